@@ -8,8 +8,8 @@ import traceback
 
 from app import __version__
 from app.failure import Failure
-from app.printable import printable_lines
-from app.state import private, state_dir
+from app.printable import make_lines_printable
+from app.state import make_private, state_dir
 from probes.secrecy.harmless_words import harmless_words
 
 _NO_MEMORY = "not enough memory; free some, or raise the limit (ulimit -v, the control group's memory.max)"
@@ -24,26 +24,26 @@ _REFUSED = {
 }
 
 
-def save(error: BaseException) -> str:
+def save_traceback(error: BaseException) -> str:
     """Keeps the traceback and gives the line that says where; what the machine refused is no bug, but a line."""
-    if why := _refused(error):
+    if why := _refusal_reason(error):
         return why
     argv = harmless_words(sys.argv) if "--private" not in sys.argv else [*sys.argv[:3], "--private ..."]
-    what = " ".join(f"{type(error).__name__}: {error}".split())[:300]
+    error_text = " ".join(f"{type(error).__name__}: {error}".split())[:300]
     head = f"hostdx {__version__}, Python {sys.version.split()[0]}, {' '.join(os.uname()[:3])}\n{argv}\n\n"
     text = head + "".join(traceback.format_exception(error))
     try:
-        directory = private(state_dir() / "bugs")
+        directory = make_private(state_dir() / "bugs")
         stamp = time.strftime("%Y%m%dT%H%M%SZ", time.gmtime())
         path = directory / f"{stamp}-{os.getpid()}.txt"
         path.touch(0o600)
-        path.write_text(printable_lines(text), "utf-8")
+        path.write_text(make_lines_printable(text), "utf-8")
     except (OSError, Failure):
-        return f"a bug in hostdx: {what}; the traceback could not be saved"
-    return f"a bug in hostdx: {what}; please report it with {path}"
+        return f"a bug in hostdx: {error_text}; the traceback could not be saved"
+    return f"a bug in hostdx: {error_text}; please report it with {path}"
 
 
-def _refused(error: BaseException) -> str:
+def _refusal_reason(error: BaseException) -> str:
     """Which limit of the process or the host ended it; empty for a mistake of ours."""
     if isinstance(error, OSError):
         return _REFUSED.get(error.errno or 0, "")

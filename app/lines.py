@@ -12,7 +12,7 @@ from typing import TypeAlias
 from rich.cells import cell_len, set_cell_size
 
 from app import glyphs
-from app.glyphs import clean
+from app.glyphs import clean_text
 
 Span: TypeAlias = tuple[str, str]  # text, role
 Line: TypeAlias = list[Span]
@@ -24,19 +24,19 @@ _UNIT = re.compile(r"(?<=\d) (?=[%×]|[kMG] |[KMGT]i?B\b|[a-zµ]?[sB](?:\b|/)|mi
 HIGHLIGHT = "!"  # suffix of a role: the same meaning on the row that the cursor is on
 
 
-def text(value: str, role: str = "text") -> Line:
+def text_line(value: str, role: str = "text") -> Line:
     return [(value, role)]
 
 
-def cells(line: Iterable[Span]) -> int:
+def cell_width(line: Iterable[Span]) -> int:
     """The width in terminal cells; wide characters count two."""
     return sum(len(part) if part.isascii() else cell_len(part) for part, _ in line)
 
 
-def crop(line: Sequence[Span], width: int) -> Line:
+def crop_line(line: Sequence[Span], width: int) -> Line:
     """The line in at most `width` cells; what is cut ends in an ellipsis. Its text counts as it will be shown."""
-    line = cleaned(line)
-    if cells(line) <= width:
+    line = clean_line(line)
+    if cell_width(line) <= width:
         return line
     out: Line = []
     left = max(0, width - 1)
@@ -51,9 +51,9 @@ def crop(line: Sequence[Span], width: int) -> Line:
     return out if width > 0 else []
 
 
-def shortened(words: str, width: int) -> str:
+def shorten_middle(words: str, width: int) -> str:
     """At most `width` cells; what is cut is cut in the middle: names that begin alike often differ at their end."""
-    words = clean(words)
+    words = clean_text(words)
     if cell_len(words) <= width or width < 1:
         return words if width > 0 else ""
     tail, room = "", (width - 1) * 2 // 5
@@ -64,72 +64,77 @@ def shortened(words: str, width: int) -> str:
     return f"{set_cell_size(words, width - 1 - cell_len(tail)).rstrip()}…{tail.lstrip()}"
 
 
-def clauses(words: str) -> list[str]:
+def clause_prefixes(words: str) -> list[str]:
     """The whole, then ever less of what follows a comma: for a name in too few cells."""
-    parts = clean(words).split(", ")
+    parts = clean_text(words).split(", ")
     return [", ".join(parts[:n]) for n in range(len(parts), 0, -1)]
 
 
-def pad(line: Sequence[Span], width: int) -> Line:
+def pad_line(line: Sequence[Span], width: int) -> Line:
     """Exactly `width` cells: cropped or filled with blanks."""
-    cut = crop(line, width)
-    missing = width - cells(cut)
+    cut = crop_line(line, width)
+    missing = width - cell_width(cut)
     return [*cut, (" " * missing, "text")] if missing > 0 else cut
 
 
-def split(left: Sequence[Span], right: Sequence[Span], width: int) -> Line:
+def split_line(left: Sequence[Span], right: Sequence[Span], width: int) -> Line:
     """`left` at the left edge, `right` at the right one; `left` gives way, then `right`."""
-    tail = crop(right, width)
-    room = width - cells(tail)
+    tail = crop_line(right, width)
+    room = width - cell_width(tail)
     if room <= 1:
         return tail
-    return [*pad(left, room - 1), (" ", "text"), *tail] if tail else crop(left, width)
+    return [*pad_line(left, room - 1), (" ", "text"), *tail] if tail else crop_line(left, width)
 
 
-def highlight(line: Sequence[Span], width: int) -> Line:
+def highlight_line(line: Sequence[Span], width: int) -> Line:
     """The row under the cursor: filled to the width, every role in its highlighted form."""
-    return [(part, role + HIGHLIGHT) for part, role in pad(line, width)]
+    return [(part, role + HIGHLIGHT) for part, role in pad_line(line, width)]
 
 
-def grounded(line: Iterable[Span], width: int, ground: str) -> Line:
+def ground_line(line: Iterable[Span], width: int, ground: str) -> Line:
     """The line filled to the width, on a tinted ground."""
-    return [(part, role if "@" in role else f"{role}@{ground}") for part, role in pad(cleaned(line), width)]
+    return [
+        (part, role if "@" in role else f"{role}@{ground}")
+        for part, role in pad_line(clean_line(line), width)
+    ]
 
 
-def area(shares: Sequence[float | None], height: int, role: str) -> list[Line]:
+def area_lines(shares: Sequence[float | None], height: int, role: str) -> list[Line]:
     """Columns of `height` rows, the highest first: the edge of each bright, what lies below it in the role's shade."""
-    rows, above = glyphs.columns(shares, height) or [""], ""
+    rows, above = glyphs.bar_columns(shares, height) or [""], ""
     out: list[Line] = []
     for row in rows:
         below = [at < len(above) and above[at] != " " for at in range(len(row))]
-        out.append(merged((sign, f"{role}2" if low else role) for sign, low in zip(row, below, strict=True)))
+        out.append(
+            merge_spans((sign, f"{role}2" if low else role) for sign, low in zip(row, below, strict=True))
+        )
         above = row
     return out
 
 
-def columns(left: Sequence[Line], right: Sequence[Line], width: int) -> list[Line]:
+def two_columns(left: Sequence[Line], right: Sequence[Line], width: int) -> list[Line]:
     """Two texts side by side, each made for `half(width)` cells."""
-    room = half(width)
+    room = half_width(width)
     return [
-        [*pad(one, room), (" " * GAP, "text"), *pad(other, room)]
-        for one, other in zip_longest(left, right, fillvalue=BLANK)
+        [*pad_line(left_line, room), (" " * GAP, "text"), *pad_line(other, room)]
+        for left_line, other in zip_longest(left, right, fillvalue=BLANK)
     ]
 
 
-def half(width: int) -> int:
+def half_width(width: int) -> int:
     return (width - GAP) // 2
 
 
-def ruled(left: Sequence[Span], right: Sequence[Span], width: int) -> Line:
+def ruled_head(left: Sequence[Span], right: Sequence[Span], width: int) -> Line:
     """A section's head: its name, a rule, what there is to say about it at the right edge."""
-    tail = crop(right, max(0, width - cells(left) - 4))
-    rule = width - cells(left) - cells(tail) - (2 if tail else 1)
+    tail = crop_line(right, max(0, width - cell_width(left) - 4))
+    rule = width - cell_width(left) - cell_width(tail) - (2 if tail else 1)
     if rule < 2:
-        return split(left, right, width)
-    return [*cleaned(left), (" " + "─" * rule + (" " if tail else ""), "rule"), *tail]
+        return split_line(left, right, width)
+    return [*clean_line(left), (" " + "─" * rule + (" " if tail else ""), "rule"), *tail]
 
 
-def framed(
+def frame_rows(
     title: Sequence[Span],
     note: Sequence[Span],
     rows: Sequence[Line],
@@ -139,38 +144,38 @@ def framed(
 ) -> list[Line]:
     """`rows` in a rounded border of `height` lines in all; its upper edge holds `title` and, at the right, `note`."""
     inner = max(1, width - 4)
-    right = crop([span for span in note if span[0]], inner - 8)
-    room = inner - 3 - (cells(right) + 2 if right else 0)
-    left = [(shortened(title[0][0], room), title[0][1])] if len(title) == 1 else crop(title, room)
+    right = crop_line([span for span in note if span[0]], inner - 8)
+    room = inner - 3 - (cell_width(right) + 2 if right else 0)
+    left = [(shorten_middle(title[0][0], room), title[0][1])] if len(title) == 1 else crop_line(title, room)
     top: Line = [("╭─", role)]
     top += [(" ", role), *left, (" ", role)] if left else []
-    top.append(("─" * (width - cells(top) - (cells(right) + 4 if right else 2)), role))
+    top.append(("─" * (width - cell_width(top) - (cell_width(right) + 4 if right else 2)), role))
     top += [(" ", role), *right, (" ", role)] if right else []
     top.append(("─╮", role))
     edge: Span = ("│", role)
     shown = [*rows[: height - 2], *[BLANK] * (height - 2 - len(rows))]
-    body = [[edge, (" ", "text"), *pad(row, inner), (" ", "text"), edge] for row in shown]
+    body = [[edge, (" ", "text"), *pad_line(row, inner), (" ", "text"), edge] for row in shown]
     return [top, *body, [("╰" + "─" * (width - 2) + "╯", role)]]
 
 
-def wrapped(value: str, width: int, role: str = "text", indent: int = 0, hang: int = 0) -> list[Line]:
+def wrap_text(value: str, width: int, role: str = "text", indent: int = 0, hang: int = 0) -> list[Line]:
     """`value` folded to `width`; the first line indented by `indent`, the others by `indent + hang`.
 
     Wide characters are folded by cells, so that no line is longer than it looks.
     """
     room = max(8, width - indent - hang)
-    rows = enumerate(_folded(value, room))
+    rows = enumerate(_fold_text(value, room))
     return [[(" " * (indent + (hang if n else 0)) + row, role)] for n, row in rows]
 
 
-def flowed(parts: Iterable[Span], width: int, gap: str = " ") -> list[Line]:
+def flow_parts(parts: Iterable[Span], width: int, gap: str = " ") -> list[Line]:
     """Parts beside each other, `gap` between, folded to `width`; one that is wider than a line is folded at blanks."""
     rows: list[Line] = [[]]
     used = 0
-    for part, role in cleaned(parts):
+    for part, role in clean_line(parts):
         if not part:
             continue
-        for piece in (part,) if cell_len(part) <= width else _folded(part, width):
+        for piece in (part,) if cell_len(part) <= width else _fold_text(part, width):
             size = cell_len(piece)
             if rows[-1] and used + len(gap) + size > width:
                 rows.append([])
@@ -183,43 +188,43 @@ def flowed(parts: Iterable[Span], width: int, gap: str = " ") -> list[Line]:
     return [row for row in rows if row]
 
 
-def kept(words: str) -> str:
+def keep_units_together(words: str) -> str:
     """A number and its unit as one word: `KEPT` between them."""
     return _UNIT.sub(KEPT, words)
 
 
-def _folded(paragraph: str, room: int) -> list[str]:
+def _fold_text(paragraph: str, room: int) -> list[str]:
     """Greedy, at blanks, not between a number and its unit; a word longer than a row is cut, if it can be after a part
     of a path or a name. By cells: wide characters count two."""
     room = max(2, room)  # of a panel that has no room left a row takes the widest character all the same
     rows, row, used = [], "", 0
-    for word in re.split("[ \n\t]+", kept(clean(paragraph)).strip(" \n\t")):
+    for word in re.split("[ \n\t]+", keep_units_together(clean_text(paragraph)).strip(" \n\t")):
         size = cell_len(word)
         if row and used + 1 + size > room:
             rows.append(row)
             row, used = "", 0
         while size > room:
             head = set_cell_size(word, room).rstrip(" ")
-            head = head[: breaking(head, room)]
+            head = head[: break_position(head, room)]
             rows.append(head)
             word = word[len(head) :]
             size = cell_len(word)
         row, used = (f"{row} {word}", used + 1 + size) if row else (word, size)
-    return [one.replace(KEPT, " ") for one in (*rows, row)]
+    return [folded_row.replace(KEPT, " ") for folded_row in (*rows, row)]
 
 
-def breaking(head: str, room: int) -> int:
+def break_position(head: str, room: int) -> int:
     """How much of the beginning of a word stays on a line of `room` cells: to the end of a path's or a name's part."""
     part = max(head.rfind(sign) for sign in f"/_{KEPT}") + 1
     return part if part > room // 2 else len(head)
 
 
-def cleaned(line: Iterable[Span]) -> Line:
+def clean_line(line: Iterable[Span]) -> Line:
     """Harmless cells, whoever wrote the text."""
-    return [(clean(part), role) for part, role in line]
+    return [(clean_text(part), role) for part, role in line]
 
 
-def merged(line: Iterable[Span]) -> Line:
+def merge_spans(line: Iterable[Span]) -> Line:
     """Neighbours of one role joined: fewer escape sequences on the wire."""
     out: Line = []
     for part, role in line:

@@ -16,16 +16,16 @@ from pathlib import Path
 import msgspec
 
 from app.failure import Failure
-from app.process import identity, runs_hostdx, start_time
-from app.state import private, runtime_dir
-from probes.named_file import opened_where
+from app.process import identity_of, is_running_hostdx, start_time
+from app.state import make_private, runtime_dir
+from probes.named_file import reopen_regular
 
 CLAIM_LIMIT = 4096  # bytes read of what somebody else wrote
-MOST_NAMES = 20_000  # looked at in a shared temporary directory, where anybody makes as many as he likes
+MAX_NAMES = 20_000  # looked at in a shared temporary directory, where anybody makes as many as he likes
 _WORDS = re.compile(r"[A-Za-z0-9:.+_ -]{1,80}", re.ASCII)
 
 
-class Holder(msgspec.Struct, frozen=True):
+class LockHolder(msgspec.Struct, frozen=True):
     """Who holds a lock. `start`: clock ticks since boot; `since`: for a person."""
 
     pid: int
@@ -34,34 +34,34 @@ class Holder(msgspec.Struct, frozen=True):
     since: str
 
     @property
-    def plausible(self) -> bool:
+    def is_plausible(self) -> bool:
         """What somebody else wrote is words of ours and no other text."""
         return self.pid > 0 and all(_WORDS.fullmatch(text) for text in (self.scenario, self.since))
 
     @property
-    def lives(self) -> bool:
-        return start_time(self.pid) == self.start and runs_hostdx(self.pid)
+    def is_living(self) -> bool:
+        return start_time(self.pid) == self.start and is_running_hostdx(self.pid)
 
 
-class Held(Failure):
+class LockHeld(Failure):
     """Somebody else holds the lock; the text says who, as far as that is known."""
 
-    def __init__(self, what: str, holder: Holder | None) -> None:
-        if holder is None or not holder.lives:
-            super().__init__(f"{what}: already running: another hostdx; wait until it ends")
+    def __init__(self, subject: str, holder: LockHolder | None) -> None:
+        if holder is None or not holder.is_living:
+            super().__init__(f"{subject}: already running: another hostdx; wait until it ends")
             return
         super().__init__(
-            f"{what}: already running: {_named(holder)}; wait, or stop it with "
+            f"{subject}: already running: {_holder_text(holder)}; wait, or stop it with "
             f"`hostdx stop` or `kill -INT {holder.pid}`"
         )
 
 
-class Lock:
+class LockFile:
     """A lock file in the run-time directory. It is released with the process, however that ends."""
 
-    def __init__(self, name: str, what: str, scenario: str, since: str) -> None:
-        """Takes it at once, or raises Held. `what` begins the line that the second one reads."""
-        path = private(runtime_dir(), 0o755) / f"{name}.lock"
+    def __init__(self, name: str, subject: str, scenario: str, since: str) -> None:
+        """Takes it at once, or raises Held. `subject` begins the line that the second one reads."""
+        path = make_private(runtime_dir(), 0o755) / f"{name}.lock"
         self._claim = path.with_suffix(".json")
         try:
             self._descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
@@ -72,11 +72,11 @@ class Lock:
             fcntl.flock(self._descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError:
             os.close(self._descriptor)
-            claim = _claim(self._claim)
-            raise Held(what, claim[0] if claim is not None else None) from None
-        me = identity()
+            claim = _read_claim(self._claim)
+            raise LockHeld(subject, claim[0] if claim is not None else None) from None
+        me = identity_of()
         try:
-            self._write(msgspec.json.encode(Holder(me.pid, me.start, scenario, since)))
+            self._write(msgspec.json.encode(LockHolder(me.pid, me.start, scenario, since)))
         except OSError:
             pass  # a full run-time directory: the lock holds, only nobody can read by whom
 
@@ -90,7 +90,7 @@ class Lock:
         finally:
             os.close(descriptor)
 
-    def release(self) -> None:
+    def release_lock(self) -> None:
         try:
             self._claim.unlink(missing_ok=True)
         except OSError:
@@ -107,39 +107,39 @@ def target_name(target: str) -> str:
     return f"target-{quoted}"
 
 
-def measuring(scenario: str, since: str, warn: Callable[[str], None]) -> Lock:
+def lock_measuring(scenario: str, since: str, warn: Callable[[str], None]) -> LockFile:
     """One run a host: other users' are looked for too, each user's lock lying in a directory of its own.
 
     Root believes no other user's claim: it warns, for two loads at a time disturb each other.
     """
-    what = "another run measures on this host"
-    lock = Lock("measuring", what, scenario, since)
-    for path in _others():
-        found = _claim(path)
-        if found is None or not found[0].plausible or not _owned_and_living(*found):
+    subject = "another run measures on this host"
+    lock = LockFile("measuring", subject, scenario, since)
+    for path in _other_claims():
+        claim = _read_claim(path)
+        if claim is None or not claim[0].is_plausible or not _owned_and_living(*claim):
             continue
-        holder, uid = found
+        holder, uid = claim
         if os.geteuid() != 0:
-            lock.release()
-            raise Held(what, holder)
-        warn(f"{what}, says user {uid}: {_named(holder)}; the two may disturb each other")
+            lock.release_lock()
+            raise LockHeld(subject, holder)
+        warn(f"{subject}, says user {uid}: {_holder_text(holder)}; the two may disturb each other")
     return lock
 
 
-def measuring_now() -> Holder | None:
+def measuring_holder() -> LockHolder | None:
     """Whose run a second one would be refused for, told before it is started. Root believes his own claim only."""
-    for path in (runtime_dir() / "measuring.json", *(_others() if os.geteuid() != 0 else [])):
-        found = _claim(path)
-        if found is not None and found[0].plausible and _owned_and_living(*found):
-            return found[0]
+    for path in (runtime_dir() / "measuring.json", *(_other_claims() if os.geteuid() != 0 else [])):
+        claim = _read_claim(path)
+        if claim is not None and claim[0].is_plausible and _owned_and_living(*claim):
+            return claim[0]
     return None
 
 
-def _named(holder: Holder) -> str:
+def _holder_text(holder: LockHolder) -> str:
     return f"pid {holder.pid} (hostdx run {holder.scenario}, since {holder.since})"
 
 
-def _others() -> list[Path]:
+def _other_claims() -> list[Path]:
     """Everybody's claim but ours; none where the run-time directory was set to somewhere of its own, as in tests."""
     own = runtime_dir()
     usual = own in (Path("/run/hostdx"), Path(f"/tmp/hostdx-{os.geteuid()}")) or own.parent.parent == Path(
@@ -147,38 +147,43 @@ def _others() -> list[Path]:
     )
     if not usual:
         return []
-    found = [Path("/run/hostdx"), *(Path("/run/user", name, "hostdx") for name in _names("/run/user"))]
-    found += [Path("/tmp", name) for name in _names("/tmp") if re.fullmatch(r"hostdx-[0-9]{1,10}", name)]
-    return [directory / "measuring.json" for directory in found if directory != own]
+    directories = [
+        Path("/run/hostdx"),
+        *(Path("/run/user", name, "hostdx") for name in _entry_names("/run/user")),
+    ]
+    directories += [
+        Path("/tmp", name) for name in _entry_names("/tmp") if re.fullmatch(r"hostdx-[0-9]{1,10}", name)
+    ]
+    return [directory / "measuring.json" for directory in directories if directory != own]
 
 
-def _names(directory: str) -> Iterator[str]:
+def _entry_names(directory: str) -> Iterator[str]:
     try:
         with os.scandir(directory) as entries:
-            yield from (entry.name for entry in islice(entries, MOST_NAMES))
+            yield from (entry.name for entry in islice(entries, MAX_NAMES))
     except OSError:
         return
 
 
-def _owned_and_living(holder: Holder, uid: int) -> bool:
+def _owned_and_living(holder: LockHolder, uid: int) -> bool:
     """The claim is by the owner of the process that it names, and that process is a hostdx."""
     try:
-        return holder.lives and Path(f"/proc/{holder.pid}").stat().st_uid == uid
+        return holder.is_living and Path(f"/proc/{holder.pid}").stat().st_uid == uid
     except OSError:
         return False
 
 
-def _claim(path: Path) -> tuple[Holder, int] | None:
+def _read_claim(path: Path) -> tuple[LockHolder, int] | None:
     """Who says that he holds the lock, and which user wrote that; None where nobody does."""
     try:
         looked = os.open(path, os.O_PATH | os.O_CLOEXEC | os.O_NOFOLLOW)
-        descriptor = opened_where(looked, str(path))
+        descriptor = reopen_regular(looked, str(path))
     except OSError:
         return None
     try:
-        found = os.fstat(descriptor)
-        holder = msgspec.json.decode(os.pread(descriptor, CLAIM_LIMIT, 0), type=Holder)
-        return holder, found.st_uid
+        status = os.fstat(descriptor)
+        holder = msgspec.json.decode(os.pread(descriptor, CLAIM_LIMIT, 0), type=LockHolder)
+        return holder, status.st_uid
     except (OSError, msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
         return None
     finally:

@@ -7,7 +7,7 @@ import select
 import sys
 from collections.abc import Sequence
 
-from app.printable import printable, printable_lines
+from app.printable import make_lines_printable, make_printable
 
 _WAIT_S = 0.2  # once: a terminal that is paused (Ctrl-S) or a pipe that nobody empties must not hold up a run
 _AT_ONCE = select.PIPE_BUF  # bytes that a pipe takes whole where poll(2) calls it writable
@@ -16,16 +16,16 @@ _FILE_TROUBLE = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)  # EIO is what a close
 _lost: list[str] = []
 
 
-def lost() -> str:
+def take_write_error() -> str:
     """Why not all of the result could be written to the file that stdout is; once. Empty where it was."""
     why = _lost[0] if _lost else ""
     _lost.clear()
     return why
 
 
-def out(text: str) -> None:
+def print_result(text: str) -> None:
     """Writes the result and a line feed to stdout. Its line feeds stay: one that came from a host is the caller's."""
-    _write(1, (printable_lines(text) + "\n").encode())
+    _write(1, (make_lines_printable(text) + "\n").encode())
 
 
 # What a part of a line is for, and how a terminal shows it (ECMA-48, SGR); a role without one is plain text.
@@ -41,12 +41,12 @@ _SGR = {
 _colour = ["auto"]
 
 
-def colour(when: str) -> None:
+def set_colour(when: str) -> None:
     """`auto`, `always` or `never`, for what follows."""
     _colour[0] = when
 
 
-def coloured() -> bool:
+def is_coloured() -> bool:
     """Asked for, or stdout is a terminal that can, and NO_COLOR is not set (no-color.org)."""
     if _colour[0] != "auto":
         return _colour[0] == "always"
@@ -58,33 +58,33 @@ def coloured() -> bool:
         return False
 
 
-def out_parts(parts: Sequence[tuple[str, str]]) -> None:
+def print_parts(parts: Sequence[tuple[str, str]]) -> None:
     """One line of (text, role) to stdout. The texts become printable, whatever they held; only we add colour."""
-    shown = [(printable(text), _SGR.get(role, "") if coloured() else "") for text, role in parts]
+    shown = [(make_printable(text), _SGR.get(role, "") if is_coloured() else "") for text, role in parts]
     line = "".join(f"\x1b[{sgr}m{text}\x1b[0m" if sgr and text.strip() else text for text, sgr in shown)
     _write(1, (line + "\n").encode("utf-8", "backslashreplace"))
 
 
-def raw(data: bytes) -> bool:
+def print_raw(data: bytes) -> bool:
     """Writes the lines of events to stdout as they are; False when nobody reads any more."""
     return _write(1, data)
 
 
-def say(text: str) -> None:
+def print_note(text: str) -> None:
     """One line on stderr; lost where nobody takes it."""
-    _write(2, (printable(text) + "\n").encode())
+    _write(2, (make_printable(text) + "\n").encode())
 
 
-def draw(text: str) -> None:
+def draw_text(text: str) -> None:
     """Text of ours, escape sequences included, on the terminal that stderr is; lost while that is paused."""
     _write(2, text.encode("utf-8", "backslashreplace"))
 
 
-def complain(text: str) -> None:
-    say(f"hostdx: {text}")
+def print_complaint(text: str) -> None:
+    print_note(f"hostdx: {text}")
 
 
-def settle() -> None:
+def settle_streams() -> None:
     """Before the end: what a stream still holds and nobody takes is dropped, else Python would exit with status 120."""
     for stream in (sys.stdout, sys.stderr):
         try:
@@ -101,13 +101,13 @@ def _write(descriptor: int, data: bytes) -> bool:
     if stream is None:  # started with the descriptor closed: the number may belong to another file by now
         return False
     try:
-        if not _real(stream, descriptor):
+        if not _is_real_stream(stream, descriptor):
             stream.write(data.decode("utf-8"))
             stream.flush()
             return True
         view = memoryview(data)
         while view:
-            if descriptor == 2 and not _taken():
+            if descriptor == 2 and not _can_take_line():
                 return False
             view = view[os.write(descriptor, view[:_AT_ONCE] if descriptor == 2 else view) :]
     except OSError as error:
@@ -117,7 +117,7 @@ def _write(descriptor: int, data: bytes) -> bool:
     return True
 
 
-def _taken() -> bool:
+def _can_take_line() -> bool:
     """Whether stderr takes a line now, or within a moment; while it is paused it is not waited for again."""
     poll = select.poll()
     poll.register(2, select.POLLOUT)
@@ -125,7 +125,7 @@ def _taken() -> bool:
     return not _paused[0]
 
 
-def _real(stream: object, descriptor: int) -> bool:
+def _is_real_stream(stream: object, descriptor: int) -> bool:
     """Tests and the completion machinery replace sys.stdout by a stream without this descriptor."""
     try:
         return bool(stream.fileno() == descriptor)  # type: ignore[attr-defined]

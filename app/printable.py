@@ -1,7 +1,7 @@
 """Text from the host on its way out: no control character, no hidden direction change, on a terminal or in a file.
 
 Every way out ends in one of these: a screen's cells in `app/glyphs.clean` (which also shows combining marks), lines
-of text in `printable`, a whole text in `printable_lines`, JSON in `printable_json`.
+of text in `make_printable`, a whole text in `make_lines_printable`, JSON in `make_json_printable`.
 """
 
 import unicodedata
@@ -10,24 +10,24 @@ import unicodedata
 _UNSAFE = frozenset({"Cc", "Cf", "Cs", "Zl", "Zp", "Co", "Cn"})
 
 
-def unsafe(character: str) -> bool:
+def is_unsafe(character: str) -> bool:
     """Whether a terminal may act on it, or a reader not see it."""
     return unicodedata.category(character) in _UNSAFE
 
 
-def printable(text: str) -> str:
+def make_printable(text: str) -> str:
     """The text with every unsafe character written as `\\x1b` or `\\u202e`; what is left is one line."""
     if text.isprintable():
         return text
-    return "".join(_shown(c) if unsafe(c) else c for c in text)
+    return "".join(_escaped_character(c) if is_unsafe(c) else c for c in text)
 
 
-def printable_lines(text: str) -> str:
+def make_lines_printable(text: str) -> str:
     """The same, line feeds kept."""
-    return "\n".join(printable(line) for line in text.split("\n"))
+    return "\n".join(make_printable(line) for line in text.split("\n"))
 
 
-def printable_json(document: bytes) -> bytes:
+def make_json_printable(document: bytes) -> bytes:
     """The same document: what is unsafe in its strings is written as `\\u009b`. Line feeds between its tokens stay.
 
     The encoder escapes what is below U+0020 only (RFC 8259, section 7), and outside of a string JSON is ASCII.
@@ -35,16 +35,16 @@ def printable_json(document: bytes) -> bytes:
     if document.isascii() and b"\x7f" not in document:
         return document
     text = document.decode()
-    bad = {ord(c): _in_json(c) for c in set(text) if c != "\n" and unsafe(c)}
+    bad = {ord(c): _json_escape(c) for c in set(text) if c != "\n" and is_unsafe(c)}
     return text.translate(bad).encode() if bad else document
 
 
-def _in_json(character: str) -> str:
+def _json_escape(character: str) -> str:
     units = character.encode("utf-16-be")
     return "".join(f"\\u{units[n : n + 2].hex()}" for n in range(0, len(units), 2))
 
 
-def _shown(character: str) -> str:
+def _escaped_character(character: str) -> str:
     code = ord(character)
     if 0xDC80 <= code <= 0xDCFF:  # a byte that is no UTF-8 (PEP 383)
         code -= 0xDC00

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import msgspec
 
-from probes.process_stat import own_stat
+from probes.process_stat import read_own_stat
 
 
 class Identity(msgspec.Struct, frozen=True):
@@ -26,16 +26,16 @@ def boot_id() -> str:
 
 def start_time(pid: int) -> int | None:
     """Clock ticks since boot; None when there is no such process, or it is a zombie."""
-    stat = own_stat(pid)
-    return None if stat is None or stat.ended else stat.start_ticks
+    stat = read_own_stat(pid)
+    return None if stat is None or stat.has_ended else stat.start_ticks
 
 
-def identity(pid: int | None = None) -> Identity:
+def identity_of(pid: int | None = None) -> Identity:
     pid = os.getpid() if pid is None else pid
     return Identity(pid, start_time(pid) or 0, boot_id())
 
 
-def runs_hostdx(pid: int) -> bool:
+def is_running_hostdx(pid: int) -> bool:
     """Whether that process is a Python at work on hostdx. It says so itself: a guard against mistakes, no proof."""
     try:
         try:
@@ -48,7 +48,7 @@ def runs_hostdx(pid: int) -> bool:
     return program.startswith("python") and any(w == b"app.cli" or w.endswith(b"/hostdx") for w in words)
 
 
-def writes(pid: int, device: int, inode: int) -> bool:
+def is_writing(pid: int, device: int, inode: int) -> bool:
     """Whether that process holds that file open for writing. Raises nothing: what cannot be seen is not held."""
     try:
         descriptors = list(Path(f"/proc/{pid}/fd").iterdir())
@@ -56,18 +56,18 @@ def writes(pid: int, device: int, inode: int) -> bool:
         return False
     for descriptor in descriptors:
         try:
-            found = descriptor.stat()
-            if (found.st_dev, found.st_ino) != (device, inode):
+            status = descriptor.stat()
+            if (status.st_dev, status.st_ino) != (device, inode):
                 continue
-            said = Path(f"/proc/{pid}/fdinfo/{descriptor.name}").read_text("ascii")
+            descriptor_info = Path(f"/proc/{pid}/fdinfo/{descriptor.name}").read_text("ascii")
         except OSError:
             continue
-        flags = re.search(r"^flags:\s*([0-7]+)$", said, re.MULTILINE)  # octal, proc_pid_fdinfo(5)
+        flags = re.search(r"^flags:\s*([0-7]+)$", descriptor_info, re.MULTILINE)  # octal, proc_pid_fdinfo(5)
         if flags and int(flags[1], 8) & os.O_ACCMODE != os.O_RDONLY:
             return True
     return False
 
 
-def lives(who: Identity) -> bool:
+def is_living(process: Identity) -> bool:
     """Whether exactly this process still runs."""
-    return who.pid > 0 and who.boot_id == boot_id() and start_time(who.pid) == who.start
+    return process.pid > 0 and process.boot_id == boot_id() and start_time(process.pid) == process.start

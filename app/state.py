@@ -7,7 +7,7 @@ from pathlib import Path
 
 from app.failure import Failure
 from probes.captured.temporary_folder import remove_leftovers
-from probes.path_ownership import ruled_by_others
+from probes.path_ownership import find_known_rulers
 from probes.rights import write_advice
 
 ELSEWHERE = "name another place: XDG_STATE_HOME=/DIRECTORY hostdx …"
@@ -51,42 +51,42 @@ def runtime_dir() -> Path:
     Not below another user's directory: `su` leaves root the variable of who called it.
     """
     base = os.environ.get("XDG_RUNTIME_DIR", "")
-    if base.startswith("/") and not ruled_by_others(base):
+    if base.startswith("/") and not find_known_rulers(base):
         return Path(base) / "hostdx"
     if os.geteuid() == 0:
         return Path("/run/hostdx")
     return Path(f"/tmp/hostdx-{os.geteuid()}")
 
 
-def private(directory: Path, mode: int = 0o700) -> Path:
+def make_private(directory: Path, mode: int = 0o700) -> Path:
     """Makes the directory for us alone and checks that it is ours: in `/tmp` anybody could have made it first.
 
     `mode` may let others read (who measures is no secret), never write. Root makes nothing where others rule a folder
     on the way: they could put a link to any place there.
     """
     if directory.parent.name == "hostdx" or state_dir() in directory.parents:
-        private(directory.parent)  # who may write there could put another directory in this one's place
-    if who := ruled_by_others(str(_that_is_there(directory.parent))):
-        raise Failure(f"{directory}: {who}; {ROOTS_OWN}")
+        make_private(directory.parent)  # who may write there could put another directory in this one's place
+    if owner_text := find_known_rulers(str(_nearest_existing(directory.parent))):
+        raise Failure(f"{directory}: {owner_text}; {ROOTS_OWN}")
     try:
         for parent in reversed(directory.parents):
             if not parent.exists():
                 parent.mkdir(mode=0o755, exist_ok=True)  # whatever the umask is
         directory.mkdir(mode=mode, exist_ok=True)
-        found = directory.lstat()
+        status = directory.lstat()
     except OSError as error:
         raise Failure(
-            f"{directory}: cannot be made: {error.strerror}; {remedy(error, _elsewhere(directory))}"
+            f"{directory}: cannot be made: {error.strerror}; {remedy_text(error, _elsewhere_hint(directory))}"
         ) from None
-    if not stat.S_ISDIR(found.st_mode):
+    if not stat.S_ISDIR(status.st_mode):
         raise Failure(
             f"{directory}: is not a directory; remove it, or set XDG_STATE_HOME and XDG_RUNTIME_DIR"
         )
-    if found.st_uid != os.geteuid():
+    if status.st_uid != os.geteuid():
         raise Failure(
-            f"{directory}: belongs to uid {found.st_uid}, not to you; remove it, or set XDG_STATE_HOME"
+            f"{directory}: belongs to uid {status.st_uid}, not to you; remove it, or set XDG_STATE_HOME"
         )
-    if found.st_mode & 0o022:
+    if status.st_mode & 0o022:
         raise Failure(f"{directory}: others may write to it; `chmod go-w` it first")
     return directory
 
@@ -110,7 +110,7 @@ def check_room() -> None:
     remove_leftovers()
     import tempfile  # not for every command
 
-    directory = private(journal_dir())
+    directory = make_private(journal_dir())
     try:
         with tempfile.TemporaryFile(dir=directory, buffering=0) as file:
             view = memoryview(bytes(ROOM_BYTES))
@@ -120,21 +120,21 @@ def check_room() -> None:
     except OSError as error:
         raise Failure(
             f"{directory}: the undo journal cannot be written: {error.strerror}; so nothing was started; "
-            f"{remedy(error)}"
+            f"{remedy_text(error)}"
         ) from None
 
 
-def remedy(error: OSError, elsewhere: str = ELSEWHERE) -> str:
+def remedy_text(error: OSError, elsewhere: str = ELSEWHERE) -> str:
     """What helps where something could not be kept."""
     return write_advice(error.errno, elsewhere)
 
 
-def _that_is_there(directory: Path) -> Path:
+def _nearest_existing(directory: Path) -> Path:
     """It, or the nearest one above."""
     return next((path for path in (directory, *directory.parents) if os.path.lexists(path)), Path("/"))
 
 
-def _elsewhere(directory: Path) -> str:
+def _elsewhere_hint(directory: Path) -> str:
     if directory.is_relative_to(runtime_dir()) and not directory.is_relative_to(state_dir()):
         return "name another place: XDG_RUNTIME_DIR=/DIRECTORY hostdx …"
     return ELSEWHERE

@@ -42,7 +42,7 @@ class Action(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
     exposed: bool = False
 
     @property
-    def asks(self) -> bool:
+    def needs_consent(self) -> bool:
         """Whether a person must agree to it first."""
         return self.consent or self.exposed
 

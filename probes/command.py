@@ -9,11 +9,11 @@ import signal
 import subprocess
 import time
 
-from probes.path_ownership import not_roots_alone
+from probes.path_ownership import find_root_objection
 from probes.safe_read import decode
 from probes.types import Absent
 
-MOST_OUTPUT_BYTES = 8 << 20
+MAX_OUTPUT_BYTES = 8 << 20
 ADMIN_PATH = ("/usr/local/sbin", "/usr/sbin", "/sbin", "/usr/local/bin", "/usr/bin", "/bin")
 _DENIED = (
     "permission denied",
@@ -24,7 +24,7 @@ _DENIED = (
 )
 
 
-def tool(name: str) -> str | None:
+def find_tool(name: str) -> str | None:
     """Where a program lies. Relative entries of PATH are left out: root must not run what lies here.
 
     Nor does root run what lies in a folder of PATH that somebody else rules, or is somebody else's. The admin folders
@@ -35,23 +35,23 @@ def tool(name: str) -> str | None:
     user = [folder for folder in os.environ.get("PATH", "").split(":") if folder.startswith("/")]
     for folder in dict.fromkeys((*user, *ADMIN_PATH)):
         path = f"{folder}/{name}"
-        if os.access(path, os.X_OK) and not os.path.isdir(path) and not _foreign(path):
+        if os.access(path, os.X_OK) and not os.path.isdir(path) and not _is_others_program(path):
             return path
     return None
 
 
-def _foreign(path: str) -> bool:
+def _is_others_program(path: str) -> bool:
     """For root: whether somebody else could have put this there."""
     folder, _, _ = path.rpartition("/")
     if os.geteuid() != 0 or folder in ADMIN_PATH:
         return False
-    return bool(not_roots_alone(path))
+    return bool(find_root_objection(path))
 
 
 def run_command(argv: tuple[str, ...], timeout_s: float, *, any_status: bool = False) -> str | Absent:
     """The command's standard output. A failure's reason is the first line that it wrote to stderr."""
     source = " ".join(argv)
-    path = tool(argv[0]) if argv else None
+    path = find_tool(argv[0]) if argv else None
     if path is None:
         return Absent(f"{argv[0] if argv else 'the command'} is not installed", "tool", source)
     environment = {k: v for k, v in os.environ.items() if not k.startswith("LC_")} | {"LC_ALL": "C"}
@@ -68,21 +68,21 @@ def run_command(argv: tuple[str, ...], timeout_s: float, *, any_status: bool = F
         )
     except (OSError, ValueError) as error:
         return Absent(f"{argv[0]} cannot be started: {error}", "tool", source)
-    out, err, problem = _collect(child, time.monotonic() + timeout_s)
+    out, err, problem = _collect_output(child, time.monotonic() + timeout_s)
     if problem == "timeout":
         return Absent(f"{argv[0]} did not answer within {timeout_s:g} s", "timeout", source)
     if problem == "size":
-        return Absent(f"{argv[0]} printed more than {MOST_OUTPUT_BYTES} bytes", "invalid", source)
+        return Absent(f"{argv[0]} printed more than {MAX_OUTPUT_BYTES} bytes", "invalid", source)
     status = child.returncode
     if status == 0 or (any_status and out):
         return decode(out)
-    said = next((line.strip() for line in decode(err).splitlines() if line.strip()), "")
-    reason = f"{argv[0]} exited with status {status}" + (f": {said[:200]}" if said else "")
-    denied = any(word in said.lower() for word in _DENIED)
+    error_line = next((line.strip() for line in decode(err).splitlines() if line.strip()), "")
+    reason = f"{argv[0]} exited with status {status}" + (f": {error_line[:200]}" if error_line else "")
+    denied = any(word in error_line.lower() for word in _DENIED)
     return Absent(reason, "permission" if denied else "unsupported", source)
 
 
-def _collect(child: subprocess.Popen[bytes], deadline: float) -> tuple[bytes, bytes, str]:
+def _collect_output(child: subprocess.Popen[bytes], deadline: float) -> tuple[bytes, bytes, str]:
     assert child.stdout is not None and child.stderr is not None
     parts: dict[int, bytearray] = {child.stdout.fileno(): bytearray(), child.stderr.fileno(): bytearray()}
     out, err = parts.values()
@@ -100,18 +100,18 @@ def _collect(child: subprocess.Popen[bytes], deadline: float) -> tuple[bytes, by
                 parts[key.fd] += data
                 if not data:
                     ready.unregister(key.fd)
-                elif len(out) + len(err) > MOST_OUTPUT_BYTES:
+                elif len(out) + len(err) > MAX_OUTPUT_BYTES:
                     problem = "size"
         if not problem:
             try:
                 child.wait(max(0.05, deadline - time.monotonic()))
             except subprocess.TimeoutExpired:
                 problem = "timeout"
-        _end(child)
+        _end_child(child)
     return bytes(out), bytes(err), problem
 
 
-def _end(child: subprocess.Popen[bytes]) -> None:
+def _end_child(child: subprocess.Popen[bytes]) -> None:
     """Kills what is left of the command's process group; one that the kernel holds is left behind."""
     if child.returncode is None:
         try:

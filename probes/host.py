@@ -19,12 +19,12 @@ from fnmatch import fnmatchcase
 from typing import Any, TypeVar, cast
 
 from probes.captured import sosreport
-from probes.captured.captured_paths import outside, resolve
+from probes.captured.captured_paths import resolve_host_path, to_local_path
 from probes.command import run_command
 from probes.hang_safe.client import GuardedReader, Hung, NotStarted
-from probes.number_text import hexadecimal, signed
-from probes.read_trace import Trace, note, tracing
-from probes.rights import denied, hidden
+from probes.number_text import parse_hexadecimal, parse_signed
+from probes.read_trace import ReadTrace, note_read, trace_reads
+from probes.rights import explain_denied, explain_masked
 from probes.safe_read import TooLarge, decode, list_directory, read_regular
 from probes.types import Absent, AbsentKind
 
@@ -35,7 +35,7 @@ _MISSING = {errno.ENOENT, errno.ENOTDIR, errno.ESRCH, errno.ENODEV, errno.ENXIO}
 _UNSUPPORTED = {errno.EOPNOTSUPP, errno.EINVAL, errno.ENOSYS, errno.ENODATA, errno.EAGAIN, errno.ENOTTY}
 _DENIED = {errno.EACCES, errno.EPERM}
 _MAGIC = frozenset("*?[")
-DEEPEST = 100  # folders of a path that are remembered singly
+MAX_REMEMBERED_DEPTH = 100  # folders of a path that are remembered singly
 
 
 class OutOfTime(OSError):
@@ -47,11 +47,13 @@ class Host:
 
     def __init__(self, root: str | None = None) -> None:
         self.live = root is None
-        self.still = False  # whoever knows that nothing changes while it looks sets it: see `once_if_still`
+        self.is_static = (
+            False  # whoever knows that nothing changes while it looks sets it: see `compute_once_if_static`
+        )
         self.root = None if root is None else captured_root(root)
         self.until_s: float | None = None  # on the monotonic clock: nothing is read any more from then on
         self._guarded = GuardedReader()
-        self._memo: dict[Callable[[Host], Any], tuple[Any, Trace]] = {}  # with what it was read from
+        self._memo: dict[Callable[[Host], Any], tuple[Any, ReadTrace]] = {}  # with what it was read from
         self._lock = threading.RLock()
         self._folders: dict[str, str] = {}  # of a captured tree: a folder -> without symlinks
 
@@ -59,7 +61,9 @@ class Host:
     def out_of_time(self) -> bool:
         return self.until_s is not None and time.monotonic() > self.until_s
 
-    def text(self, path: str, limit_bytes: int = 1 << 20, *, may_hang: bool = False) -> str | Absent:
+    def read_file_text(
+        self, path: str, limit_bytes: int = 1 << 20, *, may_hang: bool = False
+    ) -> str | Absent:
         """A regular file's text without its last line ends; larger than `limit_bytes` is Absent, never cut.
 
         `may_hang` reads through a child process that is abandoned after 2 s: files on a network file
@@ -68,136 +72,136 @@ class Host:
         try:
             self._check_time(path)
             if may_hang:
-                asked = self._guarded.ask("text", path, root=self.root or "", limit_bytes=limit_bytes)
-                note(path)
+                asked = self._guarded.ask_child("text", path, root=self.root or "", limit_bytes=limit_bytes)
+                note_read(path)
                 return cast(str, asked).rstrip("\n")
-            data = self._bytes(path, limit_bytes)
+            data = self._read_local_bytes(path, limit_bytes)
         except (OSError, ValueError, Hung, NotStarted) as error:
-            absent = self._absent(path, error)
-            return self._setting(path, absent) if path.startswith("/proc/sys/") else absent
-        note(path)
+            absent = self._explain_absence(path, error)
+            return self._read_captured_setting(path, absent) if path.startswith("/proc/sys/") else absent
+        note_read(path)
         return decode(data).rstrip("\n")
 
-    def word(self, path: str) -> str | Absent:
+    def read_word(self, path: str) -> str | Absent:
         """A short file's text without the blanks around it."""
-        text = self.text(path, 4096)
+        text = self.read_file_text(path, 4096)
         return text if isinstance(text, Absent) else text.strip()
 
-    def chosen(self, path: str) -> str | Absent:
+    def read_bracketed(self, path: str) -> str | Absent:
         """The word in brackets of a short file, as in `always [madvise] never`; without one the whole text."""
-        text = self.word(path)
+        text = self.read_word(path)
         return text if isinstance(text, Absent) else text.partition("[")[2].partition("]")[0] or text
 
-    def data(self, path: str, limit_bytes: int) -> bytes | Absent:
+    def read_file_bytes(self, path: str, limit_bytes: int) -> bytes | Absent:
         """A regular file's bytes, as firmware tables are; larger than `limit_bytes` is Absent, never cut."""
         try:
-            data = self._bytes(path, limit_bytes)
+            data = self._read_local_bytes(path, limit_bytes)
         except (OSError, ValueError) as error:
-            return self._absent(path, error)
-        note(path)
+            return self._explain_absence(path, error)
+        note_read(path)
         return data
 
-    def integer(self, path: str) -> int | Absent:
+    def read_integer(self, path: str) -> int | Absent:
         """A file that holds one number (decimal, or hexadecimal with 0x)."""
-        text = self.text(path, 4096)
+        text = self.read_file_text(path, 4096)
         if isinstance(text, Absent):
             return text
-        value = hexadecimal(text) if text.strip().startswith("0x") else signed(text)
+        value = parse_hexadecimal(text) if text.strip().startswith("0x") else parse_signed(text)
         return Absent(f"{path} holds no number: {text[:40]!r}", "invalid", path) if value is None else value
 
-    def listing(self, path: str, *, may_hang: bool = False) -> tuple[str, ...] | Absent:
+    def list_names(self, path: str, *, may_hang: bool = False) -> tuple[str, ...] | Absent:
         """The names in a directory, sorted."""
         try:
             self._check_time(path)
             names: list[str]
             if may_hang:
-                names = cast(list[str], self._guarded.ask("listing", path, root=self.root or ""))
+                names = cast(list[str], self._guarded.ask_child("listing", path, root=self.root or ""))
             else:
-                names = list_directory(self._local(path))
+                names = list_directory(self._to_local(path))
         except (OSError, ValueError, Hung, NotStarted) as error:
-            return self._absent(path, error)
-        note(f"{path}/")
+            return self._explain_absence(path, error)
+        note_read(f"{path}/")
         return tuple(names)
 
-    def subfolders(self, path: str) -> tuple[str, ...] | Absent:
+    def list_subfolders(self, path: str) -> tuple[str, ...] | Absent:
         """The names of the folders in a directory, sorted; symlinks are none."""
         try:
-            names = list_directory(self._local(path), folders=True)
+            names = list_directory(self._to_local(path), folders=True)
         except (OSError, ValueError) as error:
-            return self._absent(path, error)
-        note(f"{path}/")
+            return self._explain_absence(path, error)
+        note_read(f"{path}/")
         return tuple(names)
 
-    def link(self, path: str) -> str | Absent:
+    def read_link(self, path: str) -> str | Absent:
         """A symlink's target as it is written."""
         try:
-            target = os.readlink(self._local(path, last=False))
-            note(path)
+            target = os.readlink(self._to_local(path, last=False))
+            note_read(path)
             return target
         except OSError as error:
             if error.errno == errno.EINVAL:
                 return Absent(f"{path} is not a symlink", "invalid", path)
-            return self._absent(path, error)
+            return self._explain_absence(path, error)
         except ValueError as error:
-            return self._absent(path, error)
+            return self._explain_absence(path, error)
 
-    def real(self, path: str, *, may_hang: bool = False) -> str | Absent:
+    def resolve_path(self, path: str, *, may_hang: bool = False) -> str | Absent:
         """The host path without symlinks, of something that exists."""
         try:
             self._check_time(path)
             if may_hang and self.live:
-                return cast(str, self._guarded.ask("real", path))
+                return cast(str, self._guarded.ask_child("real", path))
             if self.root is None:
                 return os.path.realpath(path, strict=True)
-            return resolve(self.root, path)
+            return resolve_host_path(self.root, path)
         except (OSError, ValueError, Hung, NotStarted) as error:
-            return self._absent(path, error)
+            return self._explain_absence(path, error)
 
-    def exists(self, path: str, *, may_hang: bool = False) -> bool:
-        """False as well where it cannot be known; ask `text` or `listing` for the reason."""
+    def path_exists(self, path: str, *, may_hang: bool = False) -> bool:
+        """False as well where it cannot be known; ask `read_file_text` or `list_names` for the reason."""
         try:
             self._check_time(path)
             if may_hang:
-                return bool(self._guarded.ask("exists", path, root=self.root or ""))
-            os.stat(self._local(path))
+                return bool(self._guarded.ask_child("exists", path, root=self.root or ""))
+            os.stat(self._to_local(path))
         except (OSError, ValueError, Hung, NotStarted):
             return False
-        note(path)
+        note_read(path)
         return True
 
-    def statvfs(self, path: str) -> os.statvfs_result | Absent:
+    def read_statvfs(self, path: str) -> os.statvfs_result | Absent:
         """Space and inodes of the file system at `path`; captured by df. Through the child: NFS hangs here."""
         if not self.live:
-            return self.once(_spaces).get(
+            return self.compute_once(_read_usages).get(
                 path, Absent(f"how full {path} was is not captured", "captured", path)
             )
         try:
-            told = os.statvfs_result(cast(list[int], self._guarded.ask("statvfs", path)))
-            note(f"statvfs {path}")
-            return told
+            usage = os.statvfs_result(cast(list[int], self._guarded.ask_child("statvfs", path)))
+            note_read(f"statvfs {path}")
+            return usage
         except (OSError, ValueError, Hung, NotStarted) as error:
-            return self._absent(path, error)
+            return self._explain_absence(path, error)
 
-    def glob(self, pattern: str) -> tuple[str, ...]:
+    def glob_paths(self, pattern: str) -> tuple[str, ...]:
         """Existing paths that match, sorted: `*`, `?`, `[...]` within one name; hidden names by a dot."""
         # What has no pattern is looked at once, at its end: absent hardware costs one call.
-        found, plain = [""], ""
+        paths, plain = [""], ""
         for part in filter(None, pattern.split("/")):
             if not _MAGIC & set(part):
                 plain += f"/{part}"
                 continue
-            found = [
+            paths = [
                 f"{base}{plain}/{name}"
-                for base in found
-                for name in self._names(f"{base}{plain}" or "/")
+                for base in paths
+                for name in self._names_or_empty(f"{base}{plain}" or "/")
                 if fnmatchcase(name, part) and (part.startswith(".") or not name.startswith("."))
             ]
             plain = ""
         if plain:
-            found = [f"{base}{plain}" for base in found if self._lies_at(f"{base}{plain}")]
-        return tuple(sorted(path or "/" for path in found))
+            paths = [f"{base}{plain}" for base in paths if self._lies_at(f"{base}{plain}")]
+        return tuple(sorted(path or "/" for path in paths))
 
-    def command(self, *argv: str, timeout_s: float = 2.0, any_status: bool = False) -> str | Absent:
+    def read_command(self, *argv: str, timeout_s: float = 2.0, any_status: bool = False) -> str | Absent:
         """A read-only query's standard output without its last line ends; from a sosreport what was kept.
 
         A failure is Absent with what the command said, unless `any_status` (smartctl's status is a bit mask).
@@ -208,43 +212,43 @@ class Host:
             out = run_command(argv, timeout_s, any_status=any_status)
             return out if isinstance(out, Absent) else out.rstrip("\n")
         source = " ".join(argv)
-        if not self.once(_kept):
+        if not self.compute_once(_find_captured_outputs):
             return Absent(f"a captured tree holds no output of {source}", "captured", source)
-        if (path := self.output_of(source)).startswith("/"):
-            return self.text(path, 8 << 20)
+        if (path := self.find_output(source)).startswith("/"):
+            return self.read_file_text(path, 8 << 20)
         return Absent(f"the sosreport holds no output of {source}", "captured", source)
 
-    def output_of(self, command: str) -> str:
+    def find_output(self, command: str) -> str:
         """The file that holds the command's output in a captured tree, else the command itself."""
-        kept = {} if self.live else self.once(_kept)
-        return kept.get(sosreport.file_name(tuple(command.split(" "))), command)
+        outputs = {} if self.live else self.compute_once(_find_captured_outputs)
+        return outputs.get(sosreport.file_name(tuple(command.split(" "))), command)
 
-    def once(self, fn: Callable[[Host], T]) -> T:
+    def compute_once(self, fn: Callable[[Host], T]) -> T:
         """`fn(self)`, worked out once for this host."""
         with self._lock:
             if fn not in self._memo:
-                with tracing() as read:
+                with trace_reads() as read:
                     value = fn(self)
                 self._memo[fn] = value, read
             else:
                 value, read = self._memo[fn]
-                note(read)
+                note_read(read)
             return value
 
     @contextmanager
-    def standing_still(self) -> Iterator[None]:
+    def hold_static(self) -> Iterator[None]:
         """Within it what is worked out of the whole host (mounts, block devices, CPUs) is read once: one picture of it.
 
         What was worked out within is forgotten after it, but for what is read once of a host (`once`).
         """
-        kept, before = dict(self._memo), self.still
-        self.still = True
+        saved_memo, before = dict(self._memo), self.is_static
+        self.is_static = True
         try:
             yield
         finally:
-            self.still = before
+            self.is_static = before
             if not before:
-                self._memo = kept | {fn: self._memo[fn] for fn in _LASTING & self._memo.keys()}
+                self._memo = saved_memo | {fn: self._memo[fn] for fn in _LASTING & self._memo.keys()}
 
     def start_reader(self) -> None:
         """Start the child process of the reads that may hang, for who will need it soon."""
@@ -258,57 +262,57 @@ class Host:
         if self.out_of_time:
             raise OutOfTime(errno.ETIME, os.strerror(errno.ETIME), path)
 
-    def _local(self, path: str, *, last: bool = True) -> str:
+    def _to_local(self, path: str, *, last: bool = True) -> str:
         self._check_time(path)
         if self.root is None:
             return path
         above, _, name = path.rpartition("/")
         if name in ("", ".", ".."):
-            return outside(self.root, resolve(self.root, path, last=last))
+            return to_local_path(self.root, resolve_host_path(self.root, path, last=last))
         # Thousands of files lie in hundreds of folders: a folder's symlinks are followed once.
-        real = self._folder(self.root, above)
-        local = outside(self.root, f"{real.rstrip('/')}/{name}")
+        real = self._resolve_folder(self.root, above)
+        local = to_local_path(self.root, f"{real.rstrip('/')}/{name}")
         if last and os.path.islink(local):  # noqa: PTH114
-            return outside(self.root, resolve(self.root, f"{real}/{name}"))
+            return to_local_path(self.root, resolve_host_path(self.root, f"{real}/{name}"))
         return local
 
-    def _bytes(self, path: str, limit_bytes: int) -> bytes:
+    def _read_local_bytes(self, path: str, limit_bytes: int) -> bytes:
         if self.live:
-            return read_regular(self._local(path), limit_bytes)
-        local = self._local(path, last=False)
+            return read_regular(self._to_local(path), limit_bytes)
+        local = self._to_local(path, last=False)
         try:
             return read_regular(local, limit_bytes, follow=False)
         except OSError:  # few files of a captured tree are symlinks: they are followed within it
             if not os.path.islink(local):  # noqa: PTH114
                 raise
-        return read_regular(self._local(path), limit_bytes, follow=False)
+        return read_regular(self._to_local(path), limit_bytes, follow=False)
 
-    def _folder(self, root: str, path: str) -> str:
+    def _resolve_folder(self, root: str, path: str) -> str:
         """A folder's host path without symlinks; each folder on the way is looked at once."""
         real = self._folders.get(path)
         if real is None:
             above, _, name = path.rpartition("/")
-            if not above or name in ("", ".", "..") or path.count("/") > DEEPEST:
-                real = resolve(root, path)
+            if not above or name in ("", ".", "..") or path.count("/") > MAX_REMEMBERED_DEPTH:
+                real = resolve_host_path(root, path)
             else:
-                real = f"{self._folder(root, above).rstrip('/')}/{name}"
-                if os.path.islink(outside(root, real)):  # noqa: PTH114
-                    real = resolve(root, real)
+                real = f"{self._resolve_folder(root, above).rstrip('/')}/{name}"
+                if os.path.islink(to_local_path(root, real)):  # noqa: PTH114
+                    real = resolve_host_path(root, real)
             self._folders[path] = real
         return real
 
-    def _names(self, folder: str) -> tuple[str, ...]:
-        names = self.listing(folder)
+    def _names_or_empty(self, folder: str) -> tuple[str, ...]:
+        names = self.list_names(folder)
         return () if isinstance(names, Absent) else names
 
     def _lies_at(self, path: str) -> bool:
         try:
-            os.lstat(self._local(path, last=False))
+            os.lstat(self._to_local(path, last=False))
         except (OSError, ValueError):
             return False
         return True
 
-    def _absent(self, path: str, error: Exception) -> Absent:
+    def _explain_absence(self, path: str, error: Exception) -> Absent:
         if isinstance(error, Hung):
             return Absent(
                 f"{path} did not answer within {self._guarded.abandon_after_s:g} s", "timeout", path
@@ -326,42 +330,42 @@ class Host:
         code = error.errno or 0
         if code in _MISSING:
             if self.live:
-                masked = hidden(path, path)
+                masked = explain_masked(path, path)
                 return masked if masked is not None else Absent(f"{path} does not exist", "missing", path)
             return Absent(f"the captured tree has no {path}", "captured", path)
         if code in _DENIED:
             try:
-                local = self._local(path)
+                local = self._to_local(path)
             except (OSError, ValueError):
                 local = path
-            return denied(path, local, path)
+            return explain_denied(path, local, path)
         kind: AbsentKind = "unsupported" if code in _UNSUPPORTED else "invalid"
         return Absent(f"{path}: {error.strerror or error}", kind, path)
 
-    def _setting(self, path: str, otherwise: Absent) -> str | Absent:
+    def _read_captured_setting(self, path: str, otherwise: Absent) -> str | Absent:
         """A sosreport holds the settings as the output of `sysctl -a`."""
         if self.live or otherwise.kind != "captured":
             return otherwise
-        return self.once(_settings).get(sosreport.setting_key(path), otherwise)
+        return self.compute_once(_read_settings).get(sosreport.setting_key(path), otherwise)
 
 
 _LASTING: set[Callable[[Host], Any]] = set()
 
 
-def once(fn: Callable[[Host], T]) -> Callable[[Host], T]:
+def compute_once_per_host(fn: Callable[[Host], T]) -> Callable[[Host], T]:
     """Works something out once of a host, whether it stands still or not: what a plan has read, its run has too."""
     _LASTING.add(fn)
-    return functools.wraps(fn)(lambda host: host.once(fn))
+    return functools.wraps(fn)(lambda host: host.compute_once(fn))
 
 
-def once_if_still(fn: Callable[[Host], T]) -> Callable[[Host], T]:
+def compute_once_if_static(fn: Callable[[Host], T]) -> Callable[[Host], T]:
     """Works something out afresh of a host that changes, and once of one that stands still (`Host.still`)."""
 
     @functools.wraps(fn)
-    def asked(host: Host) -> T:
-        return host.once(fn) if host.still else fn(host)
+    def wrapper(host: Host) -> T:
+        return host.compute_once(fn) if host.is_static else fn(host)
 
-    return asked
+    return wrapper
 
 
 def captured_root(folder: str) -> str:
@@ -394,25 +398,25 @@ def _holds_a_host(path: str) -> bool:
     return any(os.path.isdir(f"{path}/{name}") for name in ("proc", *(() if sysctl else ("sys",))))  # noqa: PTH112
 
 
-def _settings(host: Host) -> dict[str, str]:
-    text = host.command("sysctl", "-a")
-    return sosreport.settings(text) if isinstance(text, str) else {}
+def _read_settings(host: Host) -> dict[str, str]:
+    text = host.read_command("sysctl", "-a")
+    return sosreport.parse_settings(text) if isinstance(text, str) else {}
 
 
-def _spaces(host: Host) -> dict[str, os.statvfs_result]:
+def _read_usages(host: Host) -> dict[str, os.statvfs_result]:
     """By mount point, from the two outputs of df that a sosreport holds."""
-    blocks, inodes = (host.command("df", option, "-x", "autofs") for option in ("-al", "-ali"))
+    blocks, inodes = (host.read_command("df", option, "-x", "autofs") for option in ("-al", "-ali"))
     if isinstance(inodes, Absent):  # sos 4.8 and later
-        inodes = host.command("df", "-aliT", "-x", "autofs")
-    return sosreport.spaces(
+        inodes = host.read_command("df", "-aliT", "-x", "autofs")
+    return sosreport.parse_df(
         blocks if isinstance(blocks, str) else "", inodes if isinstance(inodes, str) else ""
     )
 
 
-def _kept(host: Host) -> dict[str, str]:
+def _find_captured_outputs(host: Host) -> dict[str, str]:
     """The outputs of commands that a sosreport holds, by file name; of two the first."""
-    found: dict[str, str] = {}
-    for folder in host.glob(f"{sosreport.FOLDER}/*"):
-        for name in host._names(folder):
-            found.setdefault(name, f"{folder}/{name}")
-    return found
+    paths: dict[str, str] = {}
+    for folder in host.glob_paths(f"{sosreport.FOLDER}/*"):
+        for name in host._names_or_empty(folder):
+            paths.setdefault(name, f"{folder}/{name}")
+    return paths

@@ -16,14 +16,14 @@ _FORM = lazy_pattern(r"\\(\\|x[89a-f][0-9a-f]|ud[89a-f][0-9a-f]{2})")
 _BACKSLASHES = (b"\\\\", b"\\u005")  # how JSON spells one
 
 
-def escaped(text: str) -> str:
+def escape_text(text: str) -> str:
     """The text form: always UTF-8."""
-    return _RAW.sub(lambda found: "\\" + _code(found[0]), text)
+    return _RAW.sub(lambda match: "\\" + _escape_code(match[0]), text)
 
 
-def unescaped(text: str) -> str:
+def unescape_text(text: str) -> str:
     """What it stands for. A backslash that begins no escape of ours, as of an earlier version, stays."""
-    return _FORM.sub(lambda found: _meant(found[1]), text)
+    return _FORM.sub(lambda match: _decode_escape(match[1]), text)
 
 
 def encode(value: object, order: Literal["deterministic"] | None = None) -> bytes:
@@ -34,7 +34,7 @@ def encode(value: object, order: Literal["deterministic"] | None = None) -> byte
             return data
     except UnicodeEncodeError:
         pass
-    return msgspec.json.encode(_each(msgspec.to_builtins(value), escaped), order=order)
+    return msgspec.json.encode(_map_strings(msgspec.to_builtins(value), escape_text), order=order)
 
 
 class Decoder:
@@ -47,7 +47,7 @@ class Decoder:
     def decode(self, document: bytes) -> Any:
         if not any(spelt in document for spelt in _BACKSLASHES):
             return self._plain.decode(document)
-        tree = _each(msgspec.json.decode(document), unescaped)
+        tree = _map_strings(msgspec.json.decode(document), unescape_text)
         try:
             return msgspec.convert(tree, self._kind, str_keys=True)
         except UnicodeEncodeError:
@@ -59,24 +59,24 @@ class Decoder:
         return [self.decode(line) for line in data.split(b"\n") if line.strip()]
 
 
-def _each(value: Any, change: Callable[[str], str]) -> Any:
+def _map_strings(value: Any, change: Callable[[str], str]) -> Any:
     if isinstance(value, str):
         return change(value)
     if isinstance(value, dict):
-        return {change(key): _each(inner, change) for key, inner in value.items()}
+        return {change(key): _map_strings(inner, change) for key, inner in value.items()}
     if isinstance(value, list | tuple):
-        return [_each(inner, change) for inner in value]
+        return [_map_strings(inner, change) for inner in value]
     return value
 
 
-def _code(character: str) -> str:
+def _escape_code(character: str) -> str:
     if character == "\\":
         return character
     code = ord(character)
     return f"x{code - 0xDC00:02x}" if 0xDC80 <= code <= 0xDCFF else f"u{code:04x}"
 
 
-def _meant(code: str) -> str:
+def _decode_escape(code: str) -> str:
     if code == "\\":
         return code
     return chr(int(code[1:], 16) + (0xDC00 if code[0] == "x" else 0))

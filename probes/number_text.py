@@ -12,49 +12,49 @@ from collections.abc import Iterable
 _WHOLE = re.compile(r"[0-9]{1,20}")  # 64 bits have 20
 _HEXADECIMAL = re.compile(r"(?:0[xX])?[0-9a-fA-F]{1,16}")
 _REAL = re.compile(r"[+-]?[0-9]{1,30}(?:\.[0-9]{0,30})?(?:[eE][+-]?[0-9]{1,3})?")
-LONGEST = 64  # characters, blanks around a number among them
+MAX_NUMBER_CHARACTERS = 64  # characters, blanks around a number among them
 
 
-def whole(text: str) -> int | None:
+def parse_unsigned(text: str) -> int | None:
     """Decimal digits of a number of up to 64 bits, blanks around them; None for anything else, a sign too."""
-    digits = text.strip() if len(text) <= LONGEST else ""
+    digits = text.strip() if len(text) <= MAX_NUMBER_CHARACTERS else ""
     return int(digits) if _WHOLE.fullmatch(digits) else None
 
 
-def wholes(words: Iterable[str]) -> list[int] | None:
+def parse_unsigned_list(words: Iterable[str]) -> list[int] | None:
     """Each of them; None where one is no such number."""
-    return _all(map(whole, words))
+    return _all_or_none(map(parse_unsigned, words))
 
 
-def signed(text: str) -> int | None:
-    """As `whole`, with or without a sign in front."""
-    stripped = text.strip() if len(text) <= LONGEST else ""
-    number = whole(stripped[1:] if stripped[:1] in ("-", "+") else stripped)
+def parse_signed(text: str) -> int | None:
+    """As `parse_unsigned`, with or without a sign in front."""
+    stripped = text.strip() if len(text) <= MAX_NUMBER_CHARACTERS else ""
+    number = parse_unsigned(stripped[1:] if stripped[:1] in ("-", "+") else stripped)
     return -number if number is not None and stripped.startswith("-") else number
 
 
-def hexadecimal(text: str) -> int | None:
+def parse_hexadecimal(text: str) -> int | None:
     """Of up to 64 bits, with or without 0x."""
-    digits = text.strip() if len(text) <= LONGEST else ""
+    digits = text.strip() if len(text) <= MAX_NUMBER_CHARACTERS else ""
     return int(digits, 16) if _HEXADECIMAL.fullmatch(digits) else None
 
 
-def hexadecimals(words: Iterable[str]) -> list[int] | None:
-    """As `wholes`."""
-    return _all(map(hexadecimal, words))
+def parse_hexadecimal_list(words: Iterable[str]) -> list[int] | None:
+    """As `parse_unsigned_list`."""
+    return _all_or_none(map(parse_hexadecimal, words))
 
 
-def real(text: str) -> float | None:
+def parse_real(text: str) -> float | None:
     """A finite number as programs print it; None for anything else, as `inf` and `nan`."""
-    digits = text.strip() if len(text) <= 2 * LONGEST else ""
+    digits = text.strip() if len(text) <= 2 * MAX_NUMBER_CHARACTERS else ""
     value = float(digits) if _REAL.fullmatch(digits) else None
     return value if value is not None and math.isfinite(value) else None
 
 
-def _all(numbers: Iterable[int | None]) -> list[int] | None:
-    found: list[int] = []
+def _all_or_none(numbers: Iterable[int | None]) -> list[int] | None:
+    values: list[int] = []
     for number in numbers:
         if number is None:
             return None
-        found.append(number)
-    return found
+        values.append(number)
+    return values

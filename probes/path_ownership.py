@@ -9,21 +9,21 @@ from collections.abc import Iterator
 
 from probes.path_writers import Writers, writers_of
 
-MOST_LINKS = 40  # path_resolution(7)
+MAX_LINKS = 40  # path_resolution(7)
 
 
-def exposure(directory: str) -> str:
+def describe_exposure(directory: str) -> str:
     """One sentence for root; empty for others, whose own rights are all that could be abused, and where nobody can."""
-    who = ruled_by_others(directory)
-    if not who:
+    ruler = find_known_rulers(directory)
+    if not ruler:
         return ""
     return (
-        f"{who}, who can rename what lies below it while root works there: "
+        f"{ruler}, who can rename what lies below it while root works there: "
         "hostdx holds its own directory open and follows no name, a command of yours may"
     )
 
 
-def rulers(path: str) -> Writers:
+def find_rulers(path: str) -> Writers:
     """For root, who else rules a part of the way or the path itself ("/home/alice belongs to alice (uid 1000)").
 
     Nobody for other users, and for a path that is not there: that is refused elsewhere.
@@ -33,9 +33,9 @@ def rulers(path: str) -> Writers:
     unknown = ""
     devices: set[int] = set()
     try:
-        for place, found in _on_the_way(path):
-            writers = writers_of(found, place, renames_only=True, file_system=found.st_dev not in devices)
-            devices.add(found.st_dev)
+        for place, status in _walk_directories(path):
+            writers = writers_of(status, place, renames_only=True, file_system=status.st_dev not in devices)
+            devices.add(status.st_dev)
             if writers.others:
                 return Writers(f"{place} {writers.others}")
             if writers.unknown:
@@ -45,17 +45,17 @@ def rulers(path: str) -> Writers:
     return Writers("", unknown)
 
 
-def ruled_by_others(path: str) -> str:
-    """Return whom `rulers` is sure of: what is kept or reported goes on where nobody can know."""
-    return rulers(path).others
+def find_known_rulers(path: str) -> str:
+    """Return whom `find_rulers` is sure of: what is kept or reported goes on where nobody can know."""
+    return find_rulers(path).others
 
 
-def not_roots_alone(path: str) -> str:
+def find_root_objection(path: str) -> str:
     """Return why root does not run what the path holds: others rule it, or nobody can know who does."""
-    return rulers(path).anybody
+    return find_rulers(path).objection
 
 
-def _on_the_way(directory: str) -> Iterator[tuple[str, os.stat_result]]:
+def _walk_directories(directory: str) -> Iterator[tuple[str, os.stat_result]]:
     """Every directory that is passed on the way to it, over its links, and itself."""
     at, links = "/", 0
     todo = directory.split("/")[::-1]
@@ -65,11 +65,11 @@ def _on_the_way(directory: str) -> Iterator[tuple[str, os.stat_result]]:
         if part in ("", "."):
             continue
         path = os.path.dirname(at) if part == ".." else os.path.join(at, part)  # noqa: PTH118, PTH120
-        found = os.lstat(path)
-        if stat.S_ISLNK(found.st_mode) and (links := links + 1) <= MOST_LINKS:
+        status = os.lstat(path)
+        if stat.S_ISLNK(status.st_mode) and (links := links + 1) <= MAX_LINKS:
             target = os.readlink(path)  # noqa: PTH115
             at = "/" if target.startswith("/") else at
             todo += target.split("/")[::-1]
             continue
         at = path
-        yield at, found
+        yield at, status

@@ -14,7 +14,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
-from probes.number_text import whole
+from probes.number_text import parse_unsigned
 
 _ACCESS, _DEFAULT, _NFS4 = "system.posix_acl_access", "system.posix_acl_default", "system.nfs4_acl"
 _NOT_THERE = frozenset((errno.ENODATA, errno.EOPNOTSUPP, errno.ENOSYS))
@@ -38,43 +38,43 @@ class Writers(NamedTuple):
     unknown: str = ""
 
     @property
-    def anybody(self) -> str:
+    def objection(self) -> str:
         """What speaks against running a command from there: others may write, or nobody knows."""
         return self.others or self.unknown
 
 
 def writers_of(
-    found: os.stat_result, path: str, *, renames_only: bool = False, file_system: bool = True
+    status: os.stat_result, path: str, *, renames_only: bool = False, file_system: bool = True
 ) -> Writers:
-    """Return who else than root and the caller may write to what `found` describes and `path` names.
+    """Return who else than root and the caller may write to what `status` describes and `path` names.
 
     `path` may be `/proc/self/fd/N`. A symbolic link is judged by its folder: it has no rights of its own. With
     `renames_only` a sticky folder is fine: others make names there and rename nothing (inode(7)). Without
     `file_system` the mount was judged before.
     """
-    if found.st_uid not in (0, os.geteuid()):
-        return Writers(f"belongs to {_user(found.st_uid)}")
-    if stat.S_ISLNK(found.st_mode):
+    if status.st_uid not in (0, os.geteuid()):
+        return Writers(f"belongs to {_describe_user(status.st_uid)}")
+    if stat.S_ISLNK(status.st_mode):
         return Writers()
-    if file_system and (shown := _by_file_system(found.st_dev)) != Writers():
+    if file_system and (shown := _by_file_system(status.st_dev)) != Writers():
         return shown
-    if renames_only and stat.S_ISDIR(found.st_mode) and found.st_mode & stat.S_ISVTX:
+    if renames_only and stat.S_ISDIR(status.st_mode) and status.st_mode & stat.S_ISVTX:
         return Writers()
     try:
-        access, default, nfs4 = (_attribute(path, name) for name in (_ACCESS, _DEFAULT, _NFS4))
+        access, default, nfs4 = (_read_attribute(path, name) for name in (_ACCESS, _DEFAULT, _NFS4))
     except OSError as error:
         return Writers("", f"has access rights that cannot be read ({error.strerror})")
     try:
         others = next(
             (
-                who
-                for who in (
-                    _by_mode(found.st_mode, found.st_gid, has_acl=bool(access or nfs4)),
-                    *_by_posix_acl(access, found.st_gid),
-                    *(f"{who} (default ACL)" for who in _by_posix_acl(default, found.st_gid)),
-                    *_by_nfs4_acl(nfs4, found.st_gid),
+                writer
+                for writer in (
+                    _by_mode(status.st_mode, status.st_gid, has_acl=bool(access or nfs4)),
+                    *_by_posix_acl(access, status.st_gid),
+                    *(f"{writer} (default ACL)" for writer in _by_posix_acl(default, status.st_gid)),
+                    *_by_nfs4_acl(nfs4, status.st_gid),
                 )
-                if who
+                if writer
             ),
             "",
         )
@@ -87,7 +87,7 @@ def _by_mode(mode: int, gid: int, *, has_acl: bool) -> str:
     if mode & stat.S_IWOTH:
         return "may be written to by everybody"
     if mode & stat.S_IWGRP and not has_acl:  # with an ACL these bits are its mask
-        return _group(gid)
+        return _describe_group(gid)
     return ""
 
 
@@ -104,11 +104,11 @@ def _by_posix_acl(acl: bytes, gid: int) -> Iterator[str]:
         if not allowed & _WRITE or (tag not in (_USER_OBJ, _OTHER) and not mask & _WRITE):
             continue
         if tag == _USER and number not in (0, os.geteuid()):
-            yield f"may be written to by {_user(number)}"
+            yield f"may be written to by {_describe_user(number)}"
         elif tag == _GROUP_OBJ:
-            yield _group(gid)
+            yield _describe_group(gid)
         elif tag == _GROUP:
-            yield _group(number)
+            yield _describe_group(number)
         elif tag == _OTHER:
             yield "may be written to by everybody"
 
@@ -129,14 +129,14 @@ def _by_nfs4_acl(acl: bytes, gid: int) -> Iterator[str]:
         if kind != _NFS4_ALLOW or flags & _NFS4_INHERIT_ONLY or not allowed & _NFS4_WRITES:
             continue
         if name == "GROUP@":
-            yield _group(gid)
+            yield _describe_group(gid)
         elif name == "EVERYONE@":
             yield "may be written to by everybody"
         elif name.partition("@")[0] not in ("", "root", "0") and name not in _NFS4_ROOTS:
             yield f"may be written to by {name}"
 
 
-def _attribute(path: str, name: str) -> bytes:
+def _read_attribute(path: str, name: str) -> bytes:
     """Raises OSError where it is there and cannot be read."""
     try:
         return os.getxattr(path, name)[:_MAX_ACL_BYTES]
@@ -146,27 +146,27 @@ def _attribute(path: str, name: str) -> bytes:
         raise
 
 
-def _group(gid: int) -> str:
+def _describe_group(gid: int) -> str:
     """Empty for group 0 without members. Of another group a server may know members that are not listed here."""
-    members = _members(gid, primary=gid == 0)
+    members = _list_members(gid, primary=gid == 0)
     if gid == 0 and not members:
         return ""
     return f"may be written to by group {gid}" + (f" ({', '.join(members[:3])})" if members else "")
 
 
-def _members(gid: int, *, primary: bool) -> list[str]:
+def _list_members(gid: int, *, primary: bool) -> list[str]:
     """Its members but root and the caller; with `primary` also those whose first group it is (reads all users)."""
     try:
-        named = list(grp.getgrgid(gid).gr_mem)
+        member_names = list(grp.getgrgid(gid).gr_mem)
     except KeyError:
-        named = []
+        member_names = []
     if primary:
-        named += [user.pw_name for user in pwd.getpwall() if user.pw_gid == gid and user.pw_uid != 0]
-    me = {"root", _user(os.geteuid()).partition(" ")[0]}
-    return [name for name in dict.fromkeys(named) if name not in me]
+        member_names += [user.pw_name for user in pwd.getpwall() if user.pw_gid == gid and user.pw_uid != 0]
+    me = {"root", _describe_user(os.geteuid()).partition(" ")[0]}
+    return [name for name in dict.fromkeys(member_names) if name not in me]
 
 
-def _user(uid: int) -> str:
+def _describe_user(uid: int) -> str:
     try:
         return f"{pwd.getpwuid(uid).pw_name} (uid {uid})"
     except KeyError:
@@ -175,12 +175,12 @@ def _user(uid: int) -> str:
 
 def _by_file_system(device: int) -> Writers:
     """Of a FUSE mount its user rules all that it shows; a server that shows no rights is not known."""
-    kind, options = _mounted(device)
+    kind, options = _find_mount(device)
     if kind.startswith("fuse") and kind != "fusectl":
         user = next((o.partition("=")[2] for o in options if o.startswith("user_id=")), "")
         if user not in ("", "0") and user != str(os.geteuid()):
-            number = whole(user)
-            return Writers(f"is shown by a program of {user if number is None else _user(number)}")
+            number = parse_unsigned(user)
+            return Writers(f"is shown by a program of {user if number is None else _describe_user(number)}")
         if user and "default_permissions" not in options:
             return Writers("", f"lies on {kind}, whose own program decides who may write")
     elif kind in _SERVER_DECIDES:
@@ -188,7 +188,7 @@ def _by_file_system(device: int) -> Writers:
     return Writers()
 
 
-def _mounted(device: int) -> tuple[str, tuple[str, ...]]:
+def _find_mount(device: int) -> tuple[str, tuple[str, ...]]:
     """The file system's type and its options, by its device number; empty where no mount of ours has it."""
     number = f"{os.major(device)}:{os.minor(device)}"
     try:

@@ -13,48 +13,48 @@ MIN_LETTERS = 3
 
 def needed_words(pattern: str) -> list[str]:
     """In small letters; every match has one of them at least. Empty where that cannot be told."""
-    return sorted(_of_sequence(_parser.parse(pattern)) or ())
+    return sorted(_words_of_sequence(_parser.parse(pattern)) or ())
 
 
-def _of_sequence(parts: _parser.SubPattern) -> set[str] | None:
+def _words_of_sequence(parts: _parser.SubPattern) -> set[str] | None:
     """The best of the parts that must all be there: the one whose shortest word is longest."""
-    found: list[set[str]] = []
+    candidates: list[set[str]] = []
     run = ""
     for op, value in parts:
         if op is c.LITERAL:
             run += chr(value).lower()
             continue
-        found += [{run}] if run else []
+        candidates += [{run}] if run else []
         run = ""
-        if (own := _of_part(op, value)) is not None:
-            found.append(own)
-    found += [{run}] if run else []
-    best = max(found, key=lambda words: min(map(len, words)), default=None)
+        if (own := _words_of_part(op, value)) is not None:
+            candidates.append(own)
+    candidates += [{run}] if run else []
+    best = max(candidates, key=lambda words: min(map(len, words)), default=None)
     return best if best is not None and min(map(len, best)) >= MIN_LETTERS else None
 
 
-def _of_part(op: c._NamedIntConstant, value: _parser.SubPattern) -> set[str] | None:
+def _words_of_part(op: c._NamedIntConstant, value: _parser.SubPattern) -> set[str] | None:
     if op is c.SUBPATTERN:
-        return _of_sequence(value[3])
+        return _words_of_sequence(value[3])
     if op is c.BRANCH:
-        branches = [_of_sequence(branch) for branch in value[1]]
+        branches = [_words_of_sequence(branch) for branch in value[1]]
         return set[str]().union(*(b for b in branches if b)) if all(branches) else None
     if op in (c.MAX_REPEAT, c.MIN_REPEAT) and value[0] >= 1:
-        return _of_sequence(value[2])
+        return _words_of_sequence(value[2])
     return None
 
 
-def with_needed_words(parsed: dict[str, Json]) -> None:
+def add_needed_words(parsed: dict[str, Json]) -> None:
     """Add them to each rule and each of its reads that looks at the log, and to each entry of patterns."""
     for entries in parsed.values():
         for entry in entries if isinstance(entries, list) else ():
             if not isinstance(entry, dict):
                 continue
             reads = entry.get("read", {})
-            for one in (entry, *(reads.values() if isinstance(reads, dict) else ())):
+            for table in (entry, *(reads.values() if isinstance(reads, dict) else ())):
                 for name in ("log", "pattern"):
-                    if isinstance(one, dict) and isinstance(one.get(name), str):
-                        one[f"{name}_words"] = needed_words(str(one[name]))
+                    if isinstance(table, dict) and isinstance(table.get(name), str):
+                        table[f"{name}_words"] = needed_words(str(table[name]))
 
 
 class _LazyPattern:

@@ -28,7 +28,7 @@ class Inode(msgspec.Struct, frozen=True):
     number: int
     born_ns: int | None = None
 
-    def same(self, other: Inode, *, rebooted: bool = False) -> bool:
+    def is_same_inode(self, other: Inode, *, rebooted: bool = False) -> bool:
         """A device may have another number after a reboot: then only the birth time can vouch for it."""
         if (self.number, self.born_ns) != (other.number, other.born_ns):
             return False
@@ -36,8 +36,8 @@ class Inode(msgspec.Struct, frozen=True):
 
 
 def inode_of(fd: int) -> Inode:
-    found = os.fstat(fd)
-    return Inode(found.st_dev, found.st_ino, _born_ns(fd))
+    status = os.fstat(fd)
+    return Inode(status.st_dev, status.st_ino, _born_ns(fd))
 
 
 def _born_ns(fd: int) -> int | None:
@@ -50,13 +50,13 @@ def _born_ns(fd: int) -> int | None:
     return int(seconds * 10**9 + nanoseconds) if mask & _STATX_BTIME else None
 
 
-def above(path: str) -> int:
+def open_parent(path: str) -> int:
     """A descriptor of the folder that it lies in; it may lead there over links, what counts is what is found there."""
     return os.open(os.path.dirname(path) or "/", os.O_PATH | os.O_DIRECTORY | os.O_CLOEXEC)  # noqa: PTH120
 
 
-def ours(found: os.stat_result) -> bool:
-    return found.st_uid == os.geteuid()
+def is_own(status: os.stat_result) -> bool:
+    return status.st_uid == os.geteuid()
 
 
 class PrivateDirectory:
@@ -67,40 +67,40 @@ class PrivateDirectory:
         self.fd = fd
 
     @classmethod
-    def open(cls, path: str, made: Inode) -> PrivateDirectory:
+    def open(cls, path: str, expected_inode: Inode) -> PrivateDirectory:
         """Raises OSError, ESTALE where something else has taken its name."""
-        parent = above(path)
+        parent = open_parent(path)
         try:
-            held = cls.at(parent, path)
+            held = cls.open_at(parent, path)
         finally:
             os.close(parent)
-        if not made.same(inode_of(held.fd)):
+        if not expected_inode.is_same_inode(inode_of(held.fd)):
             held.close()
             raise OSError(errno.ESTALE, "is not the directory that hostdx made: somebody renamed it", path)
         return held
 
     @classmethod
-    def at(cls, parent: int, path: str) -> PrivateDirectory:
+    def open_at(cls, parent: int, path: str) -> PrivateDirectory:
         """The last part of `path` below `parent`: a directory that is ours and that nobody else writes to."""
         fd = os.open(os.path.basename(path), HOLD, dir_fd=parent)  # noqa: PTH119
-        found = os.fstat(fd)
-        if not ours(found) or found.st_mode & 0o022:
+        status = os.fstat(fd)
+        if not is_own(status) or status.st_mode & 0o022:
             os.close(fd)
             raise OSError(errno.EPERM, "is not a directory of hostdx's own (owner or mode)", path)
         return cls(path, fd)
 
     @property
-    def link(self) -> str:
+    def proc_path(self) -> str:
         """A name that leads here and nowhere else, for other processes of this user while we live (proc_pid_fd(5))."""
         return f"/proc/{os.getpid()}/fd/{self.fd}"
 
-    def empty(self) -> bool:
+    def is_empty(self) -> bool:
         with os.scandir(self.fd) as entries:
             return next(entries, None) is None
 
-    def emptied(self) -> Iterator[int]:
+    def delete_contents(self) -> Iterator[int]:
         """Deletes all that is in it; bytes of each thing deleted. Follows no link and crosses no mount point."""
-        yield from _emptied(self.fd, os.fstat(self.fd).st_dev, self.path, DEPTH_LIMIT)
+        yield from _delete_tree(self.fd, os.fstat(self.fd).st_dev, self.path, DEPTH_LIMIT)
 
     def close(self) -> None:
         """May be called twice."""
@@ -109,7 +109,7 @@ class PrivateDirectory:
             os.close(fd)
 
 
-def _emptied(directory: int, device: int, shown: str, depth: int) -> Iterator[int]:
+def _delete_tree(directory: int, device: int, shown: str, depth: int) -> Iterator[int]:
     if os.fstat(directory).st_dev != device:
         raise OSError(f"{shown}: something is mounted on it; `umount` it, then `hostdx undo`")
     if depth == 0:
@@ -118,11 +118,11 @@ def _emptied(directory: int, device: int, shown: str, depth: int) -> Iterator[in
         names = [entry.name for entry in entries]
     for name in names:
         try:
-            found = os.stat(name, dir_fd=directory, follow_symlinks=False)
-            if stat.S_ISDIR(found.st_mode):
+            status = os.stat(name, dir_fd=directory, follow_symlinks=False)
+            if stat.S_ISDIR(status.st_mode):
                 below = os.open(name, HOLD, dir_fd=directory)
                 try:
-                    yield from _emptied(below, device, f"{shown}/{name}", depth - 1)
+                    yield from _delete_tree(below, device, f"{shown}/{name}", depth - 1)
                 finally:
                     os.close(below)
                 os.rmdir(name, dir_fd=directory)
@@ -130,4 +130,4 @@ def _emptied(directory: int, device: int, shown: str, depth: int) -> Iterator[in
                 os.unlink(name, dir_fd=directory)
         except FileNotFoundError:
             continue  # a command's own child may be clearing up still
-        yield 0 if stat.S_ISDIR(found.st_mode) else found.st_size
+        yield 0 if stat.S_ISDIR(status.st_mode) else status.st_size

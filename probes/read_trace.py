@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 
-class Trace:
+class ReadTrace:
     """Paths and commands in the order in which they were read. Iterating gives each of them once.
 
     A folder whose names were listed ends with a slash.
@@ -16,51 +16,51 @@ class Trace:
     __slots__ = ("_all", "_parts")
 
     def __init__(self) -> None:
-        self._parts: list[str | Trace] = []
+        self._parts: list[str | ReadTrace] = []
         self._all: frozenset[str] | None = None
 
-    def __contains__(self, what: object) -> bool:
+    def __contains__(self, source: object) -> bool:
         """Asked of a trace that is complete."""
         if self._all is None:
             self._all = frozenset(self)
-        return what in self._all
+        return source in self._all
 
-    def append(self, part: str | Trace) -> None:
+    def append(self, part: str | ReadTrace) -> None:
         self._parts.append(part)
 
     def __iter__(self) -> Iterator[str]:
-        return iter(dict.fromkeys(self._flat(set())))
+        return iter(dict.fromkeys(self._iterate_sources(set())))
 
-    def _flat(self, seen: set[int]) -> Iterator[str]:
+    def _iterate_sources(self, visited_ids: set[int]) -> Iterator[str]:
         for part in self._parts:
             if isinstance(part, str):
                 yield part
-            elif id(part) not in seen:  # many columns of a row come from one table
-                seen.add(id(part))
-                yield from part._flat(seen)
+            elif id(part) not in visited_ids:  # many columns of a row come from one table
+                visited_ids.add(id(part))
+                yield from part._iterate_sources(visited_ids)
 
 
 class _Open(threading.local):
     def __init__(self) -> None:
-        self.traces: list[Trace] = []
+        self.traces: list[ReadTrace] = []
 
 
 _OPEN = _Open()
 
 
-def note(what: str | Trace) -> None:
+def note_read(source: str | ReadTrace) -> None:
     """Remember that this was read, in the innermost trace that is open."""
     if _OPEN.traces:
-        _OPEN.traces[-1].append(what)
+        _OPEN.traces[-1].append(source)
 
 
 @contextmanager
-def tracing() -> Iterator[Trace]:
+def trace_reads() -> Iterator[ReadTrace]:
     """Collect what is read within; the trace around it gets the same."""
-    own = Trace()
+    own = ReadTrace()
     _OPEN.traces.append(own)
     try:
         yield own
     finally:
         _OPEN.traces.pop()
-        note(own)
+        note_read(own)

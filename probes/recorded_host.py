@@ -13,12 +13,12 @@ import stat
 import tarfile
 from collections.abc import Callable
 
-from probes.captured.captured_paths import resolve
+from probes.captured.captured_paths import resolve_host_path
 from probes.captured.sosreport import FOLDER, file_name
 from probes.host import Host
-from probes.types import Absent, present
+from probes.types import Absent, is_present
 
-MOST_KEPT_BYTES = 256 << 20
+MAX_KEPT_BYTES = 256 << 20
 
 
 class RecordedHost(Host):
@@ -26,81 +26,83 @@ class RecordedHost(Host):
 
     def __init__(self) -> None:
         super().__init__()
-        self.still = True
+        self.is_static = True
         self.files: dict[str, str] = {}
         self.links: dict[str, str] = {}
         self.folders: set[str] = set()
         self.spaces: dict[str, os.statvfs_result] = {}
         self._kept_bytes = 0
 
-    def text(self, path: str, limit_bytes: int = 1 << 20, *, may_hang: bool = False) -> str | Absent:
-        found = super().text(path, limit_bytes, may_hang=may_hang)
-        if isinstance(found, str):
-            self._keep(self._real(path), found + "\n")
-        return found
+    def read_file_text(
+        self, path: str, limit_bytes: int = 1 << 20, *, may_hang: bool = False
+    ) -> str | Absent:
+        content = super().read_file_text(path, limit_bytes, may_hang=may_hang)
+        if isinstance(content, str):
+            self._keep_text(self._resolve_or_empty(path), content + "\n")
+        return content
 
-    def listing(self, path: str, *, may_hang: bool = False) -> tuple[str, ...] | Absent:
-        names = super().listing(path, may_hang=may_hang)
-        if present(names) and (real := self._real(path)):
+    def list_names(self, path: str, *, may_hang: bool = False) -> tuple[str, ...] | Absent:
+        names = super().list_names(path, may_hang=may_hang)
+        if is_present(names) and (real := self._resolve_or_empty(path)):
             self.folders.add(real)
             for name in names:
-                self._shape(f"{real.rstrip('/')}/{name}")
+                self._record_kind(f"{real.rstrip('/')}/{name}")
         return names
 
-    def subfolders(self, path: str) -> tuple[str, ...] | Absent:
-        names = super().subfolders(path)
-        if present(names) and (real := self._real(path)):
+    def list_subfolders(self, path: str) -> tuple[str, ...] | Absent:
+        names = super().list_subfolders(path)
+        if is_present(names) and (real := self._resolve_or_empty(path)):
             self.folders.add(real)
             self.folders.update(f"{real.rstrip('/')}/{name}" for name in names)
         return names
 
-    def link(self, path: str) -> str | Absent:
-        target = super().link(path)
-        if present(target) and (above := self._real(path.rsplit("/", 1)[0])):
+    def read_link(self, path: str) -> str | Absent:
+        target = super().read_link(path)
+        if is_present(target) and (above := self._resolve_or_empty(path.rsplit("/", 1)[0])):
             self.links[f"{above}/{path.rsplit('/', 1)[1]}"] = target
         return target
 
-    def real(self, path: str, *, may_hang: bool = False) -> str | Absent:
-        found = super().real(path, may_hang=may_hang)
-        if present(found):
-            self._walk(path)
-            self._shape(found)
-        return found
+    def resolve_path(self, path: str, *, may_hang: bool = False) -> str | Absent:
+        real_path = super().resolve_path(path, may_hang=may_hang)
+        if is_present(real_path):
+            self._record_links(path)
+            self._record_kind(real_path)
+        return real_path
 
-    def exists(self, path: str, *, may_hang: bool = False) -> bool:
-        found = super().exists(path, may_hang=may_hang)
-        if found and not may_hang:
-            self._shape(self._real(path))
-        return found
+    def path_exists(self, path: str, *, may_hang: bool = False) -> bool:
+        has_path = super().path_exists(path, may_hang=may_hang)
+        if has_path and not may_hang:
+            self._record_kind(self._resolve_or_empty(path))
+        return has_path
 
-    def statvfs(self, path: str) -> os.statvfs_result | Absent:
-        found = super().statvfs(path)
-        if present(found):
-            self.spaces[path] = found
-        return found
+    def read_statvfs(self, path: str) -> os.statvfs_result | Absent:
+        usage = super().read_statvfs(path)
+        if is_present(usage):
+            self.spaces[path] = usage
+        return usage
 
-    def command(self, *argv: str, timeout_s: float = 2.0, any_status: bool = False) -> str | Absent:
-        found = super().command(*argv, timeout_s=timeout_s, any_status=any_status)
-        if isinstance(found, str):
-            self._keep(f"{FOLDER}/hostdx/{file_name(argv)}", found + "\n")
-        return found
+    def read_command(self, *argv: str, timeout_s: float = 2.0, any_status: bool = False) -> str | Absent:
+        output = super().read_command(*argv, timeout_s=timeout_s, any_status=any_status)
+        if isinstance(output, str):
+            self._keep_text(f"{FOLDER}/hostdx/{file_name(argv)}", output + "\n")
+        return output
 
-    def _keep(self, path: str, text: str) -> None:
-        if path and not self.files.get(path) and self._kept_bytes + len(text) <= MOST_KEPT_BYTES:
+    def _keep_text(self, path: str, text: str) -> None:
+        if path and not self.files.get(path) and self._kept_bytes + len(text) <= MAX_KEPT_BYTES:
             self._kept_bytes += len(text)
             self.files[path] = text
 
-    def _real(self, path: str) -> str:
+    def _resolve_or_empty(self, path: str) -> str:
         """Without symlinks, those on the way kept; "" where it is gone."""
-        return self._walk(path) or ""
+        return self._record_links(path) or ""
 
-    def _walk(self, path: str) -> str:
+    def _record_links(self, path: str) -> str:
         try:
-            return resolve("", path, seen=self.links)
+            return resolve_host_path("", path, followed_links=self.links)
         except (OSError, ValueError):
             return ""
 
-    def _shape(self, path: str) -> None:
+    def _record_kind(self, path: str) -> None:
         """That something is there, as a link, a folder or a file that nobody read."""
         try:
             mode = os.lstat(path).st_mode if path else 0
@@ -115,28 +117,28 @@ class RecordedHost(Host):
 
     def ask_commands(self) -> None:
         """What is read live by system calls and captured by commands."""
-        self.command("uname", "-a")
-        self.text("/proc/version")
-        names = super().listing("/sys/class/net")
-        for name in names if present(names) else ():
+        self.read_command("uname", "-a")
+        self.read_file_text("/proc/version")
+        names = super().list_names("/sys/class/net")
+        for name in names if is_present(names) else ():
             for option in ("-k", "-g", "-l", "-S"):
-                self.command("ethtool", option, name)
+                self.read_command("ethtool", option, name)
 
-    def df(self) -> dict[str, str]:
+    def render_df(self) -> dict[str, str]:
         """How full file systems are, as sos keeps it: 1 KiB blocks, and inodes."""
         head = "Filesystem {} Used Available Use% Mounted on\n"
         space, inodes = [head.format("1K-blocks")], [head.format("Inodes")]
-        for place, found in self.spaces.items():
-            unit = found.f_frsize / 1024
-            total, free, usable = (round(n * unit) for n in (found.f_blocks, found.f_bfree, found.f_bavail))
+        for place, usage in self.spaces.items():
+            unit = usage.f_frsize / 1024
+            total, free, usable = (round(n * unit) for n in (usage.f_blocks, usage.f_bfree, usage.f_bavail))
             space.append(f"- {total} {total - free} {usable} - {place}\n")
-            used = found.f_files - found.f_ffree
-            inodes.append(f"- {found.f_files} {used} {found.f_ffree} - {place}\n")
+            used = usage.f_files - usage.f_ffree
+            inodes.append(f"- {usage.f_files} {used} {usage.f_ffree} - {place}\n")
         folder = f"{FOLDER}/filesys"
         return {f"{folder}/df_-al_-x_autofs": "".join(space), f"{folder}/df_-ali_-x_autofs": "".join(inodes)}
 
 
-def write(
+def write_archive(
     host: RecordedHost,
     file: io.BufferedIOBase,
     redact: Callable[[str, str], str | None],
@@ -145,7 +147,7 @@ def write(
     """A tar.gz of what was read; `redact` gives the text to keep of a path's, None for nothing; `name` what a path or
     a link's target is called. How many files.
     """
-    kept = 0
+    file_count = 0
     with tarfile.open(fileobj=file, mode="w:gz", compresslevel=6) as tar:
         for path in sorted(host.folders - {"/"}):
             info = tarfile.TarInfo(name(path).lstrip("/"))
@@ -155,15 +157,15 @@ def write(
             info = tarfile.TarInfo(name(path).lstrip("/"))
             info.type, info.linkname = tarfile.SYMTYPE, name(target)
             tar.addfile(info)
-        for path, text in sorted({**host.files, **host.df()}.items()):
+        for path, text in sorted({**host.files, **host.render_df()}.items()):
             if path in host.folders or path in host.links:
                 continue
-            told = redact(path, text)
-            if told is None:
+            redacted = redact(path, text)
+            if redacted is None:
                 continue
-            data = told.encode("utf-8", "backslashreplace")
+            data = redacted.encode("utf-8", "backslashreplace")
             info = tarfile.TarInfo(name(path).lstrip("/"))
             info.size, info.mode = len(data), 0o644
             tar.addfile(info, io.BytesIO(data))
-            kept += 1
-    return kept
+            file_count += 1
+    return file_count

@@ -43,14 +43,14 @@ def in_container() -> bool:
         return False
 
 
-def hidden(path: str, source: str) -> Absent | None:
+def explain_masked(path: str, source: str) -> Absent | None:
     """The reason for a path that a container's boundary takes away; None where it is something else."""
     if in_container() and _MASKED.match(path):
         return Absent(f"{path} is not shown in a container; read it on the host itself", "container", source)
     return None
 
 
-def denied(path: str, local: str, source: str) -> Absent:
+def explain_denied(path: str, local: str, source: str) -> Absent:
     """`path` as on the host, `local` where it lies here."""
     right = next((right for pattern, right in _KNOWN if re.match(pattern, path)), "")
     if os.geteuid() == 0:
@@ -59,21 +59,21 @@ def denied(path: str, local: str, source: str) -> Absent:
             return Absent(f"{path}: {lacks}, the container may not read it", "container", source)
         why = "a dropped capability, a security module or kernel lockdown"
         return Absent(f"{path}: {lacks} ({why})", "permission", source)
-    return Absent(f"{path}: needs {right or _by_mode(local)}", "permission", source)
+    return Absent(f"{path}: needs {right or _right_by_mode(local)}", "permission", source)
 
 
-def _by_mode(local: str) -> str:
+def _right_by_mode(local: str) -> str:
     try:
-        found = os.stat(local)
+        status = os.stat(local)
     except (OSError, ValueError):
         return "root (its directory is closed)"
-    if found.st_mode & stat.S_IRGRP and found.st_gid != 0:
+    if status.st_mode & stat.S_IRGRP and status.st_gid != 0:
         try:
-            return f"root or the group {grp.getgrgid(found.st_gid).gr_name}"
+            return f"root or the group {grp.getgrgid(status.st_gid).gr_name}"
         except KeyError:
-            return f"root or the group {found.st_gid}"
-    if found.st_mode & (stat.S_IRUSR | stat.S_IRGRP | stat.S_IROTH):
-        return "root" if found.st_uid == 0 else f"root or the user {found.st_uid}"
+            return f"root or the group {status.st_gid}"
+    if status.st_mode & (stat.S_IRUSR | stat.S_IRGRP | stat.S_IROTH):
+        return "root" if status.st_uid == 0 else f"root or the user {status.st_uid}"
     return "root"
 
 

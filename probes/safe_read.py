@@ -5,10 +5,10 @@ import os
 from pathlib import Path
 from typing import TypeVar
 
-from probes.named_file import opened, opened_where
+from probes.named_file import open_regular, reopen_regular
 
 T = TypeVar("T")
-MOST_ENTRIES = 200_000
+MAX_ENTRIES = 200_000
 CHUNK = 1 << 16
 
 
@@ -19,15 +19,15 @@ class TooLarge(OSError):
 def read_regular(path: str, limit_bytes: int, *, follow: bool = True) -> bytes:
     """The whole of a regular file, at most `limit_bytes`; nothing else is opened. `follow`: a link at its end too."""
     flags = os.O_PATH | os.O_CLOEXEC | (0 if follow else os.O_NOFOLLOW)
-    return _whole(opened_where(os.open(path, flags), path), limit_bytes, path)
+    return _read_descriptor(reopen_regular(os.open(path, flags), path), limit_bytes, path)
 
 
 def read_named(path: str | os.PathLike[str], limit_bytes: int) -> bytes:
     """The whole of a file that a person named, by no link of another's; at most `limit_bytes`."""
-    return _whole(opened(path), limit_bytes, os.fspath(path))
+    return _read_descriptor(open_regular(path), limit_bytes, os.fspath(path))
 
 
-def _whole(fd: int, limit_bytes: int, path: str) -> bytes:
+def _read_descriptor(fd: int, limit_bytes: int, path: str) -> bytes:
     try:
         chunks: list[bytes] = []
         size = 0
@@ -52,8 +52,8 @@ def list_directory(path: str, *, folders: bool = False) -> list[str]:
             if folders and not entry.is_dir(follow_symlinks=False):
                 continue
             names.append(entry.name)
-            if len(names) >= MOST_ENTRIES:
-                raise TooLarge(errno.EFBIG, f"more than {MOST_ENTRIES} entries", path)
+            if len(names) >= MAX_ENTRIES:
+                raise TooLarge(errno.EFBIG, f"more than {MAX_ENTRIES} entries", path)
     return sorted(names)
 
 
@@ -62,7 +62,7 @@ def decode(data: bytes) -> str:
     return data.decode("utf-8", "backslashreplace")
 
 
-def own_data(module: str, file: str, kind: type[T]) -> T:
+def read_own_data(module: str, file: str, kind: type[T]) -> T:
     """A TOML file of ours beside the module whose `__file__` is given, as this type."""
     import tomllib  # neither of them is for every light child that reads by this module
 
@@ -71,6 +71,6 @@ def own_data(module: str, file: str, kind: type[T]) -> T:
     return msgspec.convert(tomllib.loads(read_named(Path(module).with_name(file), 1 << 16).decode()), kind)
 
 
-def own_words(module: str, file: str, key: str) -> list[str]:
+def read_own_words(module: str, file: str, key: str) -> list[str]:
     """The words of one text of such a file."""
-    return own_data(module, file, dict[str, str])[key].split()
+    return read_own_data(module, file, dict[str, str])[key].split()

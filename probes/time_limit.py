@@ -26,7 +26,7 @@ _END = _End()
 AGAIN_S = 1.0  # each part that is still busy after the end gets so long, and no longer
 
 
-def in_time(parts: Iterable[T], host: Host, most_s: float) -> Iterator[T]:
+def iterate_in_time(parts: Iterable[T], host: Host, most_s: float) -> Iterator[T]:
     """What `parts` yields. After `most_s` seconds nothing is read any more, and `OutOfTime` is raised where it is busy.
 
     It is raised in `parts` alone, never in the one who takes what it yields; beyond the main thread only reading ends.
@@ -37,11 +37,11 @@ def in_time(parts: Iterable[T], host: Host, most_s: float) -> Iterator[T]:
         return
     busy = False
 
-    def over(_number: int, _frame: object) -> None:
+    def raise_out_of_time(_number: int, _frame: object) -> None:
         if busy:
             raise OutOfTime(errno.ETIME, os.strerror(errno.ETIME))
 
-    before = signal.signal(signal.SIGALRM, over)
+    before = signal.signal(signal.SIGALRM, raise_out_of_time)
     signal.setitimer(signal.ITIMER_REAL, most_s, AGAIN_S)
     steps = iter(parts)
     try:
@@ -65,16 +65,16 @@ def in_time(parts: Iterable[T], host: Host, most_s: float) -> Iterator[T]:
 
 
 @contextmanager
-def alarm(most_s: float) -> Iterator[None]:
+def limit_time(most_s: float) -> Iterator[None]:
     """Raises `OutOfTime` in the block where it takes longer; beyond the main thread it never does."""
     if threading.current_thread() is not threading.main_thread():
         yield
         return
 
-    def over(_number: int, _frame: object) -> None:
+    def raise_out_of_time(_number: int, _frame: object) -> None:
         raise OutOfTime(errno.ETIME, os.strerror(errno.ETIME))
 
-    before = signal.signal(signal.SIGALRM, over)
+    before = signal.signal(signal.SIGALRM, raise_out_of_time)
     signal.setitimer(signal.ITIMER_REAL, most_s)
     try:
         yield

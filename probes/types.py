@@ -59,13 +59,13 @@ class Unread(msgspec.Struct, frozen=True):
 Entry: TypeAlias = Fact | Unread
 
 
-def entry(subject: str, name: str, value: Json | Absent, source: str, unit: str = "") -> Entry:
+def make_entry(subject: str, name: str, value: Json | Absent, source: str, unit: str = "") -> Entry:
     """A fact, or the reason why there is none."""
     if isinstance(value, Absent):
         return Unread(subject, name, msgspec.structs.replace(value, source=value.source or source))
     return Fact(subject, name, value, source, unit)
 
 
-def present(value: T | Absent) -> TypeGuard[T]:
+def is_present(value: T | Absent) -> TypeGuard[T]:
     """True where the value was read; narrows `T | Absent` to `T` (also for false values such as 0)."""
     return not isinstance(value, Absent)

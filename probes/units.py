@@ -9,7 +9,7 @@ import math
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from probes.number_text import real
+from probes.number_text import parse_real
 
 _BINARY = ("B", "KiB", "MiB", "GiB", "TiB", "PiB")
 _POWERS = {"": 0, "k": 10, "m": 20, "g": 30, "t": 40}
@@ -17,24 +17,24 @@ _DECIMAL = ("", "k", "M", "G", "T", "P")
 _TIMES = (("s", 1e9), ("ms", 1e6), ("µs", 1e3), ("ns", 1.0))
 
 # beyond any figure of a host: only a foreign file holds such a value, and it overflows when scaled
-_MOST = 1e300
+_MAX_VALUE = 1e300
 MINUTE_S, HOUR_S, DAY_S = 60, 3600, 86400
 
 
-def bytes_of(text: str) -> int | None:
+def parse_size(text: str) -> int | None:
     """`512M`, `4GiB`, `1048576`: binary multiples; None for what is no size between 1 byte and 1 EiB."""
     text = text.strip().lower()
     number = text.rstrip("kmgtib")
     power = _POWERS.get(text[len(number) :].replace("ib", "").replace("b", ""))
-    value = real(number)
+    value = parse_real(number)
     if power is None or value is None or not 1 <= value * (1 << power) < 1 << 60:
         return None
     return int(value * (1 << power))
 
 
-def number(value: float, digits: int = 3) -> str:
+def format_number(value: float, digits: int = 3) -> str:
     """So many digits that count: `0.0021`, `12.4`, `14100`; trailing noughts are left out."""
-    if not abs(value) < _MOST:
+    if not abs(value) < _MAX_VALUE:
         return "?"
     if value == 0:
         return "0"
@@ -46,14 +46,14 @@ def number(value: float, digits: int = 3) -> str:
     return text.rstrip("0").rstrip(".") if "." in text else text
 
 
-def signed(value: float) -> str:
+def format_signed(value: float) -> str:
     """`+0.3`, `−12.4`."""
-    return f"{'−' if value < 0 else '+'}{number(abs(value))}"
+    return f"{'−' if value < 0 else '+'}{format_number(abs(value))}"
 
 
-def size(value: float, digits: int = 3) -> str:
+def format_size(value: float, digits: int = 3) -> str:
     """Bytes: `512 B`, `4.2 GiB`, `1.5 MiB`; of a unit's whole numbers none is rounded: `1016 MiB`."""
-    if not abs(value) < _MOST:
+    if not abs(value) < _MAX_VALUE:
         return "? B"
     if abs(value) < 1024:
         return f"{value:.0f} B"
@@ -61,13 +61,13 @@ def size(value: float, digits: int = 3) -> str:
         if abs(value) < 1023.5 or unit == _BINARY[-1]:
             break
         value /= 1024
-    return f"{number(value, max(digits, 4) if abs(value) >= 1000 else digits)} {unit}"
+    return f"{format_number(value, max(digits, 4) if abs(value) >= 1000 else digits)} {unit}"
 
 
 _NANOSECONDS = {"ns": 1.0, "µs": 1e3, "ms": 1e6, "s": 1e9}
 
 
-class Quantity(NamedTuple):
+class DisplayQuantity(NamedTuple):
     """A value as it is read, in its two parts: `12.9` and `k IOPS`."""
 
     number: str
@@ -78,194 +78,197 @@ class Quantity(NamedTuple):
         return f"{self.number}{blank}{self.unit}"
 
     @property
-    def unitless(self) -> "Quantity":
+    def without_unit(self) -> "DisplayQuantity":
         """Where the unit stands beside it: `12.9 k`; a prefix belongs to its number."""
         prefix, _, unit = self.unit.partition(" ")
-        return Quantity(self.number, prefix if unit and len(prefix) == 1 else "")
+        return DisplayQuantity(self.number, prefix if unit and len(prefix) == 1 else "")
 
 
-_SHORT = {"iterations": "it", "products": "prod", "packets": "pkt", "packet": "pkt"}
+_UNIT_ABBREVIATIONS = {"iterations": "it", "products": "prod", "packets": "pkt", "packet": "pkt"}
 
 
-def brief(value: Quantity) -> Quantity:
+def abbreviate_unit(value: DisplayQuantity) -> DisplayQuantity:
     """The same with its unit in few letters, for a narrow column: `k it/s`, `ns/pkt`."""
     words = " ".join(
-        "/".join(_SHORT.get(part, part) for part in word.split("/")) for word in value.unit.split(" ")
+        "/".join(_UNIT_ABBREVIATIONS.get(part, part) for part in word.split("/"))
+        for word in value.unit.split(" ")
     )
-    return Quantity(value.number, words)
+    return DisplayQuantity(value.number, words)
 
 
-def decimal(value: float, unit: str = "") -> Quantity:
+def scale_decimal(value: float, unit: str = "") -> DisplayQuantity:
     """With a decimal prefix right before the unit: `14.1` and `kB/s`."""
     if not math.isfinite(value):
-        return Quantity("?", unit)
+        return DisplayQuantity("?", unit)
     for prefix in _DECIMAL:
         if abs(value) < 999.5 or prefix == _DECIMAL[-1]:
             break
         value /= 1000
-    return Quantity(number(value), prefix + unit)
+    return DisplayQuantity(format_number(value), prefix + unit)
 
 
-def prefixed(value: float) -> str:
+def format_prefixed(value: float) -> str:
     """A decimal prefix without a unit: `14.1 k`, `3.46 M`, `998 `: the unit follows at once."""
-    parts = decimal(value)
+    parts = scale_decimal(value)
     return f"{parts.number} {parts.unit}"
 
 
-def capacity(value: float) -> str:
+def format_capacity(value: float) -> str:
     """Bytes of a device, as it is sold: `1.92 TB`."""
-    return f"{prefixed(value)}B"
+    return f"{format_prefixed(value)}B"
 
 
-def amount(value: float, unit: str) -> Quantity:
+def metric_quantity(value: float, unit: str) -> DisplayQuantity:
     """A metric's value as a person reads it: `8.14 k IOPS`, `213 µs`, `98.4 MB/s`."""
     time, slash, each = unit.partition("/")
     if time in _NANOSECONDS:  # of an operation, or per packet
-        scaled = latency(value * _NANOSECONDS[time])
-        return Quantity(scaled.number, f"{scaled.unit}{slash}{each}")
+        scaled = latency_quantity(value * _NANOSECONDS[time])
+        return DisplayQuantity(scaled.number, f"{scaled.unit}{slash}{each}")
     if unit in ("MB/s", "B/s"):
-        return decimal(value * (1e6 if unit == "MB/s" else 1), "B/s")
+        return scale_decimal(value * (1e6 if unit == "MB/s" else 1), "B/s")
     if unit == "1/s":
-        return decimal(value, "/s")
+        return scale_decimal(value, "/s")
     if unit == "B":
-        return Quantity(*size(value).split(" ", 1))
-    scaled = decimal(value)
-    return Quantity(scaled.number, f"{scaled.unit} {unit}".strip())
+        return DisplayQuantity(*format_size(value).split(" ", 1))
+    scaled = scale_decimal(value)
+    return DisplayQuantity(scaled.number, f"{scaled.unit} {unit}".strip())
 
 
-def rate(bytes_per_s: float) -> str:
+def format_rate(bytes_per_s: float) -> str:
     """`98.4 MB/s`, `3.4 GB/s`."""
-    return f"{prefixed(bytes_per_s)}B/s"
+    return f"{format_prefixed(bytes_per_s)}B/s"
 
 
-def bits(bits_per_s: float) -> str:
+def format_bit_rate(bits_per_s: float) -> str:
     """`25 Gbit/s`."""
-    return f"{prefixed(bits_per_s)}bit/s"
+    return f"{format_prefixed(bits_per_s)}bit/s"
 
 
-def frequency(hertz: float) -> str:
+def format_frequency(hertz: float) -> str:
     """`2.1 GHz`."""
-    return f"{prefixed(hertz)}Hz"
+    return f"{format_prefixed(hertz)}Hz"
 
 
-def latency(nanoseconds: float) -> Quantity:
+def latency_quantity(nanoseconds: float) -> DisplayQuantity:
     """A latency or cost of an operation, in its parts: `12.3` and `µs`."""
     if not math.isfinite(nanoseconds):
-        return Quantity("?", "ns")
+        return DisplayQuantity("?", "ns")
     for unit, least in _TIMES:
         if abs(nanoseconds) >= 0.9995 * least or unit == "ns":
             break
-    return Quantity(number(nanoseconds / least), unit)
+    return DisplayQuantity(format_number(nanoseconds / least), unit)
 
 
-def elapsed(nanoseconds: float) -> str:
+def format_latency(nanoseconds: float) -> str:
     """A latency or cost of an operation: `850 ns`, `12.3 µs`, `1.4 ms`, `2.5 s`."""
-    return str(latency(nanoseconds))
+    return str(latency_quantity(nanoseconds))
 
 
-def duration(seconds: float) -> str:
+def format_duration(seconds: float) -> str:
     """`0.4 s`, `95 s`, `8 min 20 s`, `2 h 5 min`, `3 d 4 h`. Seconds of a run or of waiting."""
-    if not abs(seconds) < _MOST:
+    if not abs(seconds) < _MAX_VALUE:
         return "? s"
     if abs(seconds) < 10:
-        return f"{number(round(seconds, 1), 2)} s"
-    whole = round(seconds)
-    if whole < 2 * MINUTE_S:
-        return f"{whole} s"
-    if whole < 2 * HOUR_S:
-        return _two(whole, MINUTE_S, "min", 1, "s")
-    if whole < 2 * DAY_S:
-        return _two(whole, HOUR_S, "h", MINUTE_S, "min")
-    return _two(whole, DAY_S, "d", HOUR_S, "h")
+        return f"{format_number(round(seconds, 1), 2)} s"
+    rounded = round(seconds)
+    if rounded < 2 * MINUTE_S:
+        return f"{rounded} s"
+    if rounded < 2 * HOUR_S:
+        return _two_units(rounded, MINUTE_S, "min", 1, "s")
+    if rounded < 2 * DAY_S:
+        return _two_units(rounded, HOUR_S, "h", MINUTE_S, "min")
+    return _two_units(rounded, DAY_S, "d", HOUR_S, "h")
 
 
-def _two(seconds: int, large: int, name: str, small: int, smaller: str) -> str:
+def _two_units(seconds: int, large: int, name: str, small: int, smaller: str) -> str:
     head, rest = divmod(seconds, large)
     tail = rest // small
     return f"{head} {name} {tail} {smaller}" if tail else f"{head} {name}"
 
 
-def counted(count: float, noun: str) -> str:
+def count_noun(count: float, noun: str) -> str:
     """ "1 group", "12 groups"."""
     return f"{count:g} {noun}{'' if count == 1 else 's'}"
 
 
-def cpus(cores: float) -> str:
+def format_cpus(cores: float) -> str:
     """A quota or a use, which need not be whole: "1 CPU", "0.75 CPUs"."""
-    return f"{number(cores)} {'CPU' if cores == 1 else 'CPUs'}"
+    return f"{format_number(cores)} {'CPU' if cores == 1 else 'CPUs'}"
 
 
-def listed(names: Sequence[str], most: int) -> str:
+def join_names(names: Sequence[str], most: int) -> str:
     """`a, b, c and 4 more`."""
     return ", ".join(names[:most]) + (f" and {len(names) - most} more" if len(names) > most else "")
 
 
-def percent(share: float) -> str:
+def format_percent(share: float) -> str:
     """A share (0.052): `5.2 %`; below ten per cent with one digit, above with none."""
-    if not abs(share) < _MOST:
+    if not abs(share) < _MAX_VALUE:
         return "? %"
     value = share * 100
     return f"{value:.1f} %".replace(".0 %", " %") if abs(value) < 9.95 else f"{value:.0f} %"
 
 
-def change(share: float) -> str:
+def format_change(share: float) -> str:
     """A share with its direction, in two digits that count: `+0.014 %`, `-4.7 %`, `+190 %`."""
-    return f"{'+' if share >= 0 else ''}{number(share * 100, 2)} %"
+    return f"{'+' if share >= 0 else ''}{format_number(share * 100, 2)} %"
 
 
-def times(factor: float) -> str:
+def format_factor(factor: float) -> str:
     """`12.4 ×`."""
-    return f"{number(factor)} ×"
+    return f"{format_number(factor)} ×"
 
 
 SPEED = ("slower", "faster")
 COST = ("less", "more")  # of a ratio of what is used up, not of speeds
 
 
-def direction(ratio: float, words: tuple[str, str] = SPEED) -> str:
+def effect_word(ratio: float, words: tuple[str, str] = SPEED) -> str:
     return words[ratio >= 1]
 
 
-def effect(ratio: float | None, words: tuple[str, str] = SPEED) -> str:
+def format_effect(ratio: float | None, words: tuple[str, str] = SPEED) -> str:
     """Variant over baseline, under 1 is slower: `27 % slower`, from a factor of two on `12.4 × slower`."""
     if ratio is None or ratio <= 0 or not math.isfinite(ratio):
         return "?"
-    word = direction(ratio, words)
-    if not as_factor(ratio):
+    word = effect_word(ratio, words)
+    if not is_factor(ratio):
         share = abs(1 - ratio)
-        return "the same" if share < 0.0005 else f"{percent(share)} {word}"
-    return f"{times(_turned(ratio))} {word}"
+        return "the same" if share < 0.0005 else f"{format_percent(share)} {word}"
+    return f"{format_factor(_invert_below_one(ratio))} {word}"
 
 
-def as_factor(ratio: float) -> bool:
+def is_factor(ratio: float) -> bool:
     """Whether an effect is said as a factor: from two on, either way."""
     return not 0.5 < ratio < 2
 
 
-def _turned(ratio: float) -> float:
+def _invert_below_one(ratio: float) -> float:
     return 1 / ratio if ratio < 1 else ratio
 
 
-def between(low: float, high: float, ratio: float | None = None, words: tuple[str, str] = SPEED) -> str:
-    """An interval of ratios in the words that `effect` has for its estimate.
+def format_interval(
+    low: float, high: float, ratio: float | None = None, words: tuple[str, str] = SPEED
+) -> str:
+    """An interval of ratios in the words that `format_effect` has for its estimate.
 
     `24 to 30 %`, `11.9 to 13.1 ×`; on both sides of 1 each end says its direction: `2.1 % slower to 4 % faster`.
     """
     if min(low, high) <= 0 or not (math.isfinite(low) and math.isfinite(high)):
         return "unknown"
     if low < 1 < high:
-        return f"{effect(low, words)} to {effect(high, words)}"
-    factor = as_factor(ratio) if ratio else as_factor(low) and as_factor(high)
+        return f"{format_effect(low, words)} to {format_effect(high, words)}"
+    factor = is_factor(ratio) if ratio else is_factor(low) and is_factor(high)
     if factor:
-        ends = sorted((_turned(low), _turned(high)))
-        return f"{number(ends[0])} to {number(ends[1])} ×"
+        ends = sorted((_invert_below_one(low), _invert_below_one(high)))
+        return f"{format_number(ends[0])} to {format_number(ends[1])} ×"
     least, most = sorted((abs(1 - low), abs(1 - high)))
-    if percent(least) != percent(most):
-        return f"{percent(least)[:-2]} to {percent(most)}"
+    if format_percent(least) != format_percent(most):
+        return f"{format_percent(least)[:-2]} to {format_percent(most)}"
     fine = f"{100 * least:.1f}", f"{100 * most:.1f}"  # `23 to 23 %` tells nothing
-    return f"{' to '.join(fine)} %" if fine[0] != fine[1] else percent(least)
+    return f"{' to '.join(fine)} %" if fine[0] != fine[1] else format_percent(least)
 
 
 def smallest_effect(share: float) -> str:
     """A half-width on the scale of ratios (0.13): `±13 %`; from a factor of two on `a factor of 2.7`."""
-    return f"±{percent(share)}" if share < 1 else f"a factor of {number(1 + share)}"
+    return f"±{format_percent(share)}" if share < 1 else f"a factor of {format_number(1 + share)}"

@@ -26,7 +26,7 @@ _BRIEF = {
 
 
 class InterferenceCulprit(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """A process, with what it used (`rate` in `unit`); or, without a name, why nobody is named on `devices`.
+    """A process, with what it used (`format_rate` in `unit`); or, without a name, why nobody is named on `devices`.
 
     The name comes from the host: data, never markup.
     """
@@ -57,7 +57,9 @@ class InterferenceCulprit(msgspec.Struct, frozen=True, kw_only=True, omit_defaul
     def culprit_sentence(self) -> str:
         if self.rate is None:
             return self.label
-        return f"{self.label}, {units.rate(self.rate) if self.unit == 'B/s' else f'{self.rate:.1f} CPUs'}"
+        return (
+            f"{self.label}, {units.format_rate(self.rate) if self.unit == 'B/s' else f'{self.rate:.1f} CPUs'}"
+        )
 
 
 class Disturbance(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -127,12 +129,12 @@ class Disturbance(msgspec.Struct, frozen=True, omit_defaults=True):
     def _format_amount(self, value: float) -> str:
         match self.unit:
             case "B":
-                return units.capacity(value)
+                return units.format_capacity(value)
             case "B/s":
-                return units.rate(value)
+                return units.format_rate(value)
             case "Hz":
-                return units.frequency(value)
-        return units.percent(value)
+                return units.format_frequency(value)
+        return units.format_percent(value)
 
 
 def most_frequent_cause(disturbances: Sequence[Disturbance]) -> str:

@@ -5,7 +5,7 @@ from typing import Literal, TypeAlias
 
 import msgspec
 
-from probes.units import duration, size
+from probes.units import format_duration, format_size
 from scenarios import ranges as of
 
 Severity: TypeAlias = Literal["critical", "warning", "notice", "ok"]
@@ -39,8 +39,8 @@ class SuggestedStep(msgspec.Struct, frozen=True, omit_defaults=True):
     def title_with_price(self) -> str:
         """The title with the price: `run it with more time (takes 39 min, writes at most 24 GiB)`."""
         price = [
-            f"takes {duration(self.seconds)}" if self.seconds else "",
-            f"writes at most {size(self.writes)}" if self.writes else "",
+            f"takes {format_duration(self.seconds)}" if self.seconds else "",
+            f"writes at most {format_size(self.writes)}" if self.writes else "",
             f"needs {self.rights}" if self.rights else "",
         ]
         price_text = ", ".join(filter(None, price))

@@ -12,10 +12,10 @@ import msgspec
 
 from probes.action import Action, private_directory
 from probes.host import Host
-from probes.path_ownership import exposure
+from probes.path_ownership import describe_exposure
 from probes.private_directory import Inode, PrivateDirectory
-from probes.types import Absent, Json, entry
-from probes.units import size
+from probes.types import Absent, Json, make_entry
+from probes.units import format_size
 from scenarios import events as ev
 from scenarios.card import Card
 from scenarios.declared_options import COMMON_OPTIONS
@@ -150,18 +150,23 @@ class StepInProgress:
 
     def report_written(self, written_bytes: int, total_bytes: int) -> None:
         """Of the test files, in bytes; a bench calls it while it writes them. Told once a second, and at the end."""
-        if self._run.time() - self._wrote_s >= 1.0 or written_bytes >= total_bytes:
-            self._wrote_s = self._run.time()
-            self.report_progress(f"writing the test files, {size(written_bytes)} of {size(total_bytes)}")
+        if self._run.elapsed_s() - self._wrote_s >= 1.0 or written_bytes >= total_bytes:
+            self._wrote_s = self._run.elapsed_s()
+            self.report_progress(
+                f"writing the test files, {format_size(written_bytes)} of {format_size(total_bytes)}"
+            )
 
     def emit_state(self) -> None:
         self._run.emit(
-            ev.RunStep(t=self._run.time(), id=self.id, title=self.title, state=self.state, reason=self.reason)
+            ev.RunStep(
+                t=self._run.elapsed_s(), id=self.id, title=self.title, state=self.state, reason=self.reason
+            )
         )
 
 
 class Run(Protocol):
-    """What a scenario is given. `change` asks for consent, writes the journal, applies, and reverts on the way out.
+    """What a scenario is given. `apply_change` asks for consent, writes the journal, applies, and reverts on the
+    way out.
 
     `begin_step`, `fact`, `emit_note` and `emit_finding` are short for the events; who implements a Run inherits them.
 
@@ -175,7 +180,7 @@ class Run(Protocol):
     seed: int
     rng: random.Random
 
-    def time(self) -> float:
+    def elapsed_s(self) -> float:
         """Seconds since the run began: the `t` of the next event."""
         ...
 
@@ -186,7 +191,7 @@ class Run(Protocol):
         """The smallest effect that matters, as a share."""
         return self.options.as_number("margin", 0.05)
 
-    def change(self, action: Action) -> AbstractAsyncContextManager[Applied]: ...
+    def apply_change(self, action: Action) -> AbstractAsyncContextManager[Applied]: ...
 
     async def run_other(
         self,
@@ -231,24 +236,24 @@ class Run(Protocol):
         self, subject: str, name: str, value: Json | Absent, unit: str = "", *, source: str = ""
     ) -> None:
         """A fact (`fact("disk:sda", "size", 1 << 40, "B", source="/sys/block/sda/size")`) or why it is absent."""
-        self.emit(ev.fact_event(entry(subject, name, value, source, unit), self.time()))
+        self.emit(ev.fact_event(make_entry(subject, name, value, source, unit), self.elapsed_s()))
 
     def emit_progress(
         self, step: str, text: str, seconds_left: float | None = None, done: float | None = None
     ) -> None:
         """As of `Step`, for a step that is told elsewhere."""
-        self.emit(ev.Progress(t=self.time(), step=step, text=text, seconds_left=seconds_left, done=done))
+        self.emit(ev.Progress(t=self.elapsed_s(), step=step, text=text, seconds_left=seconds_left, done=done))
 
     def emit_note(self, text: str) -> None:
-        self.emit(ev.Note(t=self.time(), text=text))
+        self.emit(ev.Note(t=self.elapsed_s(), text=text))
 
     def emit_finding(self, finding: Finding) -> None:
-        self.emit(ev.Found(t=self.time(), finding=finding))
+        self.emit(ev.Found(t=self.elapsed_s(), finding=finding))
 
 
 def directory_action(host: Host, parent: str) -> Action:
     """A private directory under `parent`, for the plan: with who could interfere there."""
-    return private_directory(parent, exposure(parent) if host.live else "")
+    return private_directory(parent, describe_exposure(parent) if host.live else "")
 
 
 @asynccontextmanager
@@ -256,7 +261,7 @@ async def own_directory(run: Run, parent: str) -> AsyncIterator[PrivateDirectory
     """Made, held by its descriptor, and removed on the way out. Raises Refused."""
     import asyncio  # 19 ms, and triage, which runs nothing, needs this module too
 
-    async with run.change(directory_action(run.host, parent)) as applied:
+    async with run.apply_change(directory_action(run.host, parent)) as applied:
         assert applied.inode is not None, "whoever carries the action out tells which directory it made"
         try:
             private = await asyncio.to_thread(PrivateDirectory.open, applied.value, applied.inode)

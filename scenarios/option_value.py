@@ -9,7 +9,7 @@ from functools import partial
 import msgspec
 
 from probes.secrecy.harmless_words import harmless_text, harmless_value
-from probes.secrecy.secrets import digest
+from probes.secrecy.secrets import digest_text
 from probes.types import Json
 from scenarios.plan import Option, Plan, Variant, worded_variant
 
@@ -95,7 +95,7 @@ class Discretion:
         form: Callable[[str], str] = harmless_text,
     ) -> None:
         self._is_private = bool(options.get(FLAG))
-        self._form = digest if self._is_private else form
+        self._form = digest_text if self._is_private else form
         self._word_form = partial(harmless_value, "") if self._form is harmless_text else self._form
         self._names = {o.name for o in declared if o.secret}
         self._values = [text for name in self._names for text in _value_texts(options.get(name))]
@@ -142,8 +142,8 @@ class Discretion:
     def _discreet_word(self, word: str) -> str:
         name, equals, value = word.partition("=")
         if equals and name.removeprefix("--") in self._names:
-            return f"{name}={digest(value)}"
-        return digest(word) if word in self._values else word
+            return f"{name}={digest_text(value)}"
+        return digest_text(word) if word in self._values else word
 
     def _formed(self, value: Json) -> Json:
         texts: list[Json] = [self._form(text) for text in _value_texts(value)]

@@ -163,7 +163,7 @@ class Plan(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
 
     @property
     def needs_consent(self) -> bool:
-        return any(action.asks for action in self.actions)
+        return any(action.needs_consent for action in self.actions)
 
     def with_digest(self) -> Plan:
         """The plan with its digest: over what would be done, not over times, wording or the fill level of today."""

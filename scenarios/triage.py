@@ -17,7 +17,7 @@ from scenarios.finding import Finding, fold_alike, rank_of
 from scenarios.registry import folders_with, load, offer_order, scenario_names
 from scenarios.rule import HostRule, Inapplicable, Unreadable
 from scenarios.rules.engine import rule_of
-from scenarios.rules.known import written
+from scenarios.rules.known import written_rules
 
 if TYPE_CHECKING:
     from scenarios.model import Scenario
@@ -30,7 +30,7 @@ def all_rules() -> tuple[HostRule, ...]:
     coded = (
         rule for name in folders_with("rules.py") for rule in import_module(f"scenarios.{name}.rules").RULES
     )
-    return (*coded, *(rule_of(text) for text in written().rules))
+    return (*coded, *(rule_of(text) for text in written_rules().rules))
 
 
 def scenario_facts(host: Host) -> Iterator[Entry]:
@@ -134,7 +134,7 @@ def examine_host(host: Host, time: Callable[[], float], *, facts: bool = True) -
         yield from _until_out_of_time(scenario_offers(host, time), "scenarios", time)
         yield from _until_out_of_time(_firewall_events(host, time), "the firewall", time)
         yield from _until_out_of_time(as_events(scenario_facts(host), time), "the scenarios' facts", time)
-    for problem in written().problems:
+    for problem in written_rules().problems:
         yield ev.Note(t=time(), text=f"a rule was left out: {problem}")
     rules = sorted(all_rules(), key=lambda rule: rule.first_look is not None)  # who looks twice comes last
     for rule in rules:
@@ -151,7 +151,7 @@ def examine_host(host: Host, time: Callable[[], float], *, facts: bool = True) -
 def examine_live_host(time: Callable[[], float]) -> tuple[list[ev.AnyEvent], list[Finding]]:
     """Every read-only rule on this host: the events, and the findings in them, the worst first."""
     host = Host()
-    host.still = True
+    host.is_static = True
     events = list(examine_host(host, time, facts=False))
     return events, _sorted_findings(events)
 

@@ -16,8 +16,8 @@ from pathlib import Path
 
 from probes.captured.sosreport import FOLDER, file_name
 from probes.host import Host
-from probes.read_trace import tracing
-from scenarios.rules.known import written
+from probes.read_trace import trace_reads
+from scenarios.rules.known import written_rules
 from scenarios.triage import examine_host
 from tests.syntax import ROOT
 
@@ -28,8 +28,8 @@ SOURCES = ("probes", "scenarios")
 def unread_files(tree: Path) -> list[str]:
     """Paths as on the host, of what triage did not read."""
     host = Host(str(tree))
-    host.still = True
-    with tracing() as read:
+    host.is_static = True
+    with trace_reads() as read:
         for _ in examine_host(host, lambda: 0.0):
             pass
     root = host.root or str(tree)
@@ -41,7 +41,7 @@ def unread_files(tree: Path) -> list[str]:
 def asked_outputs() -> set[str]:
     """Patterns of the file names below sos_commands that rules and code read."""
     found: set[str] = set()
-    for rule in written(Path("/nonexistent")).rules:
+    for rule in written_rules(Path("/nonexistent")).rules:
         for path in (rule.each, *(read.path for read in rule.read.values())):
             found |= {path.rpartition("/")[2]} if path.startswith(FOLDER) else set()
         found |= {

@@ -59,7 +59,7 @@ SHOTS = (
 
 
 def bundled() -> set[str]:
-    return {name.removeprefix("demo:") for name in recordings.demos()}
+    return {name.removeprefix("demo:") for name in recordings.list_demos()}
 
 
 def wanted() -> list[Shot]:
@@ -71,9 +71,9 @@ async def picture(shot: Shot, size: str) -> tuple[str, str]:
     """(SVG, cell grid)."""
     feed = None
     if shot.demo:
-        feed = RunFeed(recordings.resolve(f"demo:{shot.demo}"))
+        feed = RunFeed(recordings.resolve_recording(f"demo:{shot.demo}"))
         if shot.at >= 1:
-            feed.playback.finish()
+            feed.playback.seek_end()
         else:
             feed.playback.seek(feed.playback.end * shot.at)
     with tempfile.TemporaryDirectory() as state:
@@ -98,7 +98,7 @@ def path_of(shot: Shot, size: str) -> Path:
 def report_pages() -> dict[str, tuple[int, str]]:
     """By the picture's name: how wide, and the page. Every bundled recording, one of them on a telephone too."""
     pages = {
-        name: html.rendered(report(load(recordings.resolve(f"demo:{name}")), f"demo:{name}"))
+        name: html.render_html(report(load(recordings.resolve_recording(f"demo:{name}")), f"demo:{name}"))
         for name in sorted(bundled())
     }
     wide = {f"report-{name}-1000.png": (1000, page) for name, page in pages.items()}

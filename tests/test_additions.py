@@ -71,7 +71,7 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from probes.units import duration
+from probes.units import format_duration
 from scenarios import ranges as of
 from scenarios.results.document import Part, paragraph_of
 from scenarios.results.result import Result
@@ -83,7 +83,7 @@ class Lateness(Result, frozen=True, tag="nap.lateness/1"):
 
     @property
     def parts(self) -> tuple[Part, ...]:
-        return (paragraph_of(f"woken {duration(abs(self.value))} off its time"),)
+        return (paragraph_of(f"woken {format_duration(abs(self.value))} off its time"),)
 ''',
     # a rule: data, tested by its own rows
     "scenarios/nap/rules.toml": """[[rule]]
@@ -108,41 +108,42 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from probes.host import Host
-from probes.types import Entry, entry
+from probes.types import Entry, make_entry
 
 
 def glance(host: Host) -> Iterator[Entry]:
     path = "/proc/self/timerslack_ns"
-    yield entry("timers", "slack", host.integer(path), path, "ns")
+    yield make_entry("timers", "slack", host.read_integer(path), path, "ns")
 ''',
     # an importer; the order in which contents are recognised is one list beside the families
     "probes/imports/cpu/napbench.py": '''"""`napbench`: one line, `napbench: 1.5 ms late`."""
 
 from __future__ import annotations
 
-from probes.imports.model import Measure, Refused, Result
-from probes.imports.numbers import number
-from probes.imports.source import Source
+from probes.imports.model import ImportedMeasure, ImportRefusedError, ImportResult
+from probes.imports.numbers import parse_number
+from probes.imports.source import ImportSource
 
 
-def recognised(source: Source) -> bool:
+def is_recognised(source: ImportSource) -> bool:
     return source.head.startswith(b"napbench: ")
 
 
-def parse(source: Source) -> Result:
-    for line in source.lines():
-        if (late := number(line.split()[1])) is not None:
-            measured = Measure(workload="timer", metric="late", value=late, unit="ms", better="less")
-            return Result(kind="napbench", tool="napbench", measures=(measured,))
-    raise Refused("napbench: no figure", "run it again")
+def parse(source: ImportSource) -> ImportResult:
+    for line in source.read_lines():
+        if (late := parse_number(line.split()[1])) is not None:
+            measured = ImportedMeasure(workload="timer", metric="late", value=late, unit="ms", better="less")
+            return ImportResult(kind="napbench", tool="napbench", measures=(measured,))
+    raise ImportRefusedError("napbench: no figure", "run it again")
 ''',
 }
 LISTED = {
     "probes/imports/kinds.py": (
         ("hwloc, numactl,", "hwloc, napbench, numactl,"),
         (
-            '    Kind("numactl",',
-            '    Kind("napbench", "napbench output", napbench.recognised, napbench.parse),\n    Kind("numactl",',
+            '    ImportKind("numactl",',
+            '    ImportKind("napbench", "napbench output", napbench.is_recognised, napbench.parse),\n'
+            '    ImportKind("numactl",',
         ),
     )
 }

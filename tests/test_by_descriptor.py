@@ -27,24 +27,24 @@ OF_PATH = {
 }  # fmt: skip
 # Module and function: why a name is right there.
 ALLOWED = {
-    "rounds.append": "the rounds, in the state directory",
+    "rounds.append_round": "the rounds, in the state directory",
     "namespaces._leave_host": "attributes of its own process",
     "safe_read.read_regular": "looks only; its flags stand on a line of their own",
-    "named_file.opened_where": "reads what a descriptor stands for",
+    "named_file.reopen_regular": "reads what a descriptor stands for",
     "lab._set_rp_filter": "an attribute of the kernel, in a namespace of our own",
     "own_links._write": "attributes of the kernel, in a namespace of our own",
     "worker.__init__": "its own files once more, by their descriptors: without O_DIRECT",
     "parent_death.be_expendable": "an attribute of its own process",
     "darshan_log.parse": "a file without a name in TMPDIR; no run is under way",
-    "archive._make": "a captured host's folder in TMPDIR, made by mkdtemp; links on the way are refused",
-    "archive._write": "as above",
-    "supervisor._become": "/dev/null, and the directory that the user names for his own command: not ours",
-    "variants.order": "as above",
+    "archive._make_folder": "a captured host's folder in TMPDIR, made by mkdtemp; links on the way are refused",
+    "archive._write_member": "as above",
+    "supervisor._become_command": "/dev/null, and the directory that the user names for his own command: not ours",
+    "variants.make_order": "as above",
     "temporary_folder.temporary_folder": "in TMPDIR, by mkdtemp; no run is under way",
     "temporary_folder.remove_leftovers": "our own in TMPDIR, where nobody else rules it; rmtree works by descriptor",
-    "command.block": "the descriptor's own name in /proc: it leads to that directory whatever the folder is called",
+    "command.measure_block": "the descriptor's own name in /proc: it leads to that directory whatever it is called",
     "group_counters.enter": "joins a control group, an attribute of the kernel",
-    "variants.made": "as above",
+    "variants.make_variant": "as above",
 }
 
 

@@ -21,6 +21,7 @@ from tests.syntax import ROOT, modules, tree
 # ruff: noqa: SIM905
 FIELDS = frozenset(
     "title text reason explain sentence headline question why detail label answer remark blocked refusal brief risk "
+    "refusal_reason answer_text expression_texts full_sentence guard_sentence reason_sentence brief_text "
     "words warning summary hint advice scope".split()
 )
 MANY = frozenset("sentences left_out differs doubts remarks".split())  # several texts each
@@ -32,7 +33,7 @@ TESTS = frozenset(
 PATTERNS = frozenset("match search fullmatch findall finditer sub subn split".split())
 KEEPS = frozenset("strip lstrip rstrip lower upper casefold title format join".split())  # a text stays one
 LEAVES = frozenset({ast.Name, ast.Constant, ast.Load, ast.Store})  # most of a tree, and nothing below them
-PASSES = frozenset("clean str".split())
+PASSES = frozenset("clean_text str".split())
 PHRASE = re.compile(r"\b(?!hostdx )[a-z]{2,}[,;:]? [a-z]{2,}")  # words of ours; a number or a name is data
 # the tests of where sentences are made
 OF_WORDING = frozenset(

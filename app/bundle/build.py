@@ -13,9 +13,9 @@ from typing import NamedTuple
 import msgspec
 
 from app import __version__
-from app.bundle.wheels import fetched
+from app.bundle.wheels import fetch_wheels
 from app.failure import USAGE, Failure
-from probes.number_text import whole
+from probes.number_text import parse_unsigned
 
 TREE = Path(__file__).parents[2]
 OWN = ("app", "probes", "scenarios")
@@ -24,23 +24,23 @@ CONSOLE_SCRIPT = TREE / "app/cli/program.py"  # in a wheel it lies elsewhere: th
 LEFT_OUT = (".pyi", ".c", ".h", ".pyc")
 
 
-class Built(NamedTuple):
+class BuiltBundle(NamedTuple):
     data: bytes
     bill: bytes  # of materials
     wheels: int
 
 
-def built() -> Built:
+def build_bundle() -> BuiltBundle:
     """Raises Failure where pip cannot fetch the wheels, or the epoch is no number."""
-    time_s = _time_s()
+    time_s = _build_time_s()
     with tempfile.TemporaryDirectory(prefix="hostdx-bundle-") as place:
-        wheels = [(one.name, one.read_bytes()) for one in fetched(Path(place))]
-    parts: dict[str, dict[str, bytes]] = {"any": _own()}
+        wheels = [(wheel_path.name, wheel_path.read_bytes()) for wheel_path in fetch_wheels(Path(place))]
+    parts: dict[str, dict[str, bytes]] = {"any": _own_files()}
     for name, wheel in wheels:
-        part = parts.setdefault(_part(name), {})
+        part = parts.setdefault(_part_name(name), {})
         with zipfile.ZipFile(io.BytesIO(wheel)) as archive:
             part |= {n: archive.read(n) for n in archive.namelist() if not n.endswith((*LEFT_OUT, "/"))}
-    packed = {name: archived(part, time_s) for name, part in sorted(parts.items())}
+    packed = {name: make_archive(part, time_s) for name, part in sorted(parts.items())}
     sums = {name: hashlib.sha256(data).hexdigest() for name, data in packed.items()}
     digest = hashlib.sha256("".join(sums.values()).encode()).hexdigest()
     manifest = {
@@ -57,12 +57,12 @@ def built() -> Built:
         "manifest.json": msgspec.json.encode(manifest),
         **{f"{name}.zip": data for name, data in packed.items()},
     }
-    data = archived(members, time_s, zipfile.ZIP_STORED, b"#!/usr/bin/env python3\n")
-    return Built(data, bill(wheels), len(wheels))
+    data = make_archive(members, time_s, zipfile.ZIP_STORED, b"#!/usr/bin/env python3\n")
+    return BuiltBundle(data, bill_of_materials(wheels), len(wheels))
 
 
-def archived(
-    files: Mapping[str, bytes], time_s: int, how: int = zipfile.ZIP_DEFLATED, first: bytes = b""
+def make_archive(
+    files: Mapping[str, bytes], time_s: int, compression: int = zipfile.ZIP_DEFLATED, first: bytes = b""
 ) -> bytes:
     """A zip whose bytes depend on names, contents and the time alone."""
     packed = io.BytesIO(first)
@@ -71,18 +71,18 @@ def archived(
     with zipfile.ZipFile(packed, "w") as archive:
         for name, data in sorted(files.items()):
             info = zipfile.ZipInfo(name, when)
-            info.create_system, info.external_attr, info.compress_type = 3, 0o644 << 16, how
+            info.create_system, info.external_attr, info.compress_type = 3, 0o644 << 16, compression
             archive.writestr(info, data)
     return packed.getvalue()
 
 
-def bill(wheels: list[tuple[str, bytes]]) -> bytes:
+def bill_of_materials(wheels: list[tuple[str, bytes]]) -> bytes:
     """The software bill of materials in CycloneDX 1.5: what is in it, and the SHA-256 that the index had for it."""
-    found = []
+    components = []
     for file, wheel in wheels:
         name, version = file.split("-")[:2]
         name = name.replace("_", "-").lower()
-        found.append(
+        components.append(
             {
                 "type": "library",
                 "bom-ref": file,
@@ -103,12 +103,12 @@ def bill(wheels: list[tuple[str, bytes]]) -> bytes:
         "specVersion": "1.5",
         "version": 1,
         "metadata": {"component": own},
-        "components": found,
+        "components": components,
     }
     return msgspec.json.format(msgspec.json.encode(document)) + b"\n"
 
 
-def _part(wheel: str) -> str:
+def _part_name(wheel: str) -> str:
     """`any`, or what its interpreter and machine are: `cp311-x86_64`, `abi3-aarch64`."""
     python, abi, platform = wheel.removesuffix(".whl").split("-")[-3:]
     if platform == "any":
@@ -117,7 +117,7 @@ def _part(wheel: str) -> str:
     return f"{abi if abi == 'abi3' else python}-{machine}"
 
 
-def _own() -> dict[str, bytes]:
+def _own_files() -> dict[str, bytes]:
     files = (path for folder in OWN for path in (TREE / folder).rglob("*") if path.is_file())
     return {
         str(path.relative_to(TREE)): path.read_bytes()
@@ -126,9 +126,11 @@ def _own() -> dict[str, bytes]:
     }
 
 
-def _time_s() -> int:
-    said = os.environ.get(EPOCH, str(OLDEST_S))
-    time_s = whole(said)
+def _build_time_s() -> int:
+    epoch_text = os.environ.get(EPOCH, str(OLDEST_S))
+    time_s = parse_unsigned(epoch_text)
     if time_s is None or not OLDEST_S <= time_s < 1 << 32:
-        raise Failure(f"bundle: {EPOCH}={said!r}: give seconds since 1970, from {OLDEST_S} (1980) on", USAGE)
+        raise Failure(
+            f"bundle: {EPOCH}={epoch_text!r}: give seconds since 1970, from {OLDEST_S} (1980) on", USAGE
+        )
     return time_s

@@ -5,7 +5,7 @@ import sys
 KNOWN = ("python3.14", "python3.13", "python3.12", "python3.11")
 
 
-def newer():
+def find_newer_python():
     # type: () -> str
     """A Python that will do, as the shell finds it; else what to look for."""
     for folder in os.environ.get("PATH", "").split(":"):
@@ -19,7 +19,7 @@ def newer():
 if sys.version_info < (3, 11):
     sys.stderr.write(
         "hostdx: needs Python 3.11 or newer, and this is %d.%d; start it as: %s %s\n"
-        % (sys.version_info[0], sys.version_info[1], newer(), sys.argv[0])
+        % (sys.version_info[0], sys.version_info[1], find_newer_python(), sys.argv[0])
     )
     sys.exit(3)
 

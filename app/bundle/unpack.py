@@ -17,11 +17,11 @@ from typing import IO, Any
 
 STARTED_AS = "HOSTDX_STARTED_AS"
 START = "probes/children/start.py"
-MOST_LINKS = 40  # path_resolution(7)
+MAX_LINKS = 40  # path_resolution(7)
 UNUSED_S = 30 * 86400.0  # an older version's folder goes when nobody started it for so long
 
 
-class Unfit(Exception):
+class UnfitBundle(Exception):
     """Why it cannot be unpacked there, or at all."""
 
 
@@ -35,20 +35,20 @@ class Bundle:
         self.time_s: int = manifest["time_s"]
         compiled = f"cp3{sys.version_info[1]}{sys.abiflags}-{os.uname().machine}"
         parts: dict[str, Any] = manifest["parts"]
-        if compiled not in parts or not _glibc():
-            known = ", ".join(name for name in parts if name.startswith("cp"))
-            libc = "" if _glibc() else " without glibc"
-            raise Unfit(f"holds nothing for this Python ({compiled}{libc}), but for {known}")
+        if compiled not in parts or not _has_glibc():
+            known_parts = ", ".join(name for name in parts if name.startswith("cp"))
+            libc = "" if _has_glibc() else " without glibc"
+            raise UnfitBundle(f"holds nothing for this Python ({compiled}{libc}), but for {known_parts}")
         self.parts = {n: parts[n] for n in ("any", f"abi3-{os.uname().machine}", compiled) if n in parts}
         self.name = f"{manifest['name']}-{compiled}"
 
-    def part(self, name: str) -> bytes:
+    def read_part(self, name: str) -> bytes:
         """A zip archive. Raises Unfit where the file was damaged on its way."""
         import hashlib
 
         data: bytes = self._loader.get_data(f"{name}.zip")
         if hashlib.sha256(data).hexdigest() != self.parts[name]["sha256"]:
-            raise Unfit(f"part {name} is damaged; copy the file again")
+            raise UnfitBundle(f"part {name} is damaged; copy the file again")
         return data
 
     def is_whole(self, folder: str) -> bool:
@@ -57,16 +57,16 @@ class Bundle:
         for part in self.parts.values():
             for path, size in part["files"]:
                 try:
-                    found = os.lstat(f"{folder}/{path}")
+                    status = os.lstat(f"{folder}/{path}")
                 except OSError:
                     return False
-                as_made = (found.st_size, found.st_mtime, found.st_uid) == (size, self.time_s, me)
-                if not as_made or not stat.S_ISREG(found.st_mode):
+                as_made = (status.st_size, status.st_mtime, status.st_uid) == (size, self.time_s, me)
+                if not as_made or not stat.S_ISREG(status.st_mode):
                     return False
         return True
 
 
-def places() -> Iterator[str]:
+def candidate_places() -> Iterator[str]:
     """Where it may lie, in this order; each is to be a directory of ours alone."""
     me = os.geteuid()
     cache = os.environ.get("XDG_CACHE_HOME", "")
@@ -75,88 +75,88 @@ def places() -> Iterator[str]:
     yield f"{os.environ.get('TMPDIR') or '/tmp'}/hostdx-bundle-{me}"
 
 
-def prepared(place: str) -> str:
+def prepare_place(place: str) -> str:
     """Its real path, made where it is not there. Raises Unfit, OSError."""
     if not place.startswith("/"):
-        raise Unfit("is no absolute path")
+        raise UnfitBundle("is no absolute path")
     above, name = os.path.split(place)
-    parent, absent = _on_the_way(above)
+    parent, absent = _walk_existing(above)
     while absent:
         try:
             os.mkdir(os.path.join(parent, absent), 0o700)  # noqa: PTH102, PTH118
         except FileExistsError:
             pass  # somebody was quicker: whose it is, the next look tells
-        parent, absent = _on_the_way(above)
+        parent, absent = _walk_existing(above)
     place = os.path.join(parent, name)  # noqa: PTH118
     try:
         os.mkdir(place, 0o700)  # noqa: PTH102
     except FileExistsError:
         pass
-    found = os.lstat(place)
-    if not stat.S_ISDIR(found.st_mode) or found.st_uid != os.geteuid() or found.st_mode & 0o077:
-        raise Unfit("is not a directory of yours alone (mode 700)")
+    status = os.lstat(place)
+    if not stat.S_ISDIR(status.st_mode) or status.st_uid != os.geteuid() or status.st_mode & 0o077:
+        raise UnfitBundle("is not a directory of yours alone (mode 700)")
     if os.statvfs(place).f_flag & os.ST_NOEXEC:
-        raise Unfit("programs may not be executed there (noexec)")
+        raise UnfitBundle("programs may not be executed there (noexec)")
     return place
 
 
-def _on_the_way(directory: str) -> tuple[str, str]:
+def _walk_existing(directory: str) -> tuple[str, str]:
     """How far it is there, over its links, and the first name that is not; nobody else rules what is passed.
 
     Before anything is made: another user's link leads to any place. Raises Unfit, OSError.
     """
     at, names, links = "/", directory.split("/")[::-1], 0
-    folder = _safe(at)
+    folder = _check_safe(at)
     while names:
         name = names.pop()
         if name in ("", "."):
             continue
         path = os.path.dirname(at) if name == ".." else os.path.join(at, name)  # noqa: PTH118, PTH120
         try:
-            found = _safe(path)
+            status = _check_safe(path)
         except FileNotFoundError:
             if ".." in names:
                 raise
             return at, name
-        if not stat.S_ISLNK(found.st_mode):
-            at, folder = path, found
+        if not stat.S_ISLNK(status.st_mode):
+            at, folder = path, status
             continue
         links += 1
-        if folder.st_mode & 0o022 or links > MOST_LINKS:
-            raise Unfit(f"{path} is a link that others may have put there, or one of too many")
+        if folder.st_mode & 0o022 or links > MAX_LINKS:
+            raise UnfitBundle(f"{path} is a link that others may have put there, or one of too many")
         target = os.readlink(path)  # noqa: PTH115
         names += target.split("/")[::-1]
         if target.startswith("/"):
-            at, folder = "/", _safe("/")
+            at, folder = "/", _check_safe("/")
     return at, ""
 
 
-def _safe(path: str) -> os.stat_result:
+def _check_safe(path: str) -> os.stat_result:
     """What it is, a link itself. Raises Unfit where it is another user's or others may write to it, OSError."""
-    found = os.lstat(path)
-    if found.st_uid not in (0, os.geteuid()):
-        raise Unfit(f"{path} belongs to uid {found.st_uid}")
-    if not stat.S_ISLNK(found.st_mode) and found.st_mode & 0o022 and not found.st_mode & stat.S_ISVTX:
-        raise Unfit(f"others may write to {path}")
-    return found
+    status = os.lstat(path)
+    if status.st_uid not in (0, os.geteuid()):
+        raise UnfitBundle(f"{path} belongs to uid {status.st_uid}")
+    if not stat.S_ISLNK(status.st_mode) and status.st_mode & 0o022 and not status.st_mode & stat.S_ISVTX:
+        raise UnfitBundle(f"others may write to {path}")
+    return status
 
 
-def unpacked(bundle: Bundle, place: str) -> str:
+def unpack_if_needed(bundle: Bundle, place: str) -> str:
     """The folder with the program. Raises OSError, Unfit."""
     folder = f"{place}/{bundle.name}"
     if not bundle.is_whole(folder):
         import fcntl
 
         # one at a time: whoever waited finds it done
-        with open(f"{place}/lock", "a", opener=_private) as lock:
+        with open(f"{place}/lock", "a", opener=_open_private) as lock:
             fcntl.flock(lock, fcntl.LOCK_EX)
             if not bundle.is_whole(folder):
-                _unpack(bundle, place, folder)
+                _unpack_bundle(bundle, place, folder)
     os.utime(folder)
     return folder
 
 
-def _unpack(bundle: Bundle, place: str, folder: str) -> None:
+def _unpack_bundle(bundle: Bundle, place: str, folder: str) -> None:
     import io
     import shutil
     import zipfile
@@ -168,13 +168,13 @@ def _unpack(bundle: Bundle, place: str, folder: str) -> None:
     new = f"{place}/.new"
     os.mkdir(new, 0o700)  # noqa: PTH102
     try:
-        made = {new}
+        made_folders = {new}
         for part in bundle.parts:
-            with zipfile.ZipFile(io.BytesIO(bundle.part(part))) as archive:
+            with zipfile.ZipFile(io.BytesIO(bundle.read_part(part))) as archive:
                 for path in archive.namelist():
                     target = f"{new}/{path}"
-                    _make(target.rpartition("/")[0], made)
-                    with open(target, "xb", opener=_private) as file:
+                    _make_folder(target.rpartition("/")[0], made_folders)
+                    with open(target, "xb", opener=_open_private) as file:
                         file.write(archive.read(path))
                     os.utime(target, (bundle.time_s, bundle.time_s))
         if os.path.lexists(folder):
@@ -201,18 +201,18 @@ def _is_unused(folder: str) -> bool:
     return True
 
 
-def _make(folder: str, made: set[str]) -> None:
-    if folder not in made:
-        _make(folder.rpartition("/")[0], made)
+def _make_folder(folder: str, made_folders: set[str]) -> None:
+    if folder not in made_folders:
+        _make_folder(folder.rpartition("/")[0], made_folders)
         os.mkdir(folder, 0o700)  # noqa: PTH102
-        made.add(folder)
+        made_folders.add(folder)
 
 
-def _private(path: str, flags: int) -> int:
+def _open_private(path: str, flags: int) -> int:
     return os.open(path, flags | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
 
 
-def _glibc() -> bool:
+def _has_glibc() -> bool:
     try:
         return bool(os.confstr("CS_GNU_LIBC_VERSION"))
     except (ValueError, OSError):
@@ -224,19 +224,19 @@ def main(out: IO[str] = sys.stderr) -> None:
     refused = []
     try:
         bundle = Bundle(path)
-        for place in places():
+        for place in candidate_places():
             try:
-                folder = unpacked(bundle, prepared(place))
+                folder = unpack_if_needed(bundle, prepare_place(place))
                 break
-            except Unfit as why:
+            except UnfitBundle as why:
                 refused.append(f"{place}: {why}")
             except OSError as error:
                 refused.append(f"{place}: {error.strerror}")
         else:
-            raise Unfit(
+            raise UnfitBundle(
                 f"cannot be unpacked: {'; '.join(refused)}; name a directory: XDG_CACHE_HOME=/DIRECTORY"
             )
-    except Unfit as why:
+    except UnfitBundle as why:
         out.write(f"hostdx: {path}: {why}\n")
         sys.exit(3)
     argv = [sys.executable, "-I", f"{folder}/{START}", "app.cli", *sys.argv[1:]]

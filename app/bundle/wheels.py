@@ -20,35 +20,39 @@ GLIBC = (
 FETCHING_S = 600.0
 
 
-def fetched(into: Path) -> list[Path]:
+def fetch_wheels(into: Path) -> list[Path]:
     """For every Python and machine, in versions that are installed here where they are. Raises Failure."""
-    needed = _needed()
+    needed = _needed_packages()
     pins = into / "constraints.txt"
-    installed = {one.name: one.version for one in metadata.distributions() if one.name != "hostdx"}
+    installed = {
+        distribution.name: distribution.version
+        for distribution in metadata.distributions()
+        if distribution.name != "hostdx"
+    }
     pins.write_text("".join(f"{name}=={version}\n" for name, version in installed.items()))
     for python in PYTHONS:
         for machine in MACHINES:
-            _pip(into, "-c", str(pins), *_target(python, machine), *needed)
+            _run_pip(into, "-c", str(pins), *_target_options(python, machine), *needed)
     return sorted(into.glob("*.whl"))
 
 
-def _needed() -> list[str]:
+def _needed_packages() -> list[str]:
     try:
         wanted = metadata.requires("hostdx") or []
     except metadata.PackageNotFoundError:
         raise Failure(
             "bundle: hostdx is not installed here, so what it needs is not known; pip install it"
         ) from None
-    return [one for one in wanted if "extra ==" not in one]
+    return [requirement for requirement in wanted if "extra ==" not in requirement]
 
 
-def _target(python: str, machine: str) -> list[str]:
+def _target_options(python: str, machine: str) -> list[str]:
     tags = [f"--platform={glibc}_{machine}" for glibc in GLIBC]
     abis = [f"--abi={abi}" for abi in (f"cp{python.replace('.', '')}", "abi3", "none")]
     return [*tags, f"--python-version={python}", "--implementation=cp", *abis]
 
 
-def _pip(into: Path, *arguments: str) -> None:
+def _run_pip(into: Path, *arguments: str) -> None:
     argv = [sys.executable, "-m", "pip", "download", "-q", "--only-binary=:all:", "-d", str(into), *arguments]
     try:
         done = subprocess.run(
@@ -57,7 +61,9 @@ def _pip(into: Path, *arguments: str) -> None:
     except subprocess.TimeoutExpired:
         raise Failure(f"bundle: pip did not end within {FETCHING_S:.0f} s; is its index reachable?") from None
     if done.returncode:
-        said = [line for line in done.stderr.splitlines() if re.match(r"ERROR|.*No module named", line)]
+        error_lines = [
+            line for line in done.stderr.splitlines() if re.match(r"ERROR|.*No module named", line)
+        ]
         raise Failure(
-            f"bundle: pip cannot fetch what hostdx needs: {(said or ['it said nothing'])[-1][:300]}"
+            f"bundle: pip cannot fetch what hostdx needs: {(error_lines or ['it said nothing'])[-1][:300]}"
         )

@@ -3,17 +3,17 @@
 import os
 import sys
 
-from probes.children.environment import STARTED_AS, kept, withhold
+from probes.children.environment import STARTED_AS, read_variable, withhold_variables
 
 
 def main() -> None:
     """The console script `hostdx`."""
-    withhold()
+    withhold_variables()
     if sys.argv[1:] in (["--version"], ["--version", "--json"]):
         from app import __version__
-        from app.output import out
+        from app.output import print_result
 
-        out(_about(__version__) if "--json" in sys.argv else f"hostdx {__version__}")
+        print_result(_version_document(__version__) if "--json" in sys.argv else f"hostdx {__version__}")
         sys.exit(0)
     try:
         if not sys.argv[1:] and all(s is not None and s.isatty() for s in (sys.stdin, sys.stdout)):
@@ -32,13 +32,13 @@ def main() -> None:
             raise
         os.write(2, b"hostdx: not enough memory to start; free some, or raise the limit (ulimit -v)\n")
         sys.exit(3)
-    from app.output import settle
+    from app.output import settle_streams
 
-    settle()
+    settle_streams()
     sys.exit(status)
 
 
-def _about(version: str) -> str:
+def _version_document(version: str) -> str:
     """What a bug report or an inventory asks for, in one line of JSON."""
     import json
 
@@ -51,6 +51,6 @@ def _about(version: str) -> str:
             "interpreter": sys.executable,
             "machine": os.uname().machine,
             "code": code,
-            "bundle": kept(STARTED_AS) or None,
+            "bundle": read_variable(STARTED_AS) or None,
         }
     )

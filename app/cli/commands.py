@@ -8,7 +8,7 @@ from app import __version__
 from app.cli.lazy_group import LazyGroup
 from app.cli.look import look_options
 from app.failure import USAGE, Failure
-from app.output import out
+from app.output import print_result
 
 # name -> (module, what its line in --help says); a command that does not work yet is not here
 COMMANDS: dict[str, tuple[str, str]] = {
@@ -59,48 +59,50 @@ NEED_THE_APP = frozenset({"attach", "replay"})
 FOR_THE_SCREEN = frozenset({"pulse", "places"})  # what it asks a child for; nobody types them
 
 
-LIKE = 0.7  # below it a name is another word: `nosuch` was taken for `iosched`
+MIN_SIMILARITY = 0.7  # below it a name is another word: `nosuch` was taken for `iosched`
 
 
-class Commands(LazyGroup):
-    named = COMMANDS
+class RootCommands(LazyGroup):
+    command_modules = COMMANDS
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
-        known = self.list_commands(ctx)
-        if args[0] not in known and not args[0].startswith("-"):
+        names = self.list_commands(ctx)
+        if args[0] not in names and not args[0].startswith("-"):
             from scenarios import registry
 
-            meant = {name: name for name in known} | {
+            suggestions = {name: name for name in names} | {
                 name: f"run {name}" for name in registry.scenario_names()
             }
-            near = get_close_matches(args[0], meant, n=1, cutoff=LIKE)
+            near = get_close_matches(args[0], suggestions, n=1, cutoff=MIN_SIMILARITY)
             instead = (
-                f"did you mean `hostdx {meant[near[0]]}`?" if near else "`hostdx --help` lists the commands"
+                f"did you mean `hostdx {suggestions[near[0]]}`?"
+                if near
+                else "`hostdx --help` lists the commands"
             )
             raise Failure(f"{args[0]}: no such command; {instead}", USAGE)
         return super().resolve_command(ctx, args)
 
 
-def _hand_on(ctx: click.Context, command: str, **look: object) -> None:
+def _pass_look_options(ctx: click.Context, command: str, **look: object) -> None:
     """What was said of the app's look before a command that opens it. Raises UsageError where no app is opened."""
-    given = {name: value for name, value in look.items() if value}
-    if given and command not in NEED_THE_APP:
+    set_options = {name: value for name, value in look.items() if value}
+    if set_options and command not in NEED_THE_APP:
         raise click.UsageError(
             f"--ascii, --no-mouse and --theme are the app's, and `{command}` does not open it"
         )
-    ctx.default_map = {command: given}
+    ctx.default_map = {command: set_options}
 
 
-def _version(ctx: click.Context, _parameter: click.Parameter, value: bool) -> None:
+def _print_version(ctx: click.Context, _parameter: click.Parameter, value: bool) -> None:
     if value:
-        out(f"hostdx {__version__}")
+        print_result(f"hostdx {__version__}")
         ctx.exit()
 
 
 @click.command(
-    cls=Commands,
+    cls=RootCommands,
     params=look_options(),
     invoke_without_command=True,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
@@ -110,14 +112,14 @@ def _version(ctx: click.Context, _parameter: click.Parameter, value: bool) -> No
     is_flag=True,
     expose_value=False,
     is_eager=True,
-    callback=_version,
+    callback=_print_version,
     help="Show the version; with --json also Python and where the code lies.",
 )
 @click.pass_context
 def hostdx(ctx: click.Context, /, **look: object) -> int | None:
     """Finds out why this host is slower than it should be, and proves it. Without a command: the app."""
     if ctx.invoked_subcommand is not None:
-        _hand_on(ctx, ctx.invoked_subcommand, **look)
+        _pass_look_options(ctx, ctx.invoked_subcommand, **look)
         return None
     from app.cli.screen import open_screen
 

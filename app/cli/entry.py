@@ -7,19 +7,21 @@ import click
 
 from app import failure
 from app.failure import Failure
-from app.output import complain, lost
+from app.output import print_complaint, take_write_error
 
 
 def run_command_line(arguments: Sequence[str]) -> int:
-    lost()
-    status = _status(arguments)
-    if why := lost():
-        complain(f"stdout: cannot be written: {why}; output incomplete: write it elsewhere, run it again")
+    take_write_error()
+    status = _run_arguments(arguments)
+    if why := take_write_error():
+        print_complaint(
+            f"stdout: cannot be written: {why}; output incomplete: write it elsewhere, run it again"
+        )
         return status or failure.COULD_NOT
     return status
 
 
-def _status(arguments: Sequence[str]) -> int:
+def _run_arguments(arguments: Sequence[str]) -> int:
     from app.cli.commands import hostdx
 
     if "_HOSTDX_COMPLETE" in os.environ:  # the shell asks: it registers how bash does
@@ -29,13 +31,13 @@ def _status(arguments: Sequence[str]) -> int:
         status = hostdx.main(args=list(arguments), prog_name="hostdx", standalone_mode=False)
         return status if isinstance(status, int) else 0
     except click.UsageError as error:
-        complain(_usage_line(error))
+        print_complaint(_usage_line(error))
         return failure.USAGE
     except click.ClickException as error:
-        complain(error.format_message())
+        print_complaint(error.format_message())
         return failure.USAGE
     except Failure as why:
-        complain(why.text)
+        print_complaint(why.text)
         return why.status
     except (click.Abort, KeyboardInterrupt):
         return failure.INTERRUPTED
@@ -48,7 +50,7 @@ def _status(arguments: Sequence[str]) -> int:
             raise
         from app import bug_report
 
-        complain(bug_report.save(error))
+        print_complaint(bug_report.save_traceback(error))
         return failure.COULD_NOT
 
 
@@ -58,9 +60,9 @@ def _usage_line(error: click.UsageError) -> str:
     group = error.ctx.command if error.ctx is not None else None
     if isinstance(error, click.exceptions.NoArgsIsHelpError) and isinstance(group, click.Group):
         # its message would be the whole help
-        what = f"which command? {', '.join(group.commands or group.list_commands(error.ctx))}"
+        message = f"which command? {', '.join(group.commands or group.list_commands(error.ctx))}"
     else:
-        what = " ".join(error.format_message().split()).rstrip(".")
-    what = what[:1].lower() + what[1:] if what[1:2].islower() else what
+        message = " ".join(error.format_message().split()).rstrip(".")
+    message = message[:1].lower() + message[1:] if message[1:2].islower() else message
     words = path.removeprefix("hostdx").strip()
-    return f"{words + ': ' if words else ''}{what}; see `{path} --help`"
+    return f"{words + ': ' if words else ''}{message}; see `{path} --help`"

@@ -9,21 +9,21 @@ import click
 
 
 class LazyGroup(click.Group):
-    """`named`: by name, the module that has a command of that name, and its line in --help ("": none)."""
+    """`command_modules`: by name, the module that has a command of that name, and its line in --help ("": none)."""
 
-    named: ClassVar[Mapping[str, tuple[str, str]]]
+    command_modules: ClassVar[Mapping[str, tuple[str, str]]]
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        return list(self.named)
+        return list(self.command_modules)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         if cmd_name not in self.list_commands(ctx):
             return None
         attribute = f"{cmd_name}_" if keyword.iskeyword(cmd_name) else cmd_name
-        found: click.Command = getattr(import_module(self.named[cmd_name][0]), attribute)
-        return found
+        command: click.Command = getattr(import_module(self.command_modules[cmd_name][0]), attribute)
+        return command
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         with formatter.section("Commands"):
-            lines = [(name, self.named[name][1]) for name in self.list_commands(ctx)]
+            lines = [(name, self.command_modules[name][1]) for name in self.list_commands(ctx)]
             formatter.write_dl([(name, line) for name, line in lines if line])

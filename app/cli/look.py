@@ -5,10 +5,10 @@ import sys
 
 import click
 
-from app.output import colour
+from app.output import set_colour
 
 THEMES = ("dark", "light", "terminal")
-LEAST, MOST = 40, 160  # cells
+MIN_COLUMNS, MAX_COLUMNS = 40, 160  # cells
 
 
 def color_option() -> click.Option:
@@ -16,14 +16,14 @@ def color_option() -> click.Option:
         ("--color",),
         type=click.Choice(("auto", "always", "never")),
         default="auto",
-        callback=lambda _ctx, _parameter, value: colour(value),
+        callback=lambda _ctx, _parameter, value: set_colour(value),
         expose_value=False,
         is_eager=True,
         help="Use colour; auto: on a terminal, unless NO_COLOR is set.",
     )
 
 
-def with_colour(command: click.Command) -> click.Command:
+def add_color_option(command: click.Command) -> click.Command:
     """With the option, behind its own ones."""
     command.params.append(color_option())
     return command
@@ -35,7 +35,7 @@ def line_width() -> int:
         from app.report.end_of_run import WIDE  # not for every command
 
         return WIDE
-    return min(MOST, max(LEAST, shutil.get_terminal_size((80, 24)).columns))
+    return min(MAX_COLUMNS, max(MIN_COLUMNS, shutil.get_terminal_size((80, 24)).columns))
 
 
 def look_options() -> list[click.Parameter]:

@@ -30,7 +30,7 @@ class Bytes(_ParamType):
     name = "bytes"
 
     def convert(self, value: object, param: click.Parameter | None, ctx: click.Context | None) -> int:
-        size = units.bytes_of(str(value))
+        size = units.parse_size(str(value))
         if size is None:
             self.fail(f"{value!r} is not a size between 1 byte and 1 EiB; write 512M or 4GiB", param, ctx)
         return size
@@ -67,7 +67,7 @@ class Number(click.ParamType[float]):
             self.fail(str(why), param, ctx)
 
 
-def declared(scenario: Scenario) -> tuple[Option, ...]:
+def declared_options(scenario: Scenario) -> tuple[Option, ...]:
     """The scenario's own options, and the common ones that it does not declare itself.
 
     What it would ignore is not offered: one that only watches has no budget, margin or order, and one that names some
@@ -79,12 +79,12 @@ def declared(scenario: Scenario) -> tuple[Option, ...]:
     return (*scenario.options, *(option for option in COMMON_OPTIONS if option.name not in own))
 
 
-def parameters(options: Sequence[Option]) -> list[click.Parameter]:
+def make_parameters(options: Sequence[Option]) -> list[click.Parameter]:
     """An option each; directories may also stand alone, as in `run storage /a /b`."""
-    found: list[click.Parameter] = [_parameter(option) for option in options]
+    click_parameters: list[click.Parameter] = [_make_parameter(option) for option in options]
     for option in options:
         if option.name == DIRECTORIES and option.kind == "path":
-            found.append(
+            click_parameters.append(
                 click.Argument(
                     [_ALONE],
                     nargs=-1 if option.multiple else 1,
@@ -93,31 +93,31 @@ def parameters(options: Sequence[Option]) -> list[click.Parameter]:
                     metavar="[DIRECTORY]..." if option.multiple else "[DIRECTORY]",
                 )
             )
-    return found
+    return click_parameters
 
 
-def chosen(options: Sequence[Option], values: dict[str, Any]) -> dict[str, Json]:
+def chosen_options(options: Sequence[Option], values: dict[str, Any]) -> dict[str, Json]:
     """What was typed; what was not typed is left out, so that the scenario's default holds. Raises UsageError."""
-    found: dict[str, Json] = {}
+    chosen_values: dict[str, Json] = {}
     if alone := values.pop(_ALONE, None):
         if values.get(f"opt_{DIRECTORIES}"):  # which one is the baseline could only be guessed
             raise click.UsageError("give directories either with --dir or as plain arguments, not both")
         values = {**values, f"opt_{DIRECTORIES}": alone}
     for option in options:
-        value = values.get(_identifier(option))
+        value = values.get(_parameter_name(option))
         if option.required and option.name == DIRECTORIES and not value:
             raise click.MissingParameter(param_type="option", param_hint=f"'--{option.name}'")
         if value is None or value == () or (option.kind == "flag" and not value):
             continue
-        found[option.name] = list(value) if isinstance(value, tuple) else value
-    return found
+        chosen_values[option.name] = list(value) if isinstance(value, tuple) else value
+    return chosen_values
 
 
-def _identifier(option: Option) -> str:
+def _parameter_name(option: Option) -> str:
     return "opt_" + option.name.replace("-", "_")
 
 
-def _parameter(option: Option) -> click.Option:
+def _make_parameter(option: Option) -> click.Option:
     kind: Any = {
         # the scenario says what is wrong with it
         "path": Directory(readable=False, file_okay=option.name != DIRECTORIES),
@@ -128,38 +128,38 @@ def _parameter(option: Option) -> click.Option:
         "flag": click.BOOL,
         "choice": click.Choice(option.choices) if option.choices else click.STRING,
     }[option.kind]
-    declaration = (f"--{option.name}", _identifier(option))
+    declaration = (f"--{option.name}", _parameter_name(option))
     if option.kind == "flag":
         return click.Option(declaration, is_flag=True, default=False, help=option.help, hidden=option.hidden)
     return click.Option(
         declaration,
         type=kind,
         multiple=True,
-        callback=None if option.multiple else _once,
-        required=option.required and option.name != DIRECTORIES,  # it may stand alone: `chosen` looks
-        help=_help(option),
+        callback=None if option.multiple else _single_value,
+        required=option.required and option.name != DIRECTORIES,  # it may stand alone: `chosen_options` looks
+        help=_help_sentence(option),
         hidden=option.hidden,
-        metavar=_metavar(option),
+        metavar=_option_metavar(option),
     )
 
 
-def _once(_ctx: click.Context, param: click.Parameter, values: Sequence[Any]) -> Any:
+def _single_value(_ctx: click.Context, param: click.Parameter, values: Sequence[Any]) -> Any:
     """Of an option that was given twice click silently takes the last."""
     if len(values) > 1:
         raise click.BadParameter("given twice; it can be given once", param=param)
     return values[0] if values else None
 
 
-def _help(option: Option) -> str:
+def _help_sentence(option: Option) -> str:
     """A sentence, as the command's own options have; the screens show the bare words."""
-    said = f"{option.help[:1].upper()}{option.help[1:]}."
+    sentence = f"{option.help[:1].upper()}{option.help[1:]}."
     if option.default in (None, "", [], False) or isinstance(option.default, list | dict):
-        return said
+        return sentence
     default = f"{option.default:g}" if isinstance(option.default, float) else option.default
-    return f"{said}  [default: {default}]"
+    return f"{sentence}  [default: {default}]"
 
 
-def _metavar(option: Option) -> str | None:
+def _option_metavar(option: Option) -> str | None:
     if option.choices:
         return None
     if option.unit:
@@ -183,11 +183,11 @@ def form_option(*forms: str, help: str) -> Callable[[Command], Command]:
     )
 
 
-def margin_option(what: str) -> Callable[[Command], Command]:
+def margin_option(subject: str) -> Callable[[Command], Command]:
     margin = next(option for option in COMMON_OPTIONS if option.name == "margin")
-    told = f"Smallest {what} that matters: 0.05 or 5%."
+    help_text = f"Smallest {subject} that matters: 0.05 or 5%."
     return click.option(
-        "--margin", type=Number(margin), default=0.05, metavar="SHARE", show_default=True, help=told
+        "--margin", type=Number(margin), default=0.05, metavar="SHARE", show_default=True, help=help_text
     )
 
 

@@ -4,12 +4,12 @@ import os
 
 import click
 
-from app.output import out
-from app.printable import printable_json
+from app.output import print_result
+from app.printable import make_json_printable
 from probes.host import Host
 from probes.lossless_json import encode
 
-MOST_CHOICES = 40
+MAX_CHOICES = 40
 
 
 @click.command(hidden=True)
@@ -19,21 +19,21 @@ MOST_CHOICES = 40
 def places(paths: tuple[str, ...], mounts: bool, complete: str | None) -> int:
     """The directories named, and the mounts."""
     if complete is not None:
-        text, choices = completed(complete)
-        out(printable_json(encode({"text": text, "choices": choices})).decode())
+        text, choices = complete_path(complete)
+        print_result(make_json_printable(encode({"text": text, "choices": choices})).decode())
         return 0
     from scenarios.files.places import directory_choice
     from scenarios.files.places import list_directory_choices as all_places
 
     host = Host()
-    found = [*(all_places(host) if mounts else ())]
-    known = {one.path for one in found}
-    found += [directory_choice(host, path) for path in paths if path not in known]
-    out(printable_json(encode(found)).decode())
+    listed_places = [*(all_places(host) if mounts else ())]
+    known_paths = {entry.path for entry in listed_places}
+    listed_places += [directory_choice(host, path) for path in paths if path not in known_paths]
+    print_result(make_json_printable(encode(listed_places)).decode())
     return 0
 
 
-def completed(beginning: str) -> tuple[str, list[str]]:
+def complete_path(beginning: str) -> tuple[str, list[str]]:
     """The path as far as it is certain, and the names of the directories that begin like its last part."""
     folder, _, start = beginning.rpartition("/")
     try:
@@ -46,5 +46,5 @@ def completed(beginning: str) -> tuple[str, list[str]]:
     if not names:
         return beginning, []
     # a part of a name is completed, too
-    whole = f"{folder}/{os.path.commonprefix(names)}" + ("/" if len(names) == 1 else "")  # noqa: RUF071
-    return whole, names[:MOST_CHOICES] if len(names) > 1 else []
+    completion = f"{folder}/{os.path.commonprefix(names)}" + ("/" if len(names) == 1 else "")  # noqa: RUF071
+    return completion, names[:MAX_CHOICES] if len(names) > 1 else []

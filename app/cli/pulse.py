@@ -4,9 +4,9 @@ import time
 
 import click
 
-from app.cli.measuring.event_stream import events_option, header
-from app.output import raw
-from app.recording.writer import encoded
+from app.cli.measuring.event_stream import events_option, make_header
+from app.output import print_raw
+from app.recording.writer import encode_event
 from probes.host import Host
 from scenarios.guards.top_processes import PulseSource
 
@@ -17,8 +17,8 @@ def pulse(every: float, events: bool) -> int:
     """Pulse events on stdout until nobody reads them any more."""
     source = PulseSource(Host())
     began = time.monotonic()
-    going = raw(encoded(header("pulse", {})))
+    going = print_raw(encode_event(make_header("pulse", {})))
     while going:
         time.sleep(every)
-        going = raw(encoded(source.next(round(time.monotonic() - began, 3))))
+        going = print_raw(encode_event(source.next(round(time.monotonic() - began, 3))))
     return 0

@@ -15,6 +15,6 @@ def complete_recording(_ctx: click.Context, _parameter: click.Parameter, incompl
 
     from app.recording import store as recordings
 
-    names = ["last", *recordings.demos(), *recordings.names()]
-    found = [CompletionItem(name) for name in names if name.startswith(incomplete) and name.isprintable()]
-    return found or [CompletionItem(incomplete, type="file")]
+    names = ["last", *recordings.list_demos(), *recordings.list_names()]
+    items = [CompletionItem(name) for name in names if name.startswith(incomplete) and name.isprintable()]
+    return items or [CompletionItem(incomplete, type="file")]

@@ -5,10 +5,10 @@ import weakref
 from pathlib import Path
 
 from app.failure import USAGE, Failure
-from app.output import say
+from app.output import print_note
 from probes.captured.temporary_folder import temporary_folder
 from probes.host import Host, root_problem
-from probes.types import present
+from probes.types import is_present
 
 NAMES = ("/etc/hostname", "/proc/sys/kernel/hostname", "/hostname")  # the last one: a sosreport's
 
@@ -18,39 +18,43 @@ def host_at(root: str | None) -> Host:
     if root is None:
         return Host()
     if Path(root).is_file():
-        return _unpacked(root)
+        return _unpack_host(root)
     if not Path(root).is_dir():
-        what = "is neither a directory nor a tar" if Path(root).exists() else "no such directory or tar"
-        raise Failure(f"--root {root}: {what}", USAGE)
+        complaint = "is neither a directory nor a tar" if Path(root).exists() else "no such directory or tar"
+        raise Failure(f"--root {root}: {complaint}", USAGE)
     if not os.access(root, os.R_OK | os.X_OK):
         raise Failure(f"--root {root}: no permission to read it", USAGE)
     if problem := root_problem(root):
         raise Failure(f"--root {problem}; name the folder that holds them", USAGE)
     host = Host(root)
-    host.still = True
+    host.is_static = True
     return host
 
 
 def captured_name(host: Host, root: str) -> str:
     """Of a captured host, for the head of what is said about it: its own, else that of the tree or tar."""
     for path in NAMES:
-        if present(name := host.text(path, 256)) and name.strip():
+        if is_present(name := host.read_file_text(path, 256)) and name.strip():
             return name.split()[0]
     return Path(root).resolve().name.removesuffix(".gz").removesuffix(".tar")
 
 
-def _unpacked(archive: str) -> Host:
+def _unpack_host(archive: str) -> Host:
     """In a private folder that goes with the host."""
-    from probes.captured.archive import MAX_SIBLINGS, Refused, unpack  # not for the live host
+    from probes.captured.archive import (  # not for the live host
+        MAX_SIBLINGS,
+        ArchiveRefusedError,
+        unpack_archive,
+    )
 
     folder = temporary_folder()
     try:
-        unpacked = unpack(archive, folder.name)
-    except Refused as why:
+        unpacked = unpack_archive(archive, folder.name)
+    except ArchiveRefusedError as why:
         folder.cleanup()
         raise Failure(f"--root {why}", USAGE) from None
     if unpacked.crowded:
-        say(
+        print_note(
             f"--root {archive}: {unpacked.crowded} files not read: of a folder the first {MAX_SIBLINGS} names are "
             "(processes, cards)"
         )
@@ -59,6 +63,6 @@ def _unpacked(archive: str) -> Host:
         problem = problem.replace(folder.name, archive)
         raise Failure(f"--root {problem}", USAGE)
     host = Host(folder.name)
-    host.still = True
+    host.is_static = True
     weakref.finalize(host, folder.cleanup)
     return host

@@ -7,8 +7,8 @@ from typing import Any
 
 import click
 
-from app.cli.commands import LIKE
-from app.cli.options import chosen, declared, parameters
+from app.cli.commands import MIN_SIMILARITY
+from app.cli.options import chosen_options, declared_options, make_parameters
 from app.failure import USAGE, Failure
 from app.state import state_dir
 from probes.types import Json
@@ -30,11 +30,11 @@ class Scenarios(click.Group):
         self._extra = extra
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        return [scenario.id for scenario in sorted(available(), key=registry.offer_order)]
+        return [scenario.id for scenario in sorted(load_scenarios(), key=registry.offer_order)]
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        scenario = found(str(self.name), cmd_name)
-        return None if scenario is None else self._command(cmd_name, scenario)
+        scenario = find_scenario(str(self.name), cmd_name)
+        return None if scenario is None else self._make_command(cmd_name, scenario)
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         if not args and not ctx.resilient_parsing:
@@ -49,14 +49,14 @@ class Scenarios(click.Group):
     ) -> tuple[str | None, click.Command | None, list[str]]:
         name = args[0]
         if not name.startswith("-") and self.get_command(ctx, name) is None:
-            raise unknown(str(self.name), name)
+            raise unknown_scenario_failure(str(self.name), name)
         return super().resolve_command(ctx, args)
 
-    def _command(self, name: str, scenario: Scenario) -> click.Command:
-        options = declared(scenario)
+    def _make_command(self, name: str, scenario: Scenario) -> click.Command:
+        options = declared_options(scenario)
 
         def callback(**values: Any) -> int:
-            own: dict[str, Json] = chosen(options, values)
+            own: dict[str, Json] = chosen_options(options, values)
             if scenario.remembers:
                 own.setdefault("state", str(state_dir()))
             rest = {key: value for key, value in values.items() if not key.startswith("opt_")}
@@ -65,13 +65,13 @@ class Scenarios(click.Group):
         return click.Command(
             name,
             callback=callback,
-            params=[*parameters(options), *_heeded(scenario, self._extra())],
+            params=[*make_parameters(options), *_hide_consent(scenario, self._extra())],
             help=f"{scenario.question} {scenario.why}",
             short_help=scenario.question,
         )
 
 
-def _heeded(scenario: Scenario, parameters: Sequence[click.Parameter]) -> Sequence[click.Parameter]:
+def _hide_consent(scenario: Scenario, parameters: Sequence[click.Parameter]) -> Sequence[click.Parameter]:
     """One that only watches changes nothing, so there is nothing to agree to: taken, but not offered."""
     for parameter in parameters:
         if (
@@ -83,7 +83,7 @@ def _heeded(scenario: Scenario, parameters: Sequence[click.Parameter]) -> Sequen
     return parameters
 
 
-def available() -> Iterator[Scenario]:
+def load_scenarios() -> Iterator[Scenario]:
     """Those that can be loaded; one that cannot is not offered."""
     for name in registry.scenario_names():
         try:
@@ -92,7 +92,7 @@ def available() -> Iterator[Scenario]:
             continue
 
 
-def found(command: str, name: str) -> Scenario | None:
+def find_scenario(command: str, name: str) -> Scenario | None:
     """The scenario of that id, None for an unknown one. Raises Failure where it cannot be loaded."""
     try:
         return registry.load(name)
@@ -103,9 +103,9 @@ def found(command: str, name: str) -> Scenario | None:
         raise Failure(f"{command} {name}: the scenario cannot be loaded: {text}") from None
 
 
-def unknown(command: str, name: str) -> Failure:
+def unknown_scenario_failure(command: str, name: str) -> Failure:
     """What was meant, or where the names are."""
-    near = get_close_matches(name, registry.scenario_names(), n=1, cutoff=LIKE)
+    near = get_close_matches(name, registry.scenario_names(), n=1, cutoff=MIN_SIMILARITY)
     if near:
         instead = f"did you mean `{near[0]}`?"
     elif "/" in name:

@@ -18,12 +18,12 @@ def attach(recording: str | None, **look: object) -> int:
     from app.recording import store as recordings
 
     if recording is None:
-        under_way = [entry for entry in recordings.listed() if entry.state == "running"]
+        under_way = [entry for entry in recordings.list_recordings() if entry.state == "running"]
         if not under_way:
             raise Failure("attach: no run is under way; `hostdx recordings` lists the finished ones")
         path = str(under_way[0].path)
     else:
-        path = str(recordings.resolve(recording))
+        path = str(recordings.resolve_recording(recording))
     return open_screen("attach", path, look)
 
 
@@ -41,7 +41,7 @@ def replay(recording: str | None, speed: float, **look: object) -> int:
 
     if recording is None:
         return open_screen("recordings", None, look)
-    path = str(recordings.resolve(recording))
+    path = str(recordings.resolve_recording(recording))
     return open_screen("replay", path, look, speed)
 
 

@@ -13,7 +13,7 @@ import msgspec
 
 from app.failure import USAGE, Failure
 from app.output_file import write_bytes
-from app.state import private
+from app.state import make_private
 from probes.rights import write_advice
 from probes.safe_read import read_named
 from probes.types import Json
@@ -21,7 +21,7 @@ from scenarios import ranges as of
 
 SCHEMA = "hostdx-fleet/1"
 TRIAGE = "triage"
-MOST_HEAD, MOST_ANSWERS = 32 << 20, 256 << 20  # bytes
+MAX_HEAD_BYTES, MAX_ANSWERS_BYTES = 32 << 20, 256 << 20  # bytes
 
 State: TypeAlias = Literal[
     "answered",
@@ -36,7 +36,7 @@ State: TypeAlias = Literal[
 ]
 
 
-class Head(msgspec.Struct, frozen=True, kw_only=True):
+class FleetRunHead(msgspec.Struct, frozen=True, kw_only=True):
     """`scenario` is `triage` where the nodes were only looked at. `started`: UTC, ISO 8601. `together`: all of
     them begin at one time, by their clocks.
     """
@@ -50,7 +50,7 @@ class Head(msgspec.Struct, frozen=True, kw_only=True):
     together: bool = False
 
 
-class Line(msgspec.Struct, frozen=True):
+class NodeAnswer(msgspec.Struct, frozen=True):
     """How a call of a node ended. `round`: 0 is the first measurement of all, from 1 on a retest. `file` is below the
     folder."""
 
@@ -62,30 +62,30 @@ class Line(msgspec.Struct, frozen=True):
     file: str | None = None
 
 
-_head = msgspec.json.Decoder(Head)
-_lines = msgspec.json.Decoder(Line)
+_head = msgspec.json.Decoder(FleetRunHead)
+_lines = msgspec.json.Decoder(NodeAnswer)
 
 
-class Folder:
+class FleetFolder:
     def __init__(self, path: Path) -> None:
         self.path = path
 
     @classmethod
-    def made(cls, path: Path, head: Head) -> Folder:
+    def make_new(cls, path: Path, head: FleetRunHead) -> FleetFolder:
         """A new one. Raises Failure, also where there is one already."""
         if path.exists() and any(path.iterdir()):
             raise Failure(
                 f"fleet: {path}: is not empty; name a new directory, or take it up with --resume", USAGE
             )
-        folder = cls(private(path))
+        folder = cls(make_private(path))
         write_bytes("fleet", str(path / "fleet.json"), 0o600, msgspec.json.encode(head) + b"\n")
         return folder
 
-    def head(self) -> Head:
+    def read_head(self) -> FleetRunHead:
         """Raises Failure."""
         path = self.path / "fleet.json"
         try:
-            head = _head.decode(read_named(path, MOST_HEAD))
+            head = _head.decode(read_named(path, MAX_HEAD_BYTES))
         except OSError as error:
             raise Failure(f"fleet: {path}: cannot be read: {error.strerror}", USAGE) from None
         except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
@@ -96,11 +96,11 @@ class Folder:
             )
         return head
 
-    def answers(self) -> dict[tuple[str, int], Line]:
+    def read_answers(self) -> dict[tuple[str, int], NodeAnswer]:
         """The last word on each node and round. A half line at the end (a full disk, a kill) is left out."""
-        found: dict[tuple[str, int], Line] = {}
+        answers_by_node: dict[tuple[str, int], NodeAnswer] = {}
         try:
-            data = read_named(self.path / "answers.jsonl", MOST_ANSWERS)
+            data = read_named(self.path / "answers.jsonl", MAX_ANSWERS_BYTES)
         except FileNotFoundError:
             return {}
         except OSError as error:
@@ -112,14 +112,14 @@ class Folder:
                 line = _lines.decode(text)
             except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
                 continue
-            found[line.node, line.round] = line
-        return found
+            answers_by_node[line.node, line.round] = line
+        return answers_by_node
 
-    def place(self, node: str, round: int, *, recording: bool) -> Path:
+    def answer_path(self, node: str, round: int, *, recording: bool) -> Path:
         """Where its answer goes. The name was checked: it is a file's."""
         return self.path / "nodes" / node / (f"round-{round}.jsonl" if recording else "triage.json")
 
-    def add(self, line: Line) -> None:
+    def append_answer(self, line: NodeAnswer) -> None:
         """At once: whatever ends us, what was measured is not lost."""
         path = self.path / "answers.jsonl"
         descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)

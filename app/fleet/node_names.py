@@ -6,28 +6,28 @@ Without it a small part of its syntax: commas, one range of numbers a bracket, p
 import re
 from collections.abc import Callable
 
-MOST = 400  # characters
+MAX_CHARACTERS = 400  # characters
 _NAME = re.compile(r"[A-Za-z0-9_.@%!,:\[\]-]+")
 _PART = re.compile(r"(!?)((?:[^\[\],]|\[[0-9,-]+\])+)(?:,|$)")
 _RANGE = re.compile(r"(\d{1,9})(?:-(\d{1,9}))?")
 
 
-def matcher(words: str) -> Callable[[str], bool] | None:
+def node_matcher(words: str) -> Callable[[str], bool] | None:
     """None where it is no such expression, or an unfinished one. What has no bracket, comma, @ or ! is none."""
-    if len(words) > MOST or not _NAME.fullmatch(words) or not re.search(r"[\[\],@!]", words):
+    if len(words) > MAX_CHARACTERS or not _NAME.fullmatch(words) or not re.search(r"[\[\],@!]", words):
         return None
     try:
         from ClusterShell.NodeSet import NodeSet, NodeSetException
     except ImportError:
-        return _own(words)
+        return _own_matcher(words)
     try:
         nodes = NodeSet(words)
     except NodeSetException:
         return None
-    return lambda name: _holds(nodes, name, NodeSetException)
+    return lambda name: _holds_name(nodes, name, NodeSetException)
 
 
-def _holds(nodes: object, name: str, refused: type[Exception]) -> bool:
+def _holds_name(nodes: object, name: str, refused: type[Exception]) -> bool:
     """A host may call itself what no expression can be."""
     try:
         return name in nodes  # type: ignore[operator]
@@ -35,37 +35,38 @@ def _holds(nodes: object, name: str, refused: type[Exception]) -> bool:
         return False
 
 
-def _own(words: str) -> Callable[[str], bool] | None:
+def _own_matcher(words: str) -> Callable[[str], bool] | None:
     wanted: list[re.Pattern[str]] = []
     unwanted: list[re.Pattern[str]] = []
     ranges: dict[str, list[tuple[int, int, int]]] = {}
     at = 0
     while at < len(words):
-        found = _PART.match(words, at)
-        if found is None or found.end() == at or "@" in found[2]:
+        part = _PART.match(words, at)
+        if part is None or part.end() == at or "@" in part[2]:
             return None
-        at = found.end()
+        at = part.end()
         pattern = ""
-        for piece in re.split(r"(\[[0-9,-]+\])", found[2]):
+        for piece in re.split(r"(\[[0-9,-]+\])", part[2]):
             if not piece.startswith("["):
                 pattern += re.escape(piece)
                 continue
-            bounds = [_RANGE.fullmatch(one) for one in piece[1:-1].split(",")]
+            bounds = [_RANGE.fullmatch(bound) for bound in piece[1:-1].split(",")]
             name = f"n{len(ranges)}"
             ranges[name] = [(int(b[1]), int(b[2] or b[1]), len(b[1])) for b in bounds if b is not None]
             if len(ranges[name]) < len(bounds):
                 return None
             pattern += rf"(?P<{name}>\d+)"
-        (unwanted if found[1] else wanted).append(re.compile(pattern))
+        (unwanted if part[1] else wanted).append(re.compile(pattern))
 
-    def fits(pattern: re.Pattern[str], name: str) -> bool:
-        found = pattern.fullmatch(name)
-        return found is not None and all(
+    def matches_pattern(pattern: re.Pattern[str], name: str) -> bool:
+        full_match = pattern.fullmatch(name)
+        return full_match is not None and all(
             any(low <= int(digits) <= high and len(digits) >= least for low, high, least in ranges[group])
-            for group, digits in found.groupdict().items()
+            for group, digits in full_match.groupdict().items()
             if len(digits) < 10
         )
 
     return lambda name: (
-        (not wanted or any(fits(p, name) for p in wanted)) and not any(fits(p, name) for p in unwanted)
+        (not wanted or any(matches_pattern(p, name) for p in wanted))
+        and not any(matches_pattern(p, name) for p in unwanted)
     )

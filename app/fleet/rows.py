@@ -7,12 +7,12 @@ import msgspec
 
 from app.failure import Failure
 from app.output_file import write_bytes
-from app.printable import printable_json
-from probes.safe_read import own_data
+from app.printable import make_json_printable
+from probes.safe_read import read_own_data
 from scenarios.peers.judgement import FleetJudgement
 from scenarios.peers.retest import RetestedSuspect
 
-COLUMNS = own_data(__file__, "columns.toml", dict[str, str])
+COLUMNS = read_own_data(__file__, "columns.toml", dict[str, str])
 
 
 class NodeFigure(msgspec.Struct, kw_only=True):
@@ -38,18 +38,22 @@ class NodeFigure(msgspec.Struct, kw_only=True):
     rounds: int = 0
 
 
-def rows(found: FleetJudgement) -> Iterator[NodeFigure]:
+def judgement_rows(judgement: FleetJudgement) -> Iterator[NodeFigure]:
     """A node without a measure has one row."""
     judged: dict[tuple[str, int], RetestedSuspect] = {
-        (one.node, one.column): one
-        for one in (*(s for odd in found.odd for s in odd.standings), *found.suspects, *found.cleared)
+        (standing.node, standing.column): standing
+        for standing in (
+            *(s for odd in judgement.odd for s in odd.standings),
+            *judgement.suspects,
+            *judgement.cleared,
+        )
     }
-    hardware = [", ".join(f"{kind} {which}" for kind, which in group.hardware) for group in found.groups]
-    seen: set[str] = set()
-    for number, measure in enumerate(found.measures):
+    hardware = [", ".join(f"{kind} {which}" for kind, which in group.hardware) for group in judgement.groups]
+    measured_nodes: set[str] = set()
+    for number, measure in enumerate(judgement.measures):
         slow = frozenset(measure.parts.slow) if measure.parts is not None else frozenset()
         for name, value in measure.values.items():
-            seen.add(name)
+            measured_nodes.add(name)
             more = measure.metric.better == "more"
             row = NodeFigure(
                 node=name, group=measure.group, hardware=hardware[measure.group], workload=measure.key.workload,
@@ -58,26 +62,26 @@ def rows(found: FleetJudgement) -> Iterator[NodeFigure]:
                 ratio=value / measure.centre if more else measure.centre / value,
                 part="" if measure.parts is None else "slow" if name in slow else "fast",
             )  # fmt: skip
-            if (one := judged.get((name, number))) is not None:
-                row.verdict, row.rounds, row.retest_ratio = one.verdict, one.rounds, one.ratio
-                row.ci95_low, row.ci95_high = one.ci95 or (None, None)
+            if (standing := judged.get((name, number))) is not None:
+                row.verdict, row.rounds, row.retest_ratio = standing.verdict, standing.rounds, standing.ratio
+                row.ci95_low, row.ci95_high = standing.ci95 or (None, None)
             yield row
-    gone = {one.node for one in found.missing}
-    for name in found.files:
-        if name not in seen and name not in gone:
+    missing_nodes = {standing.node for standing in judgement.missing}
+    for name in judgement.files:
+        if name not in measured_nodes and name not in missing_nodes:
             yield NodeFigure(node=name)
-    for missing in found.missing:
+    for missing in judgement.missing:
         yield NodeFigure(
             node=missing.node, state=missing.state, reason=missing.reason, rounds=max(0, missing.round)
         )
 
 
-def ndjson(found: FleetJudgement) -> str:
-    lines = (printable_json(msgspec.json.encode(row)).decode() for row in rows(found))
+def rows_as_ndjson(judgement: FleetJudgement) -> str:
+    lines = (make_json_printable(msgspec.json.encode(row)).decode() for row in judgement_rows(judgement))
     return "\n".join(lines) + "\n"
 
 
-def write_parquet(found: FleetJudgement, path: str) -> None:
+def write_parquet(judgement: FleetJudgement, path: str) -> None:
     """Raises Failure: without pyarrow, and where it cannot be written."""
     try:
         import pyarrow
@@ -96,7 +100,9 @@ def write_parquet(found: FleetJudgement, path: str) -> None:
         )
         for name, words in COLUMNS.items()
     )
-    table = pyarrow.Table.from_pylist([msgspec.structs.asdict(row) for row in rows(found)], schema)
+    table = pyarrow.Table.from_pylist(
+        [msgspec.structs.asdict(row) for row in judgement_rows(judgement)], schema
+    )
     sink = io.BytesIO()
     parquet.write_table(table, sink, compression="zstd")
     write_bytes("fleet", path, 0o644, sink.getvalue())

@@ -10,32 +10,40 @@ from typing import Union
 import msgspec
 
 from app.failure import Failure
-from app.recording.reader import BrokenRecording, events_of, uncollected
-from app.recording.sides import another_tools
+from app.recording.reader import BrokenRecording, pause_collection, read_events
+from app.recording.sides import read_other_tool
 from probes.lossless_json import Decoder
 from probes.safe_read import read_named
 from probes.types import Json
 from scenarios import events as ev
-from scenarios.compare.run_summary import MOST_FACTS, MOST_FINDINGS, READ, FactKey, FigureKey, Load, take
-from scenarios.peers.facts import spelt
-from scenarios.peers.node import Hardware, hardware, loads_of, measured
+from scenarios.compare.run_summary import (
+    MAX_FACTS,
+    MAX_FINDINGS,
+    READ,
+    FactKey,
+    FigureKey,
+    PlannedLoad,
+    summarise_run,
+)
+from scenarios.peers.facts import spell_facts
+from scenarios.peers.node import Hardware, hardware_of, loads_of, node_of_run
 from scenarios.ranges import is_showable
 
-MOST_JSON = 16 << 20  # bytes: a host of a thousand disks has 2 MiB
+MAX_JSON_BYTES = 16 << 20  # bytes: a host of a thousand disks has 2 MiB
 _NAME = 255  # characters of a host's name
 
 _decoder = Decoder(Union[READ])  # noqa: UP007
 
 
-class Summary(msgspec.Struct, frozen=True, kw_only=True):
+class AnswerSummary(msgspec.Struct, frozen=True, kw_only=True):
     """What is kept of one answer. `host`: as it calls itself. `wrong`: why there is nothing else. `facts` are spelt."""
 
     host: str = ""
-    what: str = ""
+    scenario: str = ""
     wrong: str = ""
     skipped: bool = False  # it said itself that it did not measure
     logs: dict[FigureKey, float] = {}
-    loads: dict[FigureKey, Load] = {}
+    loads: dict[FigureKey, PlannedLoad] = {}
     hardware: Hardware = ()
     findings: tuple[str, ...] = ()
     looked: bool = False
@@ -62,66 +70,68 @@ class _Triage(msgspec.Struct):
 
 
 _triage = msgspec.json.Decoder(_Triage)
-_loads: dict[FigureKey, Load] = {}
+_loads: dict[FigureKey, PlannedLoad] = {}
 
 
-def summary(path: Path) -> Summary:
+def summarise_answer(path: Path) -> AnswerSummary:
     """Never raises for what the file holds."""
-    with uncollected():
+    with pause_collection():
         try:
-            return _of_json(path) if path.name.endswith(".json") else _of_recording(path)
+            return _summary_of_triage(path) if path.name.endswith(".json") else _summary_of_recording(path)
         except (Failure, OSError, ValueError) as why:
             words = str(getattr(why, "text", why)).removeprefix(f"{path}: ")  # alike for many nodes
-            return Summary(wrong=words[:400])
+            return AnswerSummary(wrong=words[:400])
 
 
-def _of_recording(path: Path) -> Summary:
+def _summary_of_recording(path: Path) -> AnswerSummary:
     try:
-        run = take(events_of(path, _decoder), path.name, spread=False)
+        run = summarise_run(read_events(path, _decoder), path.name, spread=False)
     except BrokenRecording as no_recording:
-        run = another_tools(path, path.name, no_recording)
+        run = read_other_tool(path, path.name, no_recording)
     global _loads
-    node = measured(run, run.host)
+    node = node_of_run(run, run.host)
     if _loads != (loads := loads_of(run)):
         _loads = loads  # like nodes have them alike: one object crosses to another process once a batch
-    return Summary(
-        host=run.host[:_NAME], what=run.scenario, logs=node.logs, loads=_loads, hardware=node.hardware,
-        findings=run.findings, looked=run.looked, facts=spelt(run.facts), unread=tuple(run.absent),
+    return AnswerSummary(
+        host=run.host[:_NAME], scenario=run.scenario, logs=node.logs, loads=_loads, hardware=node.hardware,
+        findings=run.findings, looked=run.looked, facts=spell_facts(run.facts), unread=tuple(run.absent),
         skipped=run.status == "skipped" and not node.logs,
     )  # fmt: skip
 
 
-def _of_json(path: Path) -> Summary:
-    data = read_named(path, MOST_JSON)
+def _summary_of_triage(path: Path) -> AnswerSummary:
+    data = read_named(path, MAX_JSON_BYTES)
     try:
-        found = _triage.decode(data)
+        triage = _triage.decode(data)
     except (msgspec.MsgspecError, RecursionError, UnicodeDecodeError) as error:
         raise ValueError(f"is no triage of hostdx: {' '.join(str(error).split())[:200]}") from None
-    if found.schema != ev.SCHEMA or found.scenario != "triage":
+    if triage.schema != ev.SCHEMA or triage.scenario != "triage":
         raise ValueError("is no triage of hostdx (`hostdx triage --json`)")
     facts = {
-        _key(label): value for label, value in list(found.facts.items())[:MOST_FACTS] if is_showable(value)
+        _fact_key(label): value
+        for label, value in list(triage.facts.items())[:MAX_FACTS]
+        if is_showable(value)
     }
     name = facts.get(("host", "name"))
-    return Summary(
+    return AnswerSummary(
         host=name[:_NAME] if isinstance(name, str) else "",
-        what=found.scenario,
-        hardware=hardware(facts),
-        findings=tuple(dict.fromkeys(one.id[:_NAME] for one in found.findings[:MOST_FINDINGS])),
+        scenario=triage.scenario,
+        hardware=hardware_of(facts),
+        findings=tuple(dict.fromkeys(item.id[:_NAME] for item in triage.findings[:MAX_FINDINGS])),
         looked=True,
-        facts=spelt(facts),
-        unread=tuple(_key(one.fact) for one in found.absent[:MOST_FACTS]),
-        skipped=found.status == "skipped",
+        facts=spell_facts(facts),
+        unread=tuple(_fact_key(item.fact) for item in triage.absent[:MAX_FACTS]),
+        skipped=triage.status == "skipped",
     )
 
 
-def _key(label: str) -> FactKey:
+def _fact_key(label: str) -> FactKey:
     """`disk:sda model` → ("disk:sda", "model"), as the JSON of a triage spells them."""
     subject, space, name = label.partition(" ")
     return (subject, name) if space else ("", label)
 
 
-def readable(path: str) -> bool:
+def is_answer_file(path: str) -> bool:
     """By its name: what a folder of answers may hold beside others' files."""
     name = os.path.basename(path)  # noqa: PTH119 (a hundred thousand of them)
     return name.endswith((".jsonl", ".jsonl.gz", ".json")) and not name.startswith(".")

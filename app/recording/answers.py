@@ -1,18 +1,18 @@
 """The ranked answer of a checkup, and the findings that stand besides it: one list for every view."""
 
-from app.recording.session import Session
+from app.recording.session import RunSession
 from scenarios.finding import Finding
 from scenarios.results.result import Item, RankedAnswer
 
 
-def items(session: Session) -> tuple[Item, ...]:
+def ranked_items(session: RunSession) -> tuple[Item, ...]:
     """Empty where the recording is none of a checkup, or nothing was ranked yet."""
-    found = session.result(RankedAnswer)
-    return found.value if found is not None else ()
+    ranked = session.find_result(RankedAnswer)
+    return ranked.value if ranked is not None else ()
 
 
-def beside(session: Session) -> list[Finding]:
+def other_findings(session: RunSession) -> list[Finding]:
     """The findings of a run; of a checkup without its answer and without those that its list names."""
-    found = items(session)
-    named = {key for one in found for key in one.about}
-    return [f for f in session.worst_first if not (found and f.answers) and f.key not in named]
+    ranked = ranked_items(session)
+    named_keys = {key for item in ranked for key in item.about}
+    return [f for f in session.worst_first if not (ranked and f.answers) and f.key not in named_keys]

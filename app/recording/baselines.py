@@ -11,12 +11,12 @@ import msgspec
 from app.failure import USAGE, Failure
 from app.recording import store
 from app.recording.limits import SIZE_LIMIT
-from app.recording.sides import takes
-from app.state import ELSEWHERE, private, state_dir
+from app.recording.sides import read_run_summaries
+from app.state import ELSEWHERE, make_private, state_dir
 from probes import units
-from probes.named_file import opened
-from scenarios.compare.comparison import ComparedRecordings, compared
-from scenarios.compare.run_summary import Take
+from probes.named_file import open_regular
+from scenarios.compare.comparison import ComparedRecordings, compare_recordings
+from scenarios.compare.run_summary import RunSummary
 
 CHUNK = 1 << 20
 WATCH = "watch"  # the nights': made and kept by `hostdx watch`, its baseline is a baseline as any other
@@ -28,7 +28,7 @@ class Baseline(msgspec.Struct, frozen=True):
     recordings: tuple[Path, ...]
 
 
-def directory() -> Path:
+def baselines_dir() -> Path:
     return state_dir() / "baselines"
 
 
@@ -37,14 +37,14 @@ def save(name: str, files: Sequence[Path]) -> Baseline:
 
     Another one of the same name gets its host and time into its name.
     """
-    checked = _checked(name)
+    checked = _check_name(name)
     if name == WATCH:
         raise Failure(f"baseline {name}: is the one of `hostdx watch`; choose another name", USAGE)
-    runs = [(path, _finished(name, path)) for path in files]
-    folder = private(directory() / checked)
+    runs = [(path, _check_finished(name, path)) for path in files]
+    folder = make_private(baselines_dir() / checked)
     try:
         for path, run in runs:
-            for target in (folder / path.name, folder / _fuller(run)):
+            for target in (folder / path.name, folder / _full_name(run)):
                 if not target.exists():
                     _copy(path, target)
                     break
@@ -55,38 +55,38 @@ def save(name: str, files: Sequence[Path]) -> Baseline:
                     f"baseline {name}: {path}: another recording of that name, host and time is kept already"
                 )
     except OSError as error:
-        where = Path(error.filename or path)
-        room = f"; {ELSEWHERE}" if where.parent == folder else ""
-        raise Failure(f"baseline {name}: {where}: {error.strerror}{room}") from None
-    return Baseline(name, tuple(sorted(store.files(folder))))
+        failed_path = Path(error.filename or path)
+        room = f"; {ELSEWHERE}" if failed_path.parent == folder else ""
+        raise Failure(f"baseline {name}: {failed_path}: {error.strerror}{room}") from None
+    return Baseline(name, tuple(sorted(store.list_files(folder))))
 
 
-def _fuller(run: store.Listed) -> str:
+def _full_name(run: store.ListedRecording) -> str:
     stem, dot, suffix = run.name.partition(".jsonl")
-    told = re.sub(r"[^A-Za-z0-9._-]", "_", f"{run.host[:60]}-{run.wall[:19]}")
-    return f"{stem}-{told}{dot}{suffix}"
+    host_and_time = re.sub(r"[^A-Za-z0-9._-]", "_", f"{run.host[:60]}-{run.wall[:19]}")
+    return f"{stem}-{host_and_time}{dot}{suffix}"
 
 
-def _finished(name: str, path: Path) -> store.Listed:
+def _check_finished(name: str, path: Path) -> store.ListedRecording:
     """Raises Failure for what is no recording, and for one without a normal end."""
     if not path.name.endswith(store.SUFFIXES):
         raise Failure(f"baseline: {path}: is no recording by its name (*.jsonl, *.jsonl.gz)", USAGE)
-    seen = store.examined(path)
-    if seen.state == "unreadable":
-        raise Failure(f"baseline {name}: {seen.reason}", USAGE)
-    if seen.state != "done":
+    entry = store.examine_recording(path)
+    if entry.state == "unreadable":
+        raise Failure(f"baseline {name}: {entry.reason}", USAGE)
+    if entry.state != "done":
         raise Failure(
-            f"baseline {name}: {path}: did not end normally ({seen.state}); save a finished run", USAGE
+            f"baseline {name}: {path}: did not end normally ({entry.state}); save a finished run", USAGE
         )
-    return seen
+    return entry
 
 
 def _copy(path: Path, target: Path) -> None:
     """A file only: a name may lead to a device that never ends. Raises Failure and OSError; leaves no half of it."""
-    with os.fdopen(opened(path), "rb") as source:
+    with os.fdopen(open_regular(path), "rb") as source:
         if os.fstat(source.fileno()).st_size > SIZE_LIMIT:
             raise Failure(
-                f"baseline: {path}: is no file of at most {units.size(SIZE_LIMIT)}, so not a recording"
+                f"baseline: {path}: is no file of at most {units.format_size(SIZE_LIMIT)}, so not a recording"
             )
         target.touch(0o600, exist_ok=False)
         blamed = target
@@ -104,30 +104,30 @@ def _copy(path: Path, target: Path) -> None:
             raise OSError(error.errno, error.strerror, str(blamed)) from None
 
 
-def recordings(name: str) -> tuple[Path, ...]:
+def baseline_recordings(name: str) -> tuple[Path, ...]:
     """Those of a baseline. Raises Failure where there is none of that name."""
-    found = _kept(directory() / _checked(name))
-    if not found:
-        known = ", ".join(b.name for b in listed())
-        others = f"there are: {known}" if known else "`hostdx baseline save NAME` makes one"
+    paths = _kept_files(baselines_dir() / _check_name(name))
+    if not paths:
+        names = ", ".join(b.name for b in list_baselines())
+        others = f"there are: {names}" if names else "`hostdx baseline save NAME` makes one"
         raise Failure(f"baseline {name}: there is no such baseline; {others}", USAGE)
-    return found
+    return paths
 
 
-def kept(name: str, scenario: str) -> list[Take]:
+def load_baseline_runs(name: str, scenario: str) -> list[RunSummary]:
     """The runs of `scenario` in a baseline, summed up.
 
     Raises Failure: no such baseline, no run of that scenario in it, a damaged file.
     """
-    found = takes(recordings(name))
-    fitting = [run for run in found if run.scenario == scenario]
+    runs = read_run_summaries(baseline_recordings(name))
+    fitting = [run for run in runs if run.scenario == scenario]
     if fitting and not any(run.figures for run in fitting):
         raise Failure(
-            f"baseline {name}: its runs of {scenario} hold no figures (cut off?): {directory() / name}; "
+            f"baseline {name}: its runs of {scenario} hold no figures (cut off?): {baselines_dir() / name}; "
             "delete that directory and save the baseline again"
         )
     if not fitting:
-        others = ", ".join(sorted({run.scenario for run in found}))
+        others = ", ".join(sorted({run.scenario for run in runs}))
         raise Failure(
             f"baseline {name}: holds no run of {scenario}, only of {others}; "
             f"`hostdx run {scenario}`, then `hostdx baseline save {name}`",
@@ -136,44 +136,44 @@ def kept(name: str, scenario: str) -> list[Take]:
     return fitting
 
 
-def of_host(host: str, scenario: str) -> list[str]:
+def baselines_of_host(host: str, scenario: str) -> list[str]:
     """Names of the baselines that have a readable run of `scenario` on `host`, the one added to last first."""
-    found: list[tuple[str, str]] = []
-    for one in listed():
-        heads = [store.examined(path) for path in one.recordings]
+    dated_names: list[tuple[str, str]] = []
+    for baseline in list_baselines():
+        heads = [store.examine_recording(path) for path in baseline.recordings]
         walls = [h.wall for h in heads if (h.host, h.scenario, h.state) == (host, scenario, "done")]
         if walls:
-            found.append((max(walls), one.name))
-    return [name for _, name in sorted(found, reverse=True)]
+            dated_names.append((max(walls), baseline.name))
+    return [name for _, name in sorted(dated_names, reverse=True)]
 
 
-def since(name: str, recording: Path) -> ComparedRecordings:
+def compare_since(name: str, recording: Path) -> ComparedRecordings:
     """What changed from the baseline `name` (side A) to one recording (side B), for `scenarios.compare.worse`.
 
     Raises Failure where there is no such baseline, where it has no run of that scenario, or where a file is damaged.
     """
-    (now,) = takes([recording])
-    return compared(kept(name, now.scenario), [now])
+    (now,) = read_run_summaries([recording])
+    return compare_recordings(load_baseline_runs(name, now.scenario), [now])
 
 
-def listed() -> list[Baseline]:
+def list_baselines() -> list[Baseline]:
     try:
-        folders = sorted(p for p in directory().iterdir() if p.is_dir())
+        folders = sorted(p for p in baselines_dir().iterdir() if p.is_dir())
     except OSError:
         return []
-    return [Baseline(folder.name, found) for folder in folders if (found := _kept(folder))]
+    return [Baseline(folder.name, kept_files) for folder in folders if (kept_files := _kept_files(folder))]
 
 
-def _kept(folder: Path) -> tuple[Path, ...]:
+def _kept_files(folder: Path) -> tuple[Path, ...]:
     """Of the watch's nights those that the newest baseline is made of, or is being made of."""
     if folder.name != WATCH:
-        return tuple(sorted(store.files(folder)))
+        return tuple(sorted(store.list_files(folder)))
     from app.recording.nights import Nights
 
-    return Nights(folder).baseline
+    return Nights(folder).baseline_paths
 
 
-def _checked(name: str) -> str:
+def _check_name(name: str) -> str:
     if not _NAME.fullmatch(name):
         raise Failure(f"baseline {name}: a name has letters, digits, `.`, `_` and `-`, 64 at most", USAGE)
     return name

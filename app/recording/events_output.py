@@ -7,8 +7,8 @@ import threading
 from collections.abc import Callable
 
 from app import output
-from app.output_file import opened
-from app.recording.writer import encoded
+from app.output_file import open_output
+from app.recording.writer import encode_event
 from scenarios import events as ev
 
 HURRY_S = 0.5
@@ -19,21 +19,21 @@ WAITING_LIMIT = 64 << 20  # bytes kept for a reader that pauses
 class Tee:
     """Writes in a thread of its own: a pipe whose reader pauses would otherwise stop the measurement."""
 
-    def __init__(self, where: str, complain: Callable[[str], None]) -> None:
+    def __init__(self, target: str, complain: Callable[[str], None]) -> None:
         """Raises Failure where it cannot be written to."""
-        self._where = where
+        self._target = target
         self._complain = complain
-        self._descriptor = -1 if where == "-" else opened("--events", where, 0o600)
+        self._descriptor = -1 if target == "-" else open_output("--events", target, 0o600)
         self._put = self._written = 0  # bytes
         self._over = False
         self._lines: queue.SimpleQueue[bytes | None] = queue.SimpleQueue()
-        self._thread = threading.Thread(target=self._drain, name="events", daemon=True)
+        self._thread = threading.Thread(target=self._write_lines, name="events", daemon=True)
         self._thread.start()
 
     def write(self, event: ev.AnyEvent) -> None:
         if self._over:
             return
-        line = encoded(event)
+        line = encode_event(event)
         self._put += len(line)
         self._lines.put(line)
         if self._put - self._written > WAITING_LIMIT:
@@ -53,12 +53,12 @@ class Tee:
 
     def _end(self, why: str) -> None:
         self._over = True
-        self._complain(f"--events {self._where}: ends here: {why}; the recording has all of it")
+        self._complain(f"--events {self._target}: ends here: {why}; the recording has all of it")
 
-    def _drain(self) -> None:
+    def _write_lines(self) -> None:
         while (line := self._lines.get()) is not None and not self._over:
             if self._descriptor < 0:
-                if not output.raw(line):
+                if not output.print_raw(line):
                     break
             else:
                 try:

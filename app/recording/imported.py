@@ -7,35 +7,35 @@ from pathlib import Path
 from app import __version__
 from app.failure import Failure
 from app.output_file import write_bytes
-from app.recording.writer import encoded
-from app.state import private, recordings_dir, remedy
+from app.recording.writer import encode_event
+from app.state import make_private, recordings_dir, remedy_text
 from probes.host import OutOfTime
-from probes.imports.kinds import Kind, parse
-from probes.imports.model import Refused
-from probes.imports.source import Source
-from probes.time_limit import alarm
+from probes.imports.kinds import ImportKind, parse
+from probes.imports.model import ImportRefusedError
+from probes.imports.source import ImportSource
+from probes.time_limit import limit_time
 from scenarios import events as ev
 from scenarios.compare.snapshot import Imported
 from scenarios.imported import CARD
-from scenarios.imported.pile import Pile
-from scenarios.imported.recording import events
+from scenarios.imported.pile import ResultSet
+from scenarios.imported.recording import recording_events
 
-MOST_S = 300.0  # a file of the largest size takes a minute
+MAX_READ_S = 300.0  # a file of the largest size takes a minute
 UNKNOWN_HOST = "unknown host"
 
 
-def read(path: Path, kind: Kind | None = None) -> Imported:
+def read(path: Path, kind: ImportKind | None = None) -> Imported:
     """Named by its last path component. Raises Failure with one line: what, where, why, what next."""
     try:
-        source = Source.read(path)
-        with alarm(MOST_S):
+        source = ImportSource.read(path)
+        with limit_time(MAX_READ_S):
             result = parse(source, kind)
         modified = datetime.fromtimestamp(path.stat().st_mtime, UTC).isoformat(timespec="seconds")
     except OutOfTime:
         raise Failure(
-            f"import: {path}: took longer than {MOST_S:.0f} s to read; import the parts of it one by one"
+            f"import: {path}: took longer than {MAX_READ_S:.0f} s to read; import the parts of it one by one"
         ) from None
-    except Refused as why:
+    except ImportRefusedError as why:
         hint = f"; {why.hint}" if why.hint else ""
         raise Failure(f"import: {path}: {why.why}{hint}") from None
     except OSError as error:
@@ -43,22 +43,22 @@ def read(path: Path, kind: Kind | None = None) -> Imported:
     return Imported(
         name=path.name,
         path=str(path),
-        sha256=source.digest,
+        sha256=source.sha256_digest,
         bytes=source.size,
         modified=modified,
         result=result,
     )
 
 
-def lines(pile: Pile, command: Sequence[str]) -> bytes:
+def recording_bytes(pile: ResultSet, command: Sequence[str]) -> bytes:
     """The recording of these files together."""
-    return b"".join(encoded(event) for event in events(pile, _began(pile.files, command)))
+    return b"".join(encode_event(event) for event in recording_events(pile, _make_began(pile.files, command)))
 
 
-def _began(files: Sequence[Imported], command: Sequence[str]) -> ev.Began:
+def _make_began(files: Sequence[Imported], command: Sequence[str]) -> ev.Began:
     """`wall` is when it was measured, by the files; where they do not say, when they were last changed."""
     hosts = {f.result.host for f in files if f.result.host}
-    dates = sorted(_utc(f.result.began) or f.modified for f in files)
+    dates = sorted(_with_zone(f.result.began) or f.modified for f in files)
     return ev.Began(
         t=0.0, schema=ev.SCHEMA, version=__version__, scenario=CARD.id, command=list(command),
         host=next(iter(hosts)) if len(hosts) == 1 else UNKNOWN_HOST, wall=dates[0], seed=0, pid=0, pid_start=0,
@@ -66,23 +66,25 @@ def _began(files: Sequence[Imported], command: Sequence[str]) -> ev.Began:
     )  # fmt: skip
 
 
-def _utc(began: str | None) -> str | None:
+def _with_zone(began: str | None) -> str | None:
     """A date without a zone is taken as it stands: no zone is known."""
     return f"{began.removesuffix('Z')}+00:00" if began else None
 
 
-def keep(content: bytes, kind: str, wall: str) -> Path:
+def keep_recording(content: bytes, kind: str, wall: str) -> Path:
     """In the state directory, named by kind and date; a name that is taken gets a number."""
-    directory = private(recordings_dir())
+    directory = make_private(recordings_dir())
     stamp = "".join(c for c in wall[:19] if c.isdigit())
     stem = f"import-{kind}-{stamp[:8]}-{stamp[8:14]}"
-    taken = {path.name for path in directory.glob(f"{stem}*.jsonl")}
-    names = (f"{stem}-{turn}.jsonl" if turn > 1 else f"{stem}.jsonl" for turn in range(1, len(taken) + 2))
-    path = directory / next(name for name in names if name not in taken)
+    used_names = {path.name for path in directory.glob(f"{stem}*.jsonl")}
+    names = (
+        f"{stem}-{turn}.jsonl" if turn > 1 else f"{stem}.jsonl" for turn in range(1, len(used_names) + 2)
+    )
+    path = directory / next(name for name in names if name not in used_names)
     try:
         write_bytes("import", str(path), 0o600, content, new=True)
     except Failure as why:
         if isinstance(why.__cause__, OSError):
-            raise Failure(f"{why.text}; {remedy(why.__cause__)}") from None
+            raise Failure(f"{why.text}; {remedy_text(why.__cause__)}") from None
         raise
     return path

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from app.recording.session import Session
+from app.recording.session import RunSession
 from scenarios import events as ev
 from scenarios.disturbance import Disturbance
 
@@ -26,32 +26,32 @@ class OthersIO(NamedTuple):
     culprit: str = ""
 
 
-def others_io(session: Session) -> OthersIO | None:
+def others_io(session: RunSession) -> OthersIO | None:
     """By the last pulse, else the guards' last figure with its age; None where neither knows it."""
     now = others_by_pulse(session)
     if now is not None:
         return OthersIO(now)
-    t, found = max(_told(session), key=lambda each: each[0], default=(0.0, None))
-    if found is None or found.figure is None:
+    t, disturbance = max(_told_disturbances(session), key=lambda each: each[0], default=(0.0, None))
+    if disturbance is None or disturbance.figure is None:
         return None
-    who = found.culprit.label if found.culprit is not None else ""
-    return OthersIO(found.figure, found.unit or "B/s", session.time - t, who)
+    culprit_name = disturbance.culprit.label if disturbance.culprit is not None else ""
+    return OthersIO(disturbance.figure, disturbance.unit or "B/s", session.time - t, culprit_name)
 
 
-def _told(session: Session) -> Iterator[tuple[float, Disturbance]]:
+def _told_disturbances(session: RunSession) -> Iterator[tuple[float, Disturbance]]:
     """When the guards told of others' I/O."""
     for watched in session.watched:
-        yield from ((watched.t, one) for one in watched.told if _is_io(one))
+        yield from ((watched.t, disturbance) for disturbance in watched.told if _is_io(disturbance))
     for guard in session.guards:
         if guard.disturbance is not None and _is_io(guard.disturbance):
             yield guard.t, guard.disturbance
 
 
-def _is_io(one: Disturbance) -> bool:
-    return one.kind == "device" and one.figure is not None
+def _is_io(disturbance: Disturbance) -> bool:
+    return disturbance.kind == "device" and disturbance.figure is not None
 
 
-def others_by_pulse(session: Session) -> float | None:
+def others_by_pulse(session: RunSession) -> float | None:
     """B/s of the last pulse that were not ours, on the device where they are most; None where nobody can tell.
 
     Only what the pulses before showed as well: in one alone our own may seem others', for the device's counters and
@@ -62,12 +62,12 @@ def others_by_pulse(session: Session) -> float | None:
     journal, what it writes back later) belong to nobody.
     """
     last = list(session.pulses)[-_IN_TURN:]
-    found = [_foreign(session, pulse) for pulse in last if last[-1].t - pulse.t < _IN_TURN_S]
-    now = found[-1] if found else None
-    return 0.0 if now is not None and 0.0 in found else now
+    foreign_rates = [_foreign_rate(session, pulse) for pulse in last if last[-1].t - pulse.t < _IN_TURN_S]
+    now = foreign_rates[-1] if foreign_rates else None
+    return 0.0 if now is not None and 0.0 in foreign_rates else now
 
 
-def _foreign(session: Session, pulse: ev.Pulse) -> float | None:
+def _foreign_rate(session: RunSession, pulse: ev.Pulse) -> float | None:
     if session.plan is not None and session.plan.commands:
         return None
     if not pulse.ours and session.plan is not None and not session.plan.writes:

@@ -16,20 +16,20 @@ import msgspec
 from app.failure import Failure
 from app.output_file import write_bytes
 from app.recording import store
-from app.recording.sides import takes
-from app.state import private
+from app.recording.sides import read_run_summaries
+from app.state import make_private
 from probes.lossless_json import Decoder, encode
 from probes.safe_read import read_named
-from scenarios.compare.run_summary import Take
-from scenarios.nights.fleet import OtherNight, without_common
-from scenarios.nights.history import History, history
+from scenarios.compare.run_summary import RunSummary
+from scenarios.nights.fleet import OtherNight, remove_common_effects
+from scenarios.nights.history import HostHistory, make_history
 from scenarios.nights.night import NightRun, night_run
 
 SCHEMA = "hostdx-nights/1"
 INDEX = "index.json"
 Others: TypeAlias = Mapping[str, Sequence[OtherNight]]  # by host
 NONE: Others = {}
-MOST_INDEX_BYTES = 64 << 20
+MAX_INDEX_BYTES = 64 << 20
 _NAME = re.compile(r"(\d{6})-(\d)-[0-9TZ]{16}\.jsonl")
 
 
@@ -57,98 +57,102 @@ class Nights:
         self.troubles: list[str] = []  # recordings that cannot be read, a line each
 
     @property
-    def files(self) -> list[Path]:
+    def recording_paths(self) -> list[Path]:
         """In the order of the nights."""
-        return sorted(path for path in store.files(self.folder) if _NAME.fullmatch(path.name))
+        return sorted(path for path in store.list_files(self.folder) if _NAME.fullmatch(path.name))
 
     @property
-    def baseline(self) -> tuple[Path, ...]:
+    def baseline_paths(self) -> tuple[Path, ...]:
         """The first runs of the newest whole baseline, else of all nights."""
-        runs = self.runs()
-        found = _history(runs)
-        numbers = {seen.night for seen in found.nights if seen.baseline == found.baselines}
+        runs = self.read_runs()
+        night_history = _make_history(runs)
+        numbers = {night.night for night in night_history.nights if night.baseline == night_history.baselines}
         chosen = {run.name for run in runs if run.state == "measured" and run.night in numbers}
-        return tuple(path for path in self.files if path.name in chosen)
+        return tuple(path for path in self.recording_paths if path.name in chosen)
 
-    def history(self, fleet: Others = NONE) -> History:
+    def read_history(self, fleet: Others = NONE) -> HostHistory:
         """`fleet`: other hosts' nights, of which what they have in common is taken off."""
-        return _history(_own(self.runs(), fleet))
+        return _make_history(_without_common(self.read_runs(), fleet))
 
-    def runs(self) -> list[NightRun]:
+    def read_runs(self) -> list[NightRun]:
         """Of every recording, from the index where it has it."""
-        return [entry.run for entry in self._entries().values()]
+        return [entry.run for entry in self._read_entries().values()]
 
     def refresh(self) -> None:
         """Writes the index anew, in one step. Raises Failure."""
-        write_bytes("watch", str(self.folder / INDEX), 0o600, encode(_Index(SCHEMA, self._entries())))
+        write_bytes("watch", str(self.folder / INDEX), 0o600, encode(_Index(SCHEMA, self._read_entries())))
 
     def next_name(self, stamp: str, *, again: bool) -> Path:
         """`stamp`: 20261124T013000Z. `again`: once more in the last night. Raises Failure."""
-        private(self.folder)
-        last = _NAME.fullmatch(self.files[-1].name) if self.files else None
+        make_private(self.folder)
+        last = _NAME.fullmatch(self.recording_paths[-1].name) if self.recording_paths else None
         night, run = (int(last[1]), int(last[2])) if last else (0, 0)
         name = f"{night:06d}-{run + 1}" if again else f"{night + 1:06d}-1"
         return self.folder / f"{name}-{stamp}.jsonl"
 
-    def prune(self, keep: int) -> list[Path]:
+    def prune_nights(self, keep: int) -> list[Path]:
         """Deletes the oldest nights beyond the newest `keep`; a baseline's, whole or not, stay. What was deleted."""
-        found = self.history()
-        newest = {seen.night for seen in found.nights[-keep:]}
-        newest |= {seen.night for seen in found.nights if seen.baseline and seen.baseline == found.baselines}
-        measured = [seen.night for seen in found.nights if seen.state == "measured"]
-        newest |= set(measured[len(measured) - found.collected :])
-        gone = [path for path in self.files if int(path.name[:6]) not in newest]
-        for path in gone:
+        night_history = self.read_history()
+        newest = {night.night for night in night_history.nights[-keep:]}
+        newest |= {
+            night.night
+            for night in night_history.nights
+            if night.baseline and night.baseline == night_history.baselines
+        }
+        measured = [night.night for night in night_history.nights if night.state == "measured"]
+        newest |= set(measured[len(measured) - night_history.collected :])
+        removed = [path for path in self.recording_paths if int(path.name[:6]) not in newest]
+        for path in removed:
             store.delete(path)
-        return gone
+        return removed
 
-    def _entries(self) -> dict[str, _Entry]:
-        known = self._index()
-        found: dict[str, _Entry] = {}
+    def _read_entries(self) -> dict[str, _Entry]:
+        indexed = self._index()
+        entries: dict[str, _Entry] = {}
         before: Path | None = None  # the last measured one
-        for path in self.files:
+        for path in self.recording_paths:
             try:
                 there = path.stat()
-                entry = known.get(path.name)
+                entry = indexed.get(path.name)
                 if entry is None or (entry.size, entry.changed_ns) != (there.st_size, there.st_mtime_ns):
-                    entry = _Entry(there.st_size, there.st_mtime_ns, _read(path, before))
+                    entry = _Entry(there.st_size, there.st_mtime_ns, _read_run(path, before))
             except (OSError, Failure, ValueError) as why:
                 self.troubles.append(f"{path}: {why}")
                 continue
-            found[path.name] = entry
+            entries[path.name] = entry
             if entry.run.state == "measured":
                 before = path
-        return found
+        return entries
 
     def _index(self) -> dict[str, _Entry]:
         """Nothing where there is none, or none of this version."""
         try:
-            read: _Index = _decoder.decode(read_named(self.folder / INDEX, MOST_INDEX_BYTES))
+            read: _Index = _decoder.decode(read_named(self.folder / INDEX, MAX_INDEX_BYTES))
         except (OSError, msgspec.MsgspecError, RecursionError, UnicodeDecodeError):
             return {}
         return read.entries if read.schema == SCHEMA else {}
 
 
-def _read(path: Path, before: Path | None) -> NightRun:
-    (now,) = takes([path])
-    earlier: Take | None = takes([before])[0] if before is not None else None
+def _read_run(path: Path, before: Path | None) -> NightRun:
+    (now,) = read_run_summaries([path])
+    earlier: RunSummary | None = read_run_summaries([before])[0] if before is not None else None
     return night_run(int(path.name[:6]), now, earlier)
 
 
-def _history(runs: Sequence[NightRun]) -> History:
-    return history(runs[-1].host if runs else os.uname().nodename, runs)
+def _make_history(runs: Sequence[NightRun]) -> HostHistory:
+    return make_history(runs[-1].host if runs else os.uname().nodename, runs)
 
 
-def of_recordings(paths: Iterable[Path], host: str = "", fleet: Others = NONE) -> History | None:
+def history_of_recordings(paths: Iterable[Path], host: str = "", fleet: Others = NONE) -> HostHistory | None:
     """Of any recordings in the order of their dates: each is a night. `host`: only that one's; None without any."""
-    found = sorted(takes(list(paths)), key=lambda take: take.wall)
-    runs = _runs([take for take in found if take.host == host] if host else found)
-    return history(host or runs[-1].host, _own(runs, fleet)) if runs else None
+    ordered = sorted(read_run_summaries(list(paths)), key=lambda take: take.wall)
+    runs = _night_runs([take for take in ordered if take.host == host] if host else ordered)
+    return make_history(host or runs[-1].host, _without_common(runs, fleet)) if runs else None
 
 
-def _runs(nights: Iterable[Take]) -> list[NightRun]:
+def _night_runs(nights: Iterable[RunSummary]) -> list[NightRun]:
     runs: list[NightRun] = []
-    before: Take | None = None
+    before: RunSummary | None = None
     for number, take in enumerate(nights, 1):
         runs.append(night_run(number, take, before))
         if runs[-1].state == "measured":
@@ -156,8 +160,8 @@ def _runs(nights: Iterable[Take]) -> list[NightRun]:
     return runs
 
 
-def _own(runs: Sequence[NightRun], fleet: Others) -> Sequence[NightRun]:
+def _without_common(runs: Sequence[NightRun], fleet: Others) -> Sequence[NightRun]:
     """Without what the other hosts' nights have in common."""
     own = {run.host for run in runs}
     others = {host: nights for host, nights in fleet.items() if host not in own}
-    return without_common(runs, others) if others else runs
+    return remove_common_effects(runs, others) if others else runs

@@ -1,6 +1,6 @@
 """Time under control: a recording's events, a cursor in them, and the session folded up to the cursor.
 
-Pure: it knows neither files nor screens, and time passes only when `advance` says so. A run that is under
+Pure: it knows neither files nor screens, and time passes only when `advance_time` says so. A run that is under
 way is the same thing with events still coming (`extend`) and the cursor kept at the end (`live`).
 """
 
@@ -8,7 +8,7 @@ from bisect import bisect_right
 from collections import deque
 from collections.abc import Iterable, Sequence
 
-from app.recording.session import Session
+from app.recording.session import RunSession
 from scenarios import events as ev
 from scenarios.plan import Plan
 
@@ -21,9 +21,9 @@ _MEASURED = (ev.Block, ev.SliceBatch, ev.SampleTaken)
 _MARKED = frozenset({ev.RunStep, ev.Found, ev.RunVerdict, ev.SeriesVerdict, ev.ActionEvent, ev.RunEnded})
 
 
-def snapshot(session: Session) -> Session:
+def copy_session(session: RunSession) -> RunSession:
     """A copy that goes its own way; the events in it are shared (they are frozen)."""
-    copy = Session()
+    copy = RunSession()
     for name, value in vars(session).items():
         if isinstance(value, dict):
             value = {k: list(v) if isinstance(v, list) else v for k, v in value.items()}
@@ -35,7 +35,7 @@ def snapshot(session: Session) -> Session:
     return copy
 
 
-def mark(event: ev.AnyEvent, plan: Plan | None = None) -> str:
+def mark_text(event: ev.AnyEvent, plan: Plan | None = None) -> str:
     """What `n` stops at, in a few words as the plan calls it; empty for everything else."""
     match event:
         case ev.RunStep(state="started"):
@@ -59,7 +59,7 @@ class Playback:
 
     def __init__(self, events: Sequence[ev.AnyEvent] = (), *, live: bool = False, speed: float = 1.0) -> None:
         self.events: list[ev.AnyEvent] = []
-        self.session = Session()
+        self.session = RunSession()
         self.position = 0
         self.time = 0.0
         self.playing = live
@@ -67,7 +67,7 @@ class Playback:
         self.speed = speed
         self._times: list[float] = []  # never falling, whatever the recording says
         self._marks: list[int] = []
-        self._checkpoints: list[Session] = [Session()]
+        self._checkpoints: list[RunSession] = [RunSession()]
         self.extend(events)
 
     def extend(self, events: Iterable[ev.AnyEvent]) -> bool:
@@ -80,10 +80,10 @@ class Playback:
             if event.t > last:
                 last = event.t
             self._times.append(last)
-            if type(event) in _MARKED and mark(event):
+            if type(event) in _MARKED and mark_text(event):
                 self._marks.append(index)
         if self.live and len(self.events) > before:
-            self._to(len(self.events))
+            self._fold_to(len(self.events))
             self.time = self.end
             return True
         return False
@@ -101,18 +101,18 @@ class Playback:
         index = bisect_right(self._marks, self.position - 1)
         if index >= len(self._marks):
             return ""
-        return mark(self.events[self._marks[index]], self.session.plan)
+        return mark_text(self.events[self._marks[index]], self.session.plan)
 
-    def advance(self, seconds: float) -> bool:
+    def advance_time(self, seconds: float) -> bool:
         """Lets `seconds` of the viewer's time pass; True where the screen must be drawn again."""
         if not self.playing or self.live:
             return False
         if self.speed == float("inf"):
-            self._to(len(self.events))
+            self._fold_to(len(self.events))
             self.time = self.end
         else:
             self.time = min(self.end, self.time + seconds * self.speed)
-            self._to(bisect_right(self._times, self.time))
+            self._fold_to(bisect_right(self._times, self.time))
         if self.at_end:
             self.playing = False
         return True
@@ -130,7 +130,7 @@ class Playback:
     def seek(self, seconds: float) -> None:
         self.live = False
         self.time = min(max(0.0, seconds), self.end)
-        self._to(bisect_right(self._times, self.time))
+        self._fold_to(bisect_right(self._times, self.time))
 
     def begin(self) -> None:
         """Plays from the first thing that was measured: what comes before it is preparation, one key away."""
@@ -142,34 +142,34 @@ class Playback:
         self.playing = False
         self.seek(0.0)
 
-    def finish(self, *, live: bool = False) -> None:
+    def seek_end(self, *, live: bool = False) -> None:
         """To the last event; `live` for a recording that still grows: stay there."""
-        self._to(len(self.events))
+        self._fold_to(len(self.events))
         self.time = self.end
         self.live = self.playing = live
 
-    def step(self, direction: int) -> None:
+    def step_group(self, direction: int) -> None:
         """To the next (+1) or previous (-1) group of events that belong together."""
         self._pause()
         if direction > 0:
             if not self.at_end:
-                self._place(self._group_end(self.position))
+                self._seek_position(self._group_end(self.position))
             return
         start = self._group_start(self.position)  # where the group shown last begins
-        self._place(start)
+        self._seek_position(start)
 
-    def jump(self, direction: int) -> None:
+    def jump_to_mark(self, direction: int) -> None:
         """To just after the next or previous step, finding, verdict, action or the end."""
         self._pause()
         shown = bisect_right(self._marks, self.position - 1)
         on_it = shown > 0 and self._marks[shown - 1] == self.position - 1
         index = shown if direction > 0 else shown - (2 if on_it else 1)
         if index < 0:
-            self._place(0)
+            self._seek_position(0)
         elif index < len(self._marks):
-            self._place(self._marks[index] + 1)
+            self._seek_position(self._marks[index] + 1)
 
-    def faster(self, direction: int) -> None:
+    def change_speed(self, direction: int) -> None:
         """To the next higher or lower of `SPEEDS`."""
         if direction > 0:
             higher = [s for s in SPEEDS if s > self.speed]
@@ -181,8 +181,8 @@ class Playback:
     def _pause(self) -> None:
         self.playing = self.live = False
 
-    def _place(self, position: int) -> None:
-        self._to(position)
+    def _seek_position(self, position: int) -> None:
+        self._fold_to(position)
         self.time = self._times[position - 1] if position else 0.0
 
     def _group_end(self, position: int) -> int:
@@ -197,22 +197,22 @@ class Playback:
             index -= 1
         return index
 
-    def prepare(self) -> bool:
+    def fold_checkpoint(self) -> bool:
         """Folds one more checkpoint ahead of the cursor, so that a later jump is quick; False when all are there."""
         edge = len(self._checkpoints) * CHECKPOINT_EVERY
         if edge > len(self.events):
             return False
-        session = snapshot(self._checkpoints[-1])
+        session = copy_session(self._checkpoints[-1])
         for event in self.events[edge - CHECKPOINT_EVERY : edge]:
             session.apply(event)
         self._checkpoints.append(session)
         return True
 
-    def _to(self, position: int) -> None:
+    def _fold_to(self, position: int) -> None:
         """Folds forward, or from the last checkpoint at or before `position`."""
         nearest = min(position // CHECKPOINT_EVERY, len(self._checkpoints) - 1)
         if position < self.position or nearest * CHECKPOINT_EVERY > self.position:
-            self.session = snapshot(self._checkpoints[nearest])
+            self.session = copy_session(self._checkpoints[nearest])
             self.position = nearest * CHECKPOINT_EVERY
         session = self.session
         while self.position < position:
@@ -222,4 +222,4 @@ class Playback:
                 session.apply(event)
             self.position = upto
             if upto == edge and len(self._checkpoints) * CHECKPOINT_EVERY == edge:
-                self._checkpoints.append(snapshot(session))
+                self._checkpoints.append(copy_session(session))

@@ -15,11 +15,11 @@ import msgspec
 
 from app.failure import Failure
 from app.recording.limits import LINE_LIMIT, RATIO_FROM, RATIO_LIMIT, SIZE_LIMIT, VALUES_LIMIT, values_in
-from app.recording.results import result_in
-from app.recording.session import Session
+from app.recording.results import decode_result
+from app.recording.session import RunSession
 from probes import units
 from probes.lossless_json import Decoder
-from probes.named_file import opened
+from probes.named_file import open_regular
 from probes.types import Json
 from scenarios import events as ev
 from scenarios.ranges import is_showable
@@ -60,7 +60,7 @@ class BrokenRecording(Failure):
     """`text` names the file, the line and what is wrong with it."""
 
 
-class Follower:
+class RecordingFollower:
     """Reads what has been appended since the last `poll`. An unfinished last line waits for its end."""
 
     def __init__(self, path: Path, decoder: Decoder = _decoder) -> None:
@@ -76,26 +76,28 @@ class Follower:
         self._cut = False  # compressed, and its end is missing
         self._values = 0
         self._rest = b""
-        self._file = _opened(path)
+        self._file = _open_recording(path)
 
     def poll(self, limit_bytes: int = CHUNK) -> list[ev.AnyEvent]:
         """The next complete events, from at most `limit_bytes` of the file; empty when there is nothing new."""
         try:
-            return self._polled(limit_bytes)
+            return self._poll_file(limit_bytes)
         except (OSError, zlib.error) as error:
-            raise self._broken(self.line + 1, f"cannot be read: {error}") from None
+            raise self._broken_line(self.line + 1, f"cannot be read: {error}") from None
 
-    def _polled(self, limit_bytes: int) -> list[ev.AnyEvent]:
+    def _poll_file(self, limit_bytes: int) -> list[ev.AnyEvent]:
         """Raises OSError, zlib.error."""
-        data = self._data(min(limit_bytes, CHUNK))
+        data = self._read_data(min(limit_bytes, CHUNK))
         self.bytes += len(data)
-        self._bound(data)
+        self._check_bounds(data)
         short = len(data) < min(limit_bytes, CHUNK)
         data = self._rest + data
         end = data.rfind(b"\n") + 1
         self._rest = data[end:]
         if len(self._rest) >= LINE_LIMIT or (end and data.index(b"\n") >= LINE_LIMIT):
-            raise self._broken(self.line + 1, "longer than 1 MiB; not a hostdx recording, or a damaged one")
+            raise self._broken_line(
+                self.line + 1, "longer than 1 MiB; not a hostdx recording, or a damaged one"
+            )
         self.unfinished = bool(self._rest) or self._cut
         if self._rest and short and not isinstance(self._file, gzip.GzipFile):
             # read again next time: a writer whose disk was full takes half a line back
@@ -103,24 +105,24 @@ class Follower:
             self.bytes -= len(self._rest)
             self._values -= values_in(self._rest)
             self._rest = b""
-        return self._decoded(data[:end]) if end else []
+        return self._decode_lines(data[:end]) if end else []
 
-    def _bound(self, data: bytes) -> None:
+    def _check_bounds(self, data: bytes) -> None:
         """Before it is decoded: what a few bytes stand for may take gigabytes."""
-        what = ""
+        excess = ""
         self._values += values_in(data)
         if self.bytes > SIZE_LIMIT:
-            what = f"larger than {units.size(SIZE_LIMIT)}"
+            excess = f"larger than {units.format_size(SIZE_LIMIT)}"
         elif self._values > VALUES_LIMIT:
-            what = f"more than {VALUES_LIMIT / 1e6:.0f} million values"
+            excess = f"more than {VALUES_LIMIT / 1e6:.0f} million values"
         elif isinstance(self._file, gzip.GzipFile) and self.bytes > RATIO_FROM:
             packed = os.fstat(self._file.fileno()).st_size
             if self.bytes > packed * RATIO_LIMIT:
-                what = f"more than {RATIO_LIMIT} times as large as its packed file"
-        if what:
-            raise self._broken(self.line + 1, f"{what}, not read any further")
+                excess = f"more than {RATIO_LIMIT} times as large as its packed file"
+        if excess:
+            raise self._broken_line(self.line + 1, f"{excess}, not read any further")
 
-    def _data(self, size: int) -> bytes:
+    def _read_data(self, size: int) -> bytes:
         """So many bytes, fewer at the end. Of a truncated .gz all that can be unpacked: `read` would lose it."""
         if not isinstance(self._file, gzip.GzipFile):
             return self._file.read(size)
@@ -140,7 +142,7 @@ class Follower:
     def close(self) -> None:
         self._file.close()
 
-    def _decoded(self, data: bytes) -> list[ev.AnyEvent]:
+    def _decode_lines(self, data: bytes) -> list[ev.AnyEvent]:
         if self.line == 0:
             self._check_head(data[: data.index(b"\n")])
         try:
@@ -149,11 +151,11 @@ class Follower:
                 self.line += data.count(b"\n")
                 self._time = events[-1].t if events else self._time
                 return events
-            return list(self._one_by_one(data))
+            return list(self._decode_singly(data))
         except (msgspec.MsgspecError, RecursionError, UnicodeDecodeError):
-            return list(self._one_by_one(data))
+            return list(self._decode_singly(data))
 
-    def _one_by_one(self, data: bytes) -> Iterator[ev.AnyEvent]:
+    def _decode_singly(self, data: bytes) -> Iterator[ev.AnyEvent]:
         for line in data.split(b"\n")[:-1]:
             self.line += 1
             if not line.strip():
@@ -165,53 +167,53 @@ class Follower:
                 self._time = event.t
                 yield event
             except (msgspec.MsgspecError, RecursionError, UnicodeDecodeError) as error:
-                tag = _tag(line)
+                tag = _event_tag(line)
                 if tag and tag not in _KNOWN:
-                    yield from self._result(line)
+                    yield from self._decode_result(line)
                 elif tag and self.line > 1 and _OUT_OF_RANGE.search(str(error)):
-                    yield ev.LeftOutLine(t=self._time, why=f"line {self.line}: {_short(error)}")
+                    yield ev.LeftOutLine(t=self._time, why=f"line {self.line}: {_short_error(error)}")
                 else:
-                    raise self._broken(self.line, f"is damaged: {_short(error)}") from None
+                    raise self._broken_line(self.line, f"is damaged: {_short_error(error)}") from None
 
-    def _result(self, line: bytes) -> Iterator[ev.AnyEvent]:
+    def _decode_result(self, line: bytes) -> Iterator[ev.AnyEvent]:
         """A scenario's own; what is not as its type says is left out, as a table more or less damages no run."""
         try:
-            found = result_in(line)
+            result = decode_result(line)
         except (msgspec.MsgspecError, RecursionError, UnicodeError) as error:
-            yield ev.LeftOutLine(t=self._time, why=f"line {self.line}: {_short(error)}")
+            yield ev.LeftOutLine(t=self._time, why=f"line {self.line}: {_short_error(error)}")
             return
-        if found is None:
+        if result is None:
             self.unknown += 1
             return
-        self._time = found.t
-        yield found
+        self._time = result.t
+        yield result
 
     def _check_head(self, line: bytes) -> None:
         try:
             head = _head_decoder.decode(line)
         except (msgspec.MsgspecError, RecursionError, UnicodeDecodeError):
-            raise self._broken(1, f"is not a hostdx recording ({_instead(line)})") from None
+            raise self._broken_line(1, f"is not a hostdx recording ({_describe_head(line)})") from None
         if head.type != "run" or not head.schema.startswith("hostdx/"):
-            raise self._broken(1, "is not a hostdx recording (it must begin with a `run` event)")
+            raise self._broken_line(1, "is not a hostdx recording (it must begin with a `run` event)")
         if head.schema != ev.SCHEMA:
-            raise self._broken(
+            raise self._broken_line(
                 1, f"was written in the schema {head.schema[:40]}; this hostdx reads {ev.SCHEMA}"
             )
 
-    def _broken(self, line: int, what: str) -> BrokenRecording:
-        return BrokenRecording(f"{self.path}: line {line}: {what}")
+    def _broken_line(self, line: int, problem: str) -> BrokenRecording:
+        return BrokenRecording(f"{self.path}: line {line}: {problem}")
 
 
-def _instead(line: bytes) -> str:
+def _describe_head(line: bytes) -> str:
     """What a file without a recording's head looks like: gzip, bzip2 and xz by their magic, ustar at offset 257."""
     if line.startswith((b"\x1f\x8b", b"BZh", b"\xfd7zXZ")) or line[257:262] == b"ustar":
         return "an archive; a captured host is looked at with `hostdx triage --root`"
     return "no JSON object with a type"
 
 
-def events_of(path: Path, decoder: Decoder = _decoder) -> Iterator[Any]:
+def read_events(path: Path, decoder: Decoder = _decoder) -> Iterator[Any]:
     """Every event up to the file's end now. Raises BrokenRecording; an empty file is one too."""
-    follower = Follower(path, decoder)
+    follower = RecordingFollower(path, decoder)
     try:
         while True:
             before = follower.bytes
@@ -219,23 +221,23 @@ def events_of(path: Path, decoder: Decoder = _decoder) -> Iterator[Any]:
             if follower.bytes <= before:
                 break
         if follower.line == 0:
-            what = "is unfinished" if follower.unfinished else "is empty"
-            raise BrokenRecording(f"{path}: line 1: {what}; not a hostdx recording")
+            problem = "is unfinished" if follower.unfinished else "is empty"
+            raise BrokenRecording(f"{path}: line 1: {problem}; not a hostdx recording")
     finally:
         follower.close()
 
 
-def load(path: Path) -> Session:
+def load(path: Path) -> RunSession:
     """The state at the recording's end."""
-    session = Session()
-    with uncollected():
-        for event in events_of(path):
+    session = RunSession()
+    with pause_collection():
+        for event in read_events(path):
             session.apply(event)
     return session
 
 
 @contextmanager
-def uncollected() -> Iterator[None]:
+def pause_collection() -> Iterator[None]:
     """Events make no cycles, and looking for some in 200,000 of them takes a third of the time."""
     collecting = gc.isenabled()
     gc.disable()
@@ -246,10 +248,10 @@ def uncollected() -> Iterator[None]:
             gc.enable()
 
 
-def _opened(path: Path) -> io.BufferedIOBase | gzip.GzipFile:
+def _open_recording(path: Path) -> io.BufferedIOBase | gzip.GzipFile:
     file = None
     try:
-        file = os.fdopen(opened(path), "rb")
+        file = os.fdopen(open_regular(path), "rb")
         magic = file.read(2)
         file.seek(0)
     except OSError as error:  # a disk that fails shows it at the first byte, not when the file is opened
@@ -261,7 +263,7 @@ def _opened(path: Path) -> io.BufferedIOBase | gzip.GzipFile:
     return gzip.GzipFile(fileobj=file) if magic == b"\x1f\x8b" else file
 
 
-def _tag(line: bytes) -> str:
+def _event_tag(line: bytes) -> str:
     """Its event's type; empty where the line is no JSON object with one, whichever of its fields is damaged."""
     try:
         return _tag_decoder.decode(line).type
@@ -269,5 +271,5 @@ def _tag(line: bytes) -> str:
         return ""
 
 
-def _short(error: Exception) -> str:
+def _short_error(error: Exception) -> str:
     return "nested too deeply" if isinstance(error, RecursionError) else " ".join(str(error).split())[:200]

@@ -14,14 +14,14 @@ FORMER = "extra"  # how results were written before they had types: by a name, w
 _decoder = Decoder(dict[str, Any])
 
 
-def result_in(line: bytes) -> Result | None:
+def decode_result(line: bytes) -> Result | None:
     """None where the line is of no type that is known here. Raises as msgspec's decoder where it does not fit it."""
     tree = _decoder.decode(line)
     tag = tree["type"]
     kind = result_types.result_named(tree.get("name")) if tag == FORMER else result_types.result_tagged(tag)
     if kind is None:
         return None
-    found: Result = msgspec.convert({**tree, "type": kind.__struct_config__.tag}, kind, str_keys=True)
+    result: Result = msgspec.convert({**tree, "type": kind.__struct_config__.tag}, kind, str_keys=True)
     if not is_showable(tree.get("value")):  # another package's type may say nothing of ranges
         raise msgspec.ValidationError("value out of range")
-    return found
+    return result

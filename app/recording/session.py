@@ -18,11 +18,11 @@ AnyValue = TypeVar("AnyValue")
 AResult = TypeVar("AResult", bound=ev.Result)
 
 
-def pair(event: ev.RunningEstimate | ev.RunVerdict) -> tuple[str, str, str, str]:
+def pair_key(event: ev.RunningEstimate | ev.RunVerdict) -> tuple[str, str, str, str]:
     return (event.workload, event.metric, event.baseline, event.variant)
 
 
-class Session:
+class RunSession:
     """Folds events into state. `apply` is total: any known event in any order is survived."""
 
     def __init__(self) -> None:
@@ -79,19 +79,19 @@ class Session:
         elif isinstance(event, ev.Result):
             self.results[type(event)] = event
 
-    def _fact(self, event: ev.FactRead) -> None:
+    def _fold_fact(self, event: ev.FactRead) -> None:
         self.facts[event.label] = event
         self.absent.pop(event.label, None)
 
-    def _block(self, event: ev.Block) -> None:
+    def _fold_block(self, event: ev.Block) -> None:
         self.blocks.setdefault(event.workload, []).append(event)
         self.workload = event.workload
 
-    def _step(self, event: ev.RunStep) -> None:
+    def _fold_step(self, event: ev.RunStep) -> None:
         self.steps[event.id] = event
         if event.state == "started":
             self.began_at.setdefault(event.id, event.t)
-        self._further()
+        self._update_share()
         if (
             event.state == "started"
             and self.plan is not None
@@ -99,41 +99,41 @@ class Session:
         ):
             self.workload = event.id  # plot, estimate and head change together, not with its first block
 
-    def _further(self) -> None:
+    def _update_share(self) -> None:
         self.share = max(self.share, share_now(self) or 0.0)
 
-    def _pulse(self, event: ev.Pulse) -> None:
+    def _fold_pulse(self, event: ev.Pulse) -> None:
         self.pulses.append(event)
-        self._further()
+        self._update_share()
 
-    def _progress(self, event: ev.Progress) -> None:
+    def _fold_progress(self, event: ev.Progress) -> None:
         self.progress = event
-        self._further()
+        self._update_share()
         if event.step in self.blocks:  # a load's second turn has no step of its own
             self.workload = event.step
 
-    def _train(self, event: ev.SliceBatch) -> None:
+    def _fold_slice_batch(self, event: ev.SliceBatch) -> None:
         self.trains[event.workload] = self.trains.get(event.workload, 0) + 1
         for block in blocks_in_batch(event):
-            self._block(block)
+            self._fold_block(block)
         if event.phase == "steady":
             self.groups.setdefault(event.workload, []).extend(groups_in_batch(event))
         self.workload = event.workload
 
-    def _slices(self, event: ev.SliceLengthChosen) -> None:
+    def _fold_slice_length(self, event: ev.SliceLengthChosen) -> None:
         self.slices[event.workload] = event
         self.counted_from.setdefault(event.workload, 0)
         if event.begins_anew:
             indexes = (group.index for group in self.groups.get(event.workload, ()))
             self.counted_from[event.workload] = max(indexes, default=-1) + 1
 
-    def _verdict(self, event: ev.RunVerdict) -> None:
+    def _fold_verdict(self, event: ev.RunVerdict) -> None:
         """A recording from before the order was looked at is judged by it now."""
         if event.order is None and event.is_judged and event.groups:
-            event = apply_order_guard(event, self._order(event))
-        self.verdicts[pair(event)] = event
+            event = apply_order_guard(event, self._order_effect(event))
+        self.verdicts[pair_key(event)] = event
 
-    def _order(self, verdict: ev.RunVerdict) -> OrderEffect | None:
+    def _order_effect(self, verdict: ev.RunVerdict) -> OrderEffect | None:
         logs, firsts = [], []
         for group in self.groups_behind(verdict):
             first = baseline_first(group.ordered_variants, verdict.baseline, verdict.variant)
@@ -149,56 +149,56 @@ class Session:
         used = [g for g in groups if g.index >= first and not g.disturbed and verdict.key in g.log_ratios]
         return used[: verdict.groups]
 
-    def recalled(self, key: object, make: Callable[[], AnyValue]) -> AnyValue:
+    def compute_once(self, key: object, make: Callable[[], AnyValue]) -> AnyValue:
         """What `make` gives, made once between two events."""
         if self._recalled[0] != self.count:
             self._recalled = (self.count, {})
-        kept = self._recalled[1]
-        if key not in kept:
-            kept[key] = make()
-        return cast(AnyValue, kept[key])
+        memo = self._recalled[1]
+        if key not in memo:
+            memo[key] = make()
+        return cast(AnyValue, memo[key])
 
-    def _line_left_out(self, event: ev.LeftOutLine) -> None:
+    def _fold_left_out(self, event: ev.LeftOutLine) -> None:
         self.unsound += 1
         self.unsound_why = self.unsound_why or event.why
 
-    def _group(self, event: ev.Group) -> None:
+    def _fold_group(self, event: ev.Group) -> None:
         self.groups.setdefault(event.workload, []).append(event)
         self.workload = event.workload
 
     @property
-    def card(self) -> Card:
+    def scenario_card(self) -> Card:
         """Of the scenario that ran; an empty one before that is known."""
         return card_of(self.began.scenario) if self.began is not None else Card()
 
     @property
-    def workloads(self) -> tuple[Workload, ...]:
+    def planned_workloads(self) -> tuple[Workload, ...]:
         """As planned; none before the plan is there."""
         return self.plan.workloads if self.plan is not None else ()
 
     @property
-    def variants(self) -> tuple[Variant, ...]:
+    def planned_variants(self) -> tuple[Variant, ...]:
         return self.plan.variants if self.plan is not None else ()
 
-    def load(self, workload: str) -> Workload | None:
-        return next((w for w in self.workloads if w.id == workload), None)
+    def find_workload(self, workload: str) -> Workload | None:
+        return next((w for w in self.planned_workloads if w.id == workload), None)
 
-    def metric(self, workload: str, name: str) -> Metric | None:
-        load = self.load(workload)
+    def find_metric(self, workload: str, name: str) -> Metric | None:
+        load = self.find_workload(workload)
         return next((m for m in load.metrics if m.name == name), None) if load is not None else None
 
-    def ordered(self, variants: Iterable[str]) -> list[str]:
+    def order_variants(self, variants: Iterable[str]) -> list[str]:
         """Each once, in the plan's order, the baseline first: they are measured in a random one."""
         there = dict.fromkeys(variants)
-        planned = dict.fromkeys(v.id for v in self.variants if v.id in there)
+        planned = dict.fromkeys(v.id for v in self.planned_variants if v.id in there)
         return list(planned | there)
 
-    def result(self, kind: type[AResult]) -> AResult | None:
+    def find_result(self, kind: type[AResult]) -> AResult | None:
         """The one of that type, or of a type made from it."""
-        return next((found for found in self.results.values() if isinstance(found, kind)), None)
+        return next((result for result in self.results.values() if isinstance(result, kind)), None)
 
     @property
-    def captured(self) -> bool:
+    def is_captured(self) -> bool:
         """Whether it is of a tree that was captured, and not of the host that it was read on."""
         return self.began is not None and "root" in self.began.options
 
@@ -208,15 +208,15 @@ class Session:
         return sorted(self.findings.values(), key=rank_of)
 
     @property
-    def told(self) -> ev.Progress | None:
+    def told_progress(self) -> ev.Progress | None:
         """The progress of the step under way; None where the last one told is of a step that is over, or of a load
         that waits for its second turn."""
-        told, now = self.progress, self._under_way
-        if told is None or now is None:
-            return told
-        about = self.steps.get(told.step)
+        progress, now = self.progress, self._under_way
+        if progress is None or now is None:
+            return progress
+        about = self.steps.get(progress.step)
         over = about is not None and about.state != "started"
-        return None if over or now.t > told.t else told
+        return None if over or now.t > progress.t else progress
 
     @property
     def _under_way(self) -> ev.RunStep | None:
@@ -225,16 +225,16 @@ class Session:
     @property
     def at_step(self) -> str:
         """Of the steps that have begun the one that goes on: undecided loads wait for a second turn."""
-        told, step = self.told, self._under_way
-        named = told.step if told is not None and told.step in self.steps else ""
-        return named or (step.id if step is not None else "")
+        progress, step = self.told_progress, self._under_way
+        told_step = progress.step if progress is not None and progress.step in self.steps else ""
+        return told_step or (step.id if step is not None else "")
 
     @property
-    def doing(self) -> str:
+    def activity_text(self) -> str:
         """What the run is at: what it told of its progress, until that step is over; empty for nothing yet."""
-        told, step = self.told, self._under_way
-        if told is not None:
-            return told.text
+        progress, step = self.told_progress, self._under_way
+        if progress is not None:
+            return progress.text
         return step.title if step is not None else ""
 
     @property
@@ -242,36 +242,36 @@ class Session:
         return sum(1 for groups in self.groups.values() for g in groups if g.disturbed)
 
 
-_FOLDS: dict[type, Callable[[Session, Any], None]] = {
+_FOLDS: dict[type, Callable[[RunSession, Any], None]] = {
     ev.Began: lambda s, e: setattr(s, "began", e),
     ev.Planned: lambda s, e: setattr(s, "plan", e.plan),
     ev.ScenarioOffer: lambda s, e: s.offers.append(e),
-    ev.FactRead: Session._fact,
+    ev.FactRead: RunSession._fold_fact,
     ev.AbsentFact: lambda s, e: s.absent.__setitem__(e.label, e),
     ev.Checked: lambda s, e: s.checks.__setitem__(e.rule, e),
-    ev.RunStep: Session._step,
+    ev.RunStep: RunSession._fold_step,
     ev.ActionEvent: lambda s, e: s.actions.__setitem__(e.id, e),
-    ev.Block: Session._block,
-    ev.SliceBatch: Session._train,
-    ev.SliceLengthChosen: Session._slices,
+    ev.Block: RunSession._fold_block,
+    ev.SliceBatch: RunSession._fold_slice_batch,
+    ev.SliceLengthChosen: RunSession._fold_slice_length,
     ev.SampleTaken: lambda s, e: s.samples.setdefault(e.series, []).append(e),
     ev.ProcessTreeSample: lambda s, e: s.inside.setdefault(e.variant, []).append(e),
-    ev.Group: Session._group,
-    ev.RunningEstimate: lambda s, e: s.estimates.__setitem__(pair(e), e),
-    ev.RunVerdict: Session._verdict,
+    ev.Group: RunSession._fold_group,
+    ev.RunningEstimate: lambda s, e: s.estimates.__setitem__(pair_key(e), e),
+    ev.RunVerdict: RunSession._fold_verdict,
     ev.SeriesVerdict: lambda s, e: s.series.append(e),
     ev.Guard: lambda s, e: s.guards.append(e),
     ev.Watched: lambda s, e: s.watched.append(e),
-    ev.Pulse: Session._pulse,
-    ev.Progress: Session._progress,
+    ev.Pulse: RunSession._fold_pulse,
+    ev.Progress: RunSession._fold_progress,
     ev.Found: lambda s, e: s.findings.__setitem__(e.finding.key, e.finding),
     ev.Note: lambda s, e: s.notes.append(e),
-    ev.LeftOutLine: Session._line_left_out,
+    ev.LeftOutLine: RunSession._fold_left_out,
     ev.RunEnded: lambda s, e: setattr(s, "ended", e),
 }
 
 
-class Cap(NamedTuple):
+class SessionCap(NamedTuple):
     """At most so many different ones are kept in that place; `key` tells one that is there already, None: never.
 
     Far above what any run of ours writes: a foreign recording may name fifty thousand workloads.
@@ -279,30 +279,30 @@ class Cap(NamedTuple):
 
     name: str
     most: int
-    place: Callable[[Session], Collection[Any]]
+    place: Callable[[RunSession], Collection[Any]]
     key: Callable[[Any], object] | None = None
 
 
-CAPS: dict[type, Cap] = {
-    ev.ScenarioOffer: Cap("scenarios", 500, lambda s: s.offers),
-    ev.FactRead: Cap("facts", 20_000, lambda s: s.facts, lambda e: e.label),
-    ev.AbsentFact: Cap("absent facts", 5_000, lambda s: s.absent, lambda e: e.label),
-    ev.Checked: Cap("checks", 2_000, lambda s: s.checks, lambda e: e.rule),
-    ev.RunStep: Cap("steps", 2_000, lambda s: s.steps, lambda e: e.id),
-    ev.ActionEvent: Cap("changes", 2_000, lambda s: s.actions, lambda e: e.id),
-    ev.Block: Cap("workloads' blocks", 500, lambda s: s.blocks, lambda e: e.workload),
-    ev.SliceBatch: Cap("workloads' trains", 500, lambda s: s.trains, lambda e: e.workload),
-    ev.SliceLengthChosen: Cap("workloads' slices", 500, lambda s: s.slices, lambda e: e.workload),
-    ev.SampleTaken: Cap("series of samples", 500, lambda s: s.samples, lambda e: e.series),
-    ev.ProcessTreeSample: Cap(
+CAPS: dict[type, SessionCap] = {
+    ev.ScenarioOffer: SessionCap("scenarios", 500, lambda s: s.offers),
+    ev.FactRead: SessionCap("facts", 20_000, lambda s: s.facts, lambda e: e.label),
+    ev.AbsentFact: SessionCap("absent facts", 5_000, lambda s: s.absent, lambda e: e.label),
+    ev.Checked: SessionCap("checks", 2_000, lambda s: s.checks, lambda e: e.rule),
+    ev.RunStep: SessionCap("steps", 2_000, lambda s: s.steps, lambda e: e.id),
+    ev.ActionEvent: SessionCap("changes", 2_000, lambda s: s.actions, lambda e: e.id),
+    ev.Block: SessionCap("workloads' blocks", 500, lambda s: s.blocks, lambda e: e.workload),
+    ev.SliceBatch: SessionCap("workloads' trains", 500, lambda s: s.trains, lambda e: e.workload),
+    ev.SliceLengthChosen: SessionCap("workloads' slices", 500, lambda s: s.slices, lambda e: e.workload),
+    ev.SampleTaken: SessionCap("series of samples", 500, lambda s: s.samples, lambda e: e.series),
+    ev.ProcessTreeSample: SessionCap(
         "variants with samples inside their runs", 64, lambda s: s.inside, lambda e: e.variant
     ),
-    ev.Group: Cap("workloads' groups", 500, lambda s: s.groups, lambda e: e.workload),
-    ev.RunningEstimate: Cap("estimates", 1_000, lambda s: s.estimates, pair),
-    ev.RunVerdict: Cap("verdicts", 1_000, lambda s: s.verdicts, pair),
-    ev.SeriesVerdict: Cap("verdicts on series", 500, lambda s: s.series),
-    ev.Guard: Cap("disturbances", 5_000, lambda s: s.guards),
-    ev.Watched: Cap("looks of the guards", 20_000, lambda s: s.watched),
-    ev.Found: Cap("findings", 1_000, lambda s: s.findings, lambda e: e.finding.key),
-    ev.Note: Cap("notes", 1_000, lambda s: s.notes),
+    ev.Group: SessionCap("workloads' groups", 500, lambda s: s.groups, lambda e: e.workload),
+    ev.RunningEstimate: SessionCap("estimates", 1_000, lambda s: s.estimates, pair_key),
+    ev.RunVerdict: SessionCap("verdicts", 1_000, lambda s: s.verdicts, pair_key),
+    ev.SeriesVerdict: SessionCap("verdicts on series", 500, lambda s: s.series),
+    ev.Guard: SessionCap("disturbances", 5_000, lambda s: s.guards),
+    ev.Watched: SessionCap("looks of the guards", 20_000, lambda s: s.watched),
+    ev.Found: SessionCap("findings", 1_000, lambda s: s.findings, lambda e: e.finding.key),
+    ev.Note: SessionCap("notes", 1_000, lambda s: s.notes),
 }

@@ -5,7 +5,7 @@ from pathlib import Path
 
 from app import bug_report
 from app.recording.events_output import Tee
-from app.recording.session import Session
+from app.recording.session import RunSession
 from app.recording.writer import Recorder
 from scenarios import events as ev
 
@@ -14,7 +14,7 @@ class Stream:
     """What comes before `record` waits, so that a run which is refused at once leaves no recording."""
 
     def __init__(self, complain: Callable[[str], None]) -> None:
-        self.session = Session()
+        self.session = RunSession()
         self.show: Callable[[ev.AnyEvent], None] | None = None
         self.recorder: Recorder | None = None
         self.tee: Tee | None = None
@@ -22,13 +22,13 @@ class Stream:
         self._early: list[ev.AnyEvent] = []
 
     @property
-    def recording(self) -> Path | None:
+    def recording_path(self) -> Path | None:
         """None where there is none, or nothing could be written to it."""
         return self.recorder.path if self.recorder is not None and not self.recorder.lost else None
 
-    def record(self, path: Path, *, named: bool = False) -> None:
-        """Raises Failure where it cannot be written to. `named`: see Recorder."""
-        self.recorder = Recorder(path, self._complain, named=named)
+    def record(self, path: Path, *, is_requested: bool = False) -> None:
+        """Raises Failure where it cannot be written to. `is_requested`: see Recorder."""
+        self.recorder = Recorder(path, self._complain, is_requested=is_requested)
         for event in self._early:
             self.recorder.write(event)
         self._early.clear()
@@ -48,14 +48,14 @@ class Stream:
                 self.show = None
             except Exception as error:  # drawing must never cost a measurement
                 self.show = None
-                self._complain(bug_report.save(error))
+                self._complain(bug_report.save_traceback(error))
 
     def close(self, *, hurry: bool) -> None:
         if self.recorder is not None:
             self.recorder.close()
             if self.recorder.lost:
                 self._complain(f"{self.recorder.path}: no recording is left: its disk is full")
-            elif not self.recorder.complete:
+            elif not self.recorder.is_complete:
                 self._complain(f"{self.recorder.path}: is not complete: its disk is full")
         if self.tee is not None:
             self.tee.close(hurry=hurry)

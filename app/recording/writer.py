@@ -10,11 +10,11 @@ from pathlib import Path
 import msgspec
 
 from app.failure import Failure
-from app.printable import printable_json
+from app.printable import make_json_printable
 from app.recording.limits import LINE_LIMIT
-from app.state import remedy
+from app.state import remedy_text
 from probes.lossless_json import Decoder, encode
-from probes.secrecy.secrets import masked_tree
+from probes.secrecy.secrets import mask_tree
 from scenarios import events as ev
 
 WAITING_LIMIT = 32 << 20  # bytes kept in memory while the disk is full
@@ -31,7 +31,7 @@ _NUMBERS = (
 )
 
 
-def encoded(event: ev.AnyEvent) -> bytes:
+def encode_event(event: ev.AnyEvent) -> bytes:
     """The event's line, secrets masked. What JSON cannot hold (bytes that are no UTF-8, NaN, infinity) is
     written so that it loads again."""
     try:
@@ -40,8 +40,8 @@ def encoded(event: ev.AnyEvent) -> bytes:
         if b"null" in line:  # also what NaN and infinity become, and then the line may not load
             Decoder(type(event)).decode(line)
     except (msgspec.MsgspecError, RecursionError):
-        line = _mended(event)
-    line = printable_json(line)
+        line = _encode_mended(event)
+    line = make_json_printable(line)
     if len(line) >= LINE_LIMIT:
         line = encode(ev.Note(t=event.t, text=f"left out: an event of {len(line)} bytes"))
     return line + b"\n"
@@ -51,16 +51,16 @@ def _without_secrets(event: ev.AnyEvent) -> ev.AnyEvent:
     if isinstance(event, _NUMBERS):  # they come by the thousand
         return event
     tree = msgspec.to_builtins(event)
-    told = masked_tree(tree)
-    if told == tree:
+    masked = mask_tree(tree)
+    if masked == tree:
         return event
-    return msgspec.convert(told, type(event))
+    return msgspec.convert(masked, type(event))
 
 
-def _mended(event: ev.AnyEvent) -> bytes:
+def _encode_mended(event: ev.AnyEvent) -> bytes:
     try:
-        tree = masked_tree(msgspec.to_builtins(event))
-        line = encode(_clean(tree))
+        tree = mask_tree(msgspec.to_builtins(event))
+        line = encode(_remove_non_finite(tree))
         Decoder(type(event)).decode(line)
         return line
     except (msgspec.MsgspecError, RecursionError):
@@ -68,11 +68,13 @@ def _mended(event: ev.AnyEvent) -> bytes:
         return encode(ev.Note(t=event.t, text=f"left out: an event ({kind}) with a value that is not finite"))
 
 
-def _clean(value: object) -> object:
+def _remove_non_finite(value: object) -> object:
     if isinstance(value, dict):
-        return {k: _clean(v) for k, v in value.items() if not isinstance(v, float) or math.isfinite(v)}
+        return {
+            k: _remove_non_finite(v) for k, v in value.items() if not isinstance(v, float) or math.isfinite(v)
+        }
     if isinstance(value, list | tuple):
-        return [_clean(v) for v in value]
+        return [_remove_non_finite(v) for v in value]
     return value
 
 
@@ -83,62 +85,62 @@ class Recorder:
     no fsync of ours disturbs what is measured; pulses and progress, which do come inside, are only written.
     """
 
-    def __init__(self, path: Path, complain: Callable[[str], None], *, named: bool = False) -> None:
-        """`named`: somebody else asked for this very path and looks there, so that it stays, empty or not."""
+    def __init__(self, path: Path, complain: Callable[[str], None], *, is_requested: bool = False) -> None:
+        """`is_requested`: somebody else asked for this very path and looks there, so that it stays, empty or not."""
         self.path = path
         self.lost = False  # closed, and not one line could be written
-        self._named = named
+        self._is_requested = is_requested
         self._complain = complain
         self._waiting: deque[bytes] = deque()
         self._waiting_bytes = 0
         self._dropped = 0
         self._good = 0  # length up to the last complete line
-        self._told = False
+        self._has_complained = False
         try:
             flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC
             self._fd = os.open(path, flags, 0o600)
         except OSError as error:
-            raise Failure(f"{path}: cannot record there: {error.strerror}; {remedy(error)}") from None
+            raise Failure(f"{path}: cannot record there: {error.strerror}; {remedy_text(error)}") from None
 
     @property
-    def complete(self) -> bool:
+    def is_complete(self) -> bool:
         return not self._waiting and not self._dropped
 
     def write(self, event: ev.AnyEvent) -> None:
-        self._waiting.append(encoded(event))
+        self._waiting.append(encode_event(event))
         self._waiting_bytes += len(self._waiting[-1])
-        self._drain()
+        self._write_waiting()
         if isinstance(event, _SYNCED):
-            self._sync()
+            self._sync_file()
 
     def close(self) -> None:
-        self._drain()
-        self._sync()
+        self._write_waiting()
+        self._sync_file()
         os.close(self._fd)
-        kept = self._rescued()
-        self.lost = self._good == 0 and kept is None
-        if not self._named and (kept is not None or self.lost):
+        rescued_path = self._rescue_lines()
+        self.lost = self._good == 0 and rescued_path is None
+        if not self._is_requested and (rescued_path is not None or self.lost):
             try:
                 self.path.unlink()
             except OSError:
                 pass
-        if kept is not None:
-            self._complain(f"{self.path}: its disk is full; the recording is kept as {kept} instead")
-            self.path = kept
+        if rescued_path is not None:
+            self._complain(f"{self.path}: its disk is full; the recording is kept as {rescued_path} instead")
+            self.path = rescued_path
             self._waiting.clear()
 
-    def _rescued(self) -> Path | None:
+    def _rescue_lines(self) -> Path | None:
         if not self._waiting or self._dropped:
             return None
-        return rescued(self.path, self._good, self._waiting)
+        return rescue_recording(self.path, self._good, self._waiting)
 
-    def _sync(self) -> None:
+    def _sync_file(self) -> None:
         try:
             os.fsync(self._fd)
         except OSError as error:
-            self._trouble(error)
+            self._handle_write_error(error)
 
-    def _drain(self) -> None:
+    def _write_waiting(self) -> None:
         while self._waiting:
             line = self._waiting[0]
             try:
@@ -146,13 +148,13 @@ class Recorder:
                 while view:
                     view = view[os.write(self._fd, view) :]
             except OSError as error:
-                self._trouble(error)
+                self._handle_write_error(error)
                 return
             self._good += len(line)
             self._waiting_bytes -= len(line)
             self._waiting.popleft()
 
-    def _trouble(self, error: OSError) -> None:
+    def _handle_write_error(self, error: OSError) -> None:
         try:  # half a line would break the file
             os.ftruncate(self._fd, self._good)
             os.lseek(self._fd, self._good, os.SEEK_SET)
@@ -161,8 +163,8 @@ class Recorder:
         while self._waiting_bytes > WAITING_LIMIT:
             self._waiting_bytes -= len(self._waiting.popleft())
             self._dropped += 1
-        if not self._told:
-            self._told = True
+        if not self._has_complained:
+            self._has_complained = True
             why = "no space left" if error.errno in (errno.ENOSPC, errno.EDQUOT) else str(error.strerror)
             self._complain(
                 f"{self.path}: the recording cannot be written: {why}; continuing in memory; free some "
@@ -174,7 +176,7 @@ class Recorder:
 PLACES = ("/var/tmp", "/tmp", "/dev/shm")
 
 
-def rescued(path: Path, length: int, rest: Iterable[bytes]) -> Path | None:
+def rescue_recording(path: Path, length: int, rest: Iterable[bytes]) -> Path | None:
     """The first `length` bytes of the file and then `rest`, in a private file on another file system; None: nowhere."""
     import tempfile  # seldom needed
 

@@ -1,16 +1,16 @@
 """The report's first page: who and when, both sides' numbers, whether to trust them, and what to do."""
 
 from app.recording.imported import UNKNOWN_HOST
-from app.recording.session import Session
+from app.recording.session import RunSession
 from app.report import wording
 from app.report.figures import latency
-from app.report.figures.verdict_table import aside, beside, effects
-from app.report.headline import alone, remarks
-from app.report.next_steps import to_do
+from app.report.figures.verdict_table import effects_part, is_aside, notes_on_values
+from app.report.headline import alone_texts, list_remarks
+from app.report.next_steps import list_remedies
 from app.report.numbers import measured_alone
 from app.report.results import checkup
-from app.report.validity import MARKS, TONES, trust
-from probes.units import duration
+from app.report.validity import MARKS, TONES, list_trust_signs
+from probes.units import format_duration
 from scenarios import events as ev
 from scenarios.finding import Finding
 from scenarios.results.document import (
@@ -26,34 +26,38 @@ from scenarios.results.document import (
     paragraph_of,
 )
 
-MOST_FOUND = 6
+MAX_FINDINGS = 6
 
 
-def first_page(session: Session, recording: str, *, narrow: bool = False) -> tuple[ReportSection, ...]:
+def first_page(session: RunSession, recording: str, *, narrow: bool = False) -> tuple[ReportSection, ...]:
     """`narrow`: for few cells, see verdict_table. Who and when comes before it, in a report."""
     return (
-        ReportSection("Result", tuple(_result(session, narrow=narrow))),
-        ReportSection("Can it be trusted?", tuple(_trust(session))),
+        ReportSection("Result", tuple(_result_parts(session, narrow=narrow))),
+        ReportSection("Can it be trusted?", tuple(_trust_parts(session))),
         ReportSection("What to do", tuple(_to_do(session, recording))),
-        ReportSection("What was found", tuple(_found(session))),
+        ReportSection("What was found", tuple(_finding_parts(session))),
     )
 
 
-def who(session: Session, recording: str, label: str = "") -> list[Part]:
+def describe_run(session: RunSession, recording: str, label: str = "") -> list[Part]:
     began = session.began
     if began is None:
-        return _ended(session)
-    what = f"{began.scenario}, hostdx {began.version}" if began.scenario else f"hostdx {began.version}"
-    took = "" if session.card.role == "import" else f", took {duration(session.time)}"
+        return _ending_parts(session)
+    versions_text = (
+        f"{began.scenario}, hostdx {began.version}" if began.scenario else f"hostdx {began.version}"
+    )
+    took = "" if session.scenario_card.role == "import" else f", took {format_duration(session.time)}"
     host = "unknown" if began.host in ("", UNKNOWN_HOST) else began.host
     called = [Strong(f"“{label}”:")] if label else []
     return [
-        paragraph_of(*called, f"Host {host}, {began.wall}{took}; {what}; recording", Mono(recording)),
-        *_ended(session),
+        paragraph_of(
+            *called, f"Host {host}, {began.wall}{took}; {versions_text}; recording", Mono(recording)
+        ),
+        *_ending_parts(session),
     ]
 
 
-def _ended(session: Session) -> list[Part]:
+def _ending_parts(session: RunSession) -> list[Part]:
     ended = session.ended
     if ended is None:
         return [paragraph_of(Strong("This recording has no end: its runner still runs, or was killed."))]
@@ -62,25 +66,25 @@ def _ended(session: Session) -> list[Part]:
     return []
 
 
-def _result(session: Session, *, narrow: bool) -> list[Part]:
-    parts = checkup.parts(session)
+def _result_parts(session: RunSession, *, narrow: bool) -> list[Part]:
+    parts = checkup.checkup_parts(session)
     compared = [v for v in session.verdicts.values() if not v.control]
     sections = [top for result in session.results.values() if (top := result.on_top(session.time))]
     tables = [part for section in sections for part in section.parts if isinstance(part, Table)]
-    if not tables and (texts := alone(session)):
+    if not tables and (texts := alone_texts(session)):
         parts.append(Bullets(tuple((text,) for text in texts)))
     parts += tables
     if (alone_table := measured_alone(session)) is not None:
         parts.append(alone_table)
-    found = effects(session, narrow=narrow)
-    if found is not None:
-        parts += [found, *([paragraph_of(*values)] if (values := beside(session)) else ())]
-    if (times := latency.table(session)) is not None:
+    effects_table = effects_part(session, narrow=narrow)
+    if effects_table is not None:
+        parts += [effects_table, *([paragraph_of(*values)] if (values := notes_on_values(session)) else ())]
+    if (times := latency.latency_table(session)) is not None:
         parts += [times, paragraph_of(latency.MEANING)]
     if compared:
-        parts += described(session)
-    lines: list[Words] = [(line,) for line in wording.unmeasured(session, compared)]
-    lines += [(_trend(session, series),) for series in session.series]
+        parts += describe_variants(session)
+    lines: list[Words] = [(line,) for line in wording.unmeasured_lines(session, compared)]
+    lines += [(_trend_text(session, series),) for series in session.series]
     if lines:
         parts.append(Bullets(tuple(lines)))
     if session.plan is not None and session.plan.differs:
@@ -93,34 +97,36 @@ def _result(session: Session, *, narrow: bool) -> list[Part]:
     return parts
 
 
-def described(session: Session, *, appendix: bool = False) -> list[Part]:
+def describe_variants(session: RunSession, *, appendix: bool = False) -> list[Part]:
     """The sides whose names do not tell all; `appendix`: of the loads that stand there, the others' else."""
-    apart, front = set[str](), set[str]()
+    appendix_ids, front = set[str](), set[str]()
     for verdict in session.verdicts.values():
-        (apart if aside(session, verdict) else front).update((verdict.baseline, verdict.variant))
-    told = {
-        v.id: wording.described(v)
-        for v in session.variants
-        if (v.id in apart if appendix else v.id not in apart - front)
+        (appendix_ids if is_aside(session, verdict) else front).update((verdict.baseline, verdict.variant))
+    descriptions = {
+        v.id: wording.describe_variant(v)
+        for v in session.planned_variants
+        if (v.id in appendix_ids if appendix else v.id not in appendix_ids - front)
     }
-    shown = tuple((Strong(f"{id}:"), words) for id, words in told.items() if words)
+    shown = tuple((Strong(f"{id}:"), words) for id, words in descriptions.items() if words)
     return [Bullets(shown)] if shown else []
 
 
-def _trend(session: Session, series: ev.SeriesVerdict) -> str:
+def _trend_text(session: RunSession, series: ev.SeriesVerdict) -> str:
     return wording.series_sentence(session, series) + (f". {series.explain}" if series.explain else ".")
 
 
-def _trust(session: Session) -> list[Part]:
-    items: list[Words] = [(Toned(f"{MARKS[s.state]} {s.text}", TONES[s.state]),) for s in trust(session)]
+def _trust_parts(session: RunSession) -> list[Part]:
+    items: list[Words] = [
+        (Toned(f"{MARKS[s.state]} {s.text}", TONES[s.state]),) for s in list_trust_signs(session)
+    ]
     if more := wording.beyond_bounds(session):
         items.append((Toned(more, "warning"),))
     return [Bullets(tuple(items))] if items else []
 
 
-def _to_do(session: Session, recording: str) -> list[Part]:
+def _to_do(session: RunSession, recording: str) -> list[Part]:
     parts: list[Part] = []
-    for remedy in to_do(session, recording):
+    for remedy in list_remedies(session, recording):
         parts.append(paragraph_of(Strong(f"{remedy.title}.")))
         if remedy.warning:
             parts.append(paragraph_of(Strong("Beware:"), remedy.warning))
@@ -129,15 +135,15 @@ def _to_do(session: Session, recording: str) -> list[Part]:
     return parts
 
 
-def _found(session: Session) -> list[Part]:
+def _finding_parts(session: RunSession) -> list[Part]:
     """What speaks against the host, the headline's own finding not once more."""
-    loud = remarks(session)
-    items: list[Words] = [_line(found) for found in loud[:MOST_FOUND]]
-    if len(loud) > MOST_FOUND:
-        items.append((f"{len(loud) - MOST_FOUND} more are listed in the appendix.",))
+    loud = list_remarks(session)
+    items: list[Words] = [_finding_line(finding) for finding in loud[:MAX_FINDINGS]]
+    if len(loud) > MAX_FINDINGS:
+        items.append((f"{len(loud) - MAX_FINDINGS} more are listed in the appendix.",))
     return [Bullets(tuple(items))] if items else []
 
 
-def _line(found: Finding) -> Words:
-    sign = Strong(f"{wording.SIGNS[found.severity]} {found.severity}:")
-    return (sign, "a hint:", found.title) if found.confidence == "hint" else (sign, found.title)
+def _finding_line(finding: Finding) -> Words:
+    sign = Strong(f"{wording.SIGNS[finding.severity]} {finding.severity}:")
+    return (sign, "a hint:", finding.title) if finding.confidence == "hint" else (sign, finding.title)

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias
 
-from app.recording.answers import beside
+from app.recording.answers import other_findings
 from app.recording.progress import share_done
 from app.recording.reader import BrokenRecording, load
-from app.recording.session import Session
-from app.report.validity import trust
+from app.recording.session import RunSession
+from app.report.validity import list_trust_signs
 from app.report.wording import (
-    measured,
+    is_measured,
     metric_title,
     series_sentence,
     variant_title,
@@ -27,9 +27,9 @@ if TYPE_CHECKING:
     from app.recording import store  # not for the first screen
 
 Weight: TypeAlias = Severity | Literal["unknown"]
-MOST_READ = 8 << 20  # bytes of a recording that is read for its headline
-MOST_FILES = 2  # named in a headline
-MOST_NAMED = 2  # loads named there
+MAX_READ_BYTES = 8 << 20  # bytes of a recording that is read for its headline
+MAX_FILES = 2  # named in a headline
+MAX_NAMED_LOADS = 2  # loads named there
 DISTRUST = "Do not trust this run"
 ONE_FILE_SYSTEM = "The sides lie on one file system, where no difference is expected"
 
@@ -41,92 +41,96 @@ class Answer(NamedTuple):
     finding: Finding | None = None  # whose title it is
 
 
-def answer(session: Session, *, growing: bool = False) -> Answer:
+def find_answer(session: RunSession, *, growing: bool = False) -> Answer:
     """Nothing is claimed that no verdict, trend or finding says; that a run was broken off stands first. `growing`: its
     runner is alive, as far as the one who asks knows."""
     ended = session.ended
-    said = _said(session)
-    if said is not None and (files := _files(session)):
-        said = said._replace(sentence=f"{files}: {said.sentence}")
+    result = _trusted_answer(session)
+    if result is not None and (files := _source_files(session)):
+        result = result._replace(sentence=f"{files}: {result.sentence}")
     if ended is None:
-        if said is not None and said.finding is not None and said.finding.confidence != "measured":
-            said = None  # what a rule reads from the host is no answer of a run that has not come to its own
-        how = _running(session) if growing else "incomplete (not ended, or killed)"
-        if said is None and not growing:
+        if result is not None and result.finding is not None and result.finding.confidence != "measured":
+            result = (
+                None  # what a rule reads from the host is no answer of a run that has not come to its own
+            )
+        run_state = _running_text(session) if growing else "incomplete (not ended, or killed)"
+        if result is None and not growing:
             return Answer("nothing decided so far: the run has not ended, or was killed", "unknown")
-        if said is None:
-            return Answer(f"{how}: nothing decided so far", "unknown")
-        return said._replace(sentence=f"{how}; so far: {said.sentence}")
+        if result is None:
+            return Answer(f"{run_state}: nothing decided so far", "unknown")
+        return result._replace(sentence=f"{run_state}; so far: {result.sentence}")
     if ended.status == "done":
-        if said is None:
+        if result is None:
             return Answer("nothing to report", "ok")
         stopped = stopped_itself(session)
         if stopped is not None:
-            weight: Weight = "warning" if said.verdict is not None else said.weight
-            return said._replace(
-                sentence=f"{stopped.guard_sentence}; before that: {said.sentence}", weight=weight
+            weight: Weight = "warning" if result.verdict is not None else result.weight
+            return result._replace(
+                sentence=f"{stopped.guard_sentence}; before that: {result.sentence}", weight=weight
             )
-        return said
+        return result
     loud = any(f.confidence == "measured" and f.severity in LOUD for f in session.findings.values())
-    if said is None or not (_judged(session) or loud):
+    if result is None or not (_has_judgement(session) or loud):
         weight = "critical" if ended.status == "failed" else "warning"
         return Answer(f"{ended.status}: {ended.reason or 'no reason given'}", weight)
     early = "failed" if ended.status == "failed" else "stopped early"
-    return said._replace(sentence=f"{early}; before that: {said.sentence}")
+    return result._replace(sentence=f"{early}; before that: {result.sentence}")
 
 
-def stopped_itself(session: Session) -> ev.Guard | None:
+def stopped_itself(session: RunSession) -> ev.Guard | None:
     """The guard that ended the run, because its load made others' I/O wait."""
     stops = (g for g in session.guards if g.kind == "bystanders" and g.severity == "warning")
     return next(stops, None)
 
 
-def _running(session: Session) -> str:
+def _running_text(session: RunSession) -> str:
     share = share_done(session)
-    return "running" if share is None else f"running, {units.percent(round(share, 2))}"
+    return "running" if share is None else f"running, {units.format_percent(round(share, 2))}"
 
 
-def headline_of(entry: store.Listed) -> Answer | None:
-    return read_of(entry)[0]
+def headline_of(entry: store.ListedRecording) -> Answer | None:
+    return read_recording(entry)[0]
 
 
-def read_of(entry: store.Listed) -> tuple[Answer | None, Session]:
+def read_recording(entry: store.ListedRecording) -> tuple[Answer | None, RunSession]:
     """What a recording of a list found, and all of it; None where it has no answer, cannot be read whole or would take
     too long."""
-    session = Session()
-    if entry.state not in ("done", "interrupted", "dead") or entry.bytes > MOST_READ:
+    session = RunSession()
+    if entry.state not in ("done", "interrupted", "dead") or entry.bytes > MAX_READ_BYTES:
         return None, session
     try:
         session = load(entry.path)
-        return answer(session), session
+        return find_answer(session), session
     except (BrokenRecording, OSError):
         return None, session
     except (ArithmeticError, LookupError, TypeError, ValueError, RecursionError) as error:
-        said = f"its figures make no sense ({type(error).__name__})"  # the list goes on
-        return Answer(said, "unknown"), Session()
+        explanation = f"its figures make no sense ({type(error).__name__})"  # the list goes on
+        return Answer(explanation, "unknown"), RunSession()
 
 
-def _files(session: Session) -> str:
+def _source_files(session: RunSession) -> str:
     """`healthy.tsv, anomalous.tsv`: what tells one import of a tool's results from the next; empty for a run."""
-    names = [name for found in session.results.values() for name in found.sources]
-    return units.listed(names, MOST_FILES)
+    names = [name for result in session.results.values() for name in result.source_names]
+    return units.join_names(names, MAX_FILES)
 
 
-def remarks(session: Session) -> list[Finding]:
+def list_remarks(session: RunSession) -> list[Finding]:
     """What was found besides the answer and speaks against the host, worst first: the one list that is counted too."""
-    told = answer(session).finding
-    return [f for f in beside(session) if f.severity != "ok" and not f.answers and f != told]
+    answer_finding = find_answer(session).finding
+    return [
+        f for f in other_findings(session) if f.severity != "ok" and not f.answers and f != answer_finding
+    ]
 
 
-def alone(session: Session) -> list[str]:
+def alone_texts(session: RunSession) -> list[str]:
     """What the answer stands on, where one side alone was measured and no table of verdicts holds it."""
-    told = answer(session).finding
-    if told is None or not told.answers or len(session.variants) != 1:
+    answer_finding = find_answer(session).finding
+    if answer_finding is None or not answer_finding.answers or len(session.planned_variants) != 1:
         return []
-    return [each.text for each in told.evidence]
+    return [each.text for each in answer_finding.evidence]
 
 
-def _judged(session: Session) -> bool:
+def _has_judgement(session: RunSession) -> bool:
     """Whether anything was; what could not be measured is no verdict that was reached."""
     return (
         any(not v.has_no_groups for v in session.verdicts.values())
@@ -135,46 +139,48 @@ def _judged(session: Session) -> bool:
     )
 
 
-def _said(session: Session) -> Answer | None:
+def _trusted_answer(session: RunSession) -> Answer | None:
     """What was found out; first of all that it does not hold, where a sign of the trust line is red."""
-    said = _found_out(session)
+    result = _clearest_answer(session)
     moved = [v for v in session.verdicts.values() if v.control and v.is_different]
-    if said is None:
+    if result is None:
         return None
     if not moved:
-        red = next((sign for sign in trust(session) if sign.state == "critical"), None)
+        red = next((sign for sign in list_trust_signs(session) if sign.state == "critical"), None)
         if red is None:
-            return said
-        return said._replace(sentence=f"{DISTRUST}: {red.text}. {said.sentence}", weight="warning")
-    words = f"{DISTRUST}: {_moved(session, max(moved, key=_distance))}. {said.sentence}"
-    return said._replace(sentence=words, weight="warning")
+            return result
+        return result._replace(sentence=f"{DISTRUST}: {red.text}. {result.sentence}", weight="warning")
+    words = f"{DISTRUST}: {_moved_control(session, max(moved, key=_effect_distance))}. {result.sentence}"
+    return result._replace(sentence=words, weight="warning")
 
 
-def _moved(session: Session, control: ev.RunVerdict) -> str:
+def _moved_control(session: RunSession, control: ev.RunVerdict) -> str:
     """Which control it was, by its load and its sides, and by how much it differs."""
     load = workload_title(session, control.workload)
     variant, baseline = (variant_title(session, name) for name in (control.variant, control.baseline))
-    size = units.effect(control.ratio) if control.ratio else control.verdict
+    size = units.format_effect(control.ratio) if control.ratio else control.verdict
     of_others = any(v.workload == control.workload and not v.control for v in session.verdicts.values())
-    where = (
+    place = (
         f"in load {load}, the control {variant}" if of_others else f"in the control load {load}, {variant}"
     )
-    return f"{where} is {size} than {baseline}; the two must not differ"
+    return f"{place} is {size} than {baseline}; the two must not differ"
 
 
-def _found_out(session: Session) -> Answer | None:
+def _clearest_answer(session: RunSession) -> Answer | None:
     """The clearest verdict, else the trend, else the worst finding; None where there is nothing."""
     verdicts = [v for v in session.verdicts.values() if not v.control]
     changed = [v for v in verdicts if v.is_different]
-    told = next((f for f in session.findings.values() if f.answers), None)
-    if told is not None:  # the scenario's own answer: a verdict alone would blame what is not there
-        decided = told.confidence == "measured"
-        if told.severity == "ok" and verdicts and all(v.is_undecided for v in verdicts):
+    answering = next((f for f in session.findings.values() if f.answers), None)
+    if answering is not None:  # the scenario's own answer: a verdict alone would blame what is not there
+        decided = answering.confidence == "measured"
+        if answering.severity == "ok" and verdicts and all(v.is_undecided for v in verdicts):
             decided = False  # no green where nothing was decided
-        sentence = f"{_known_by(session)}{told.title}"
-        return Answer(sentence, told.severity if decided else "unknown", _asked(session), told)
+        sentence = f"{_known_by(session)}{answering.title}"
+        return Answer(
+            sentence, answering.severity if decided else "unknown", _question_verdict(session), answering
+        )
     if changed:
-        asked = _asked(session)
+        asked = _question_verdict(session)
         if asked is None:
             asked, sentence = _both_ways(session, changed)
         else:
@@ -194,39 +200,45 @@ def _found_out(session: Session) -> Answer | None:
     if loud and not (equal and loud[0].severity == "notice"):  # a remark hides nothing that was decided
         return Answer(loud[0].title, loud[0].severity, finding=loud[0])
     if verdicts:
-        return _undecided(session, verdicts)
+        return _undecided_answer(session, verdicts)
     if session.findings:
         return Answer(session.worst_first[0].title, "ok", finding=session.worst_first[0])
     return None
 
 
-def _known_by(session: Session) -> str:
+def _known_by(session: RunSession) -> str:
     """`kernel 6.12.94: ` before a battery's answer: what tells one such recording from the next."""
-    fact = session.facts.get(session.card.known_by)
+    fact = session.facts.get(session.scenario_card.known_by)
     return f"{fact.subject} {fact.value}: " if fact is not None else ""
 
 
-def _undecided(session: Session, verdicts: list[ev.RunVerdict]) -> Answer:
+def _undecided_answer(session: RunSession, verdicts: list[ev.RunVerdict]) -> Answer:
     """What was decided, then what was not."""
     equal = [v for v in verdicts if v.is_equal]
     rest = [v for v in verdicts if not v.is_equal]
-    open_ones = [v for v in rest if v.is_undecided and measured(v)]
+    open_ones = [v for v in rest if v.is_undecided and is_measured(v)]
     if not equal and len(open_ones) < 2:
         first = (open_ones or rest)[0]
         parts = (verdict_sentence(session, first), resolution_words(first))
         return Answer("; ".join(filter(None, parts)), "unknown", first)
-    seen = max((v.smallest_effect for v in open_ones if v.smallest_effect is not None), default=None)
-    could = f" (smallest detectable effect here: {units.smallest_effect(seen)})" if seen is not None else ""
+    smallest = max((v.smallest_effect for v in open_ones if v.smallest_effect is not None), default=None)
+    could = (
+        f" (smallest detectable effect here: {units.smallest_effect(smallest)})"
+        if smallest is not None
+        else ""
+    )
     missed = [v for v in rest if v not in open_ones]
-    told = [
-        f"{_between(session, verdicts)}no material difference for {_loads(session, equal)}" if equal else "",
-        f"inconclusive for {_loads(session, open_ones)}{could}" if open_ones else "",
-        f"not measured: {_loads(session, missed)}" if missed else "",
+    texts = [
+        f"{_pair_prefix(session, verdicts)}no material difference for {_loads_text(session, equal)}"
+        if equal
+        else "",
+        f"inconclusive for {_loads_text(session, open_ones)}{could}" if open_ones else "",
+        f"not measured: {_loads_text(session, missed)}" if missed else "",
     ]
-    return Answer("; ".join(filter(None, told)), "unknown")
+    return Answer("; ".join(filter(None, texts)), "unknown")
 
 
-def _between(session: Session, verdicts: list[ev.RunVerdict]) -> str:
+def _pair_prefix(session: RunSession, verdicts: list[ev.RunVerdict]) -> str:
     """`bfq against mq-deadline: `, where all of them compare the same two."""
     pairs = {(v.variant, v.baseline) for v in verdicts}
     if len(pairs) > 1:
@@ -235,67 +247,69 @@ def _between(session: Session, verdicts: list[ev.RunVerdict]) -> str:
     return f"{variant_title(session, variant)} against {variant_title(session, baseline)}: "
 
 
-def _loads(session: Session, verdicts: list[ev.RunVerdict]) -> str:
+def _loads_text(session: RunSession, verdicts: list[ev.RunVerdict]) -> str:
     """By their titles, or how many of how many where they would fill a line."""
     titles = list(dict.fromkeys(verdict_title(session, v) for v in verdicts))
-    if len(titles) <= MOST_NAMED:
+    if len(titles) <= MAX_NAMED_LOADS:
         return " and ".join(titles)
     return f"{len(verdicts)} of {len([v for v in session.verdicts.values() if not v.control])} comparisons"
 
 
-def _both_ways(session: Session, changed: list[ev.RunVerdict]) -> tuple[ev.RunVerdict, str]:
+def _both_ways(session: RunSession, changed: list[ev.RunVerdict]) -> tuple[ev.RunVerdict, str]:
     """Of one load its verdict; of several how far they reach and what was equal. The clearest loss is what it rests on,
     without one the clearest gain; what the same variant wins elsewhere is not left unsaid."""
     losses = [v for v in changed if v.is_slower]
-    worst = max(losses or changed, key=_distance)
+    worst = max(losses or changed, key=_effect_distance)
     same = [
         v
         for v in changed
         if (v.baseline, v.variant, v.is_slower) == (worst.baseline, worst.variant, worst.is_slower)
     ]
-    sentence = verdict_sentence(session, worst) if len(same) < 2 else _range(session, worst, same)
+    sentence = verdict_sentence(session, worst) if len(same) < 2 else _range_text(session, worst, same)
     gains = [v for v in changed if v.is_faster and v.variant == worst.variant]
     if losses and gains:
-        best = max(gains, key=_distance)
-        size = units.effect(best.ratio) if best.ratio else best.verdict
+        best = max(gains, key=_effect_distance)
+        size = units.format_effect(best.ratio) if best.ratio else best.verdict
         sentence += f"; but {size} for {verdict_title(session, best)}"
     return worst, sentence
 
 
-def _range(session: Session, worst: ev.RunVerdict, same: list[ev.RunVerdict]) -> str:
+def _range_text(session: RunSession, worst: ev.RunVerdict, same: list[ev.RunVerdict]) -> str:
     """`B (/data) is slower than A (/scratch) in 5 of 6 loads, 2.5 to 75 × (synced write to stream read); equal:
     create/stat/delete; this stack`."""
-    least = min(same, key=_distance)
-    told = [
+    least = min(same, key=_effect_distance)
+    compared = [
         v for v in session.verdicts.values() if (v.baseline, v.variant) == (worst.baseline, worst.variant)
     ]
-    told = [v for v in told if not v.control]
+    compared = [v for v in compared if not v.control]
     left, right = (variant_title(session, name) for name in (worst.variant, worst.baseline))
-    size = units.between(worst.ratio or 1.0, least.ratio or 1.0, worst.ratio)
-    one_load = len({v.workload for v in told}) == 1
+    size = units.format_interval(worst.ratio or 1.0, least.ratio or 1.0, worst.ratio)
+    one_load = len({v.workload for v in compared}) == 1
 
     def title(v: ev.RunVerdict) -> str:
         return metric_title(v.metric) if one_load else verdict_title(session, v)
 
     ends = f"{title(least)} to {title(worst)}"
     kinds = "metrics" if one_load else "loads"
-    parts = [f"{left} is {worst.verdict} than {right} in {len(same)} of {len(told)} {kinds}, {size} ({ends})"]
+    parts = [
+        f"{left} is {worst.verdict} than {right} in {len(same)} of {len(compared)} {kinds}, {size} ({ends})"
+    ]
     for word, some in (
-        ("equal", [v for v in told if v.is_equal]),
-        ("undecided", [v for v in told if v.is_undecided]),
+        ("equal", [v for v in compared if v.is_equal]),
+        ("undecided", [v for v in compared if v.is_undecided]),
     ):
         if some:
-            parts.append(f"{word}: {units.listed([title(v) for v in some], MOST_NAMED)}")
+            parts.append(f"{word}: {units.join_names([title(v) for v in some], MAX_NAMED_LOADS)}")
     return "; ".join(filter(None, (*parts, worst.scope)))
 
 
-def _distance(verdict: ev.RunVerdict) -> float:
+def _effect_distance(verdict: ev.RunVerdict) -> float:
     if not verdict.ratio or verdict.ratio <= 0:
         return 1.0
     return max(verdict.ratio, 1 / verdict.ratio)
 
 
-def _asked(session: Session) -> ev.RunVerdict | None:
+def _question_verdict(session: RunSession) -> ev.RunVerdict | None:
     """Where a workload holds several pairs and controls of its own, its first pair is the question.
 
     The others, however clear, only stand beside it.
@@ -305,7 +319,7 @@ def _asked(session: Session) -> ev.RunVerdict | None:
     order = {variant.id: place for place, variant in enumerate(session.plan.variants)}
     for workload in session.plan.workloads:
         pairs = [v for v in session.verdicts.values() if v.workload == workload.id and not v.control]
-        if workload.controls and any(measured(v) for v in pairs):
+        if workload.controls and any(is_measured(v) for v in pairs):
             first = min(pairs, key=lambda v: order.get(v.variant, len(order)))
-            return first if measured(first) else None
+            return first if is_measured(first) else None
     return None

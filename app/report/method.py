@@ -7,11 +7,11 @@ from collections.abc import Sequence
 from itertools import takewhile
 from statistics import median
 
-from app.recording.session import Session
+from app.recording.session import RunSession
 from app.report import wording
-from app.report.numbers import SAYS, imported
-from probes.secrecy.secrets import masked_words
-from probes.units import duration, number, percent, size
+from app.report.numbers import SAYS, is_imported
+from probes.secrecy.secrets import mask_words
+from probes.units import format_duration, format_number, format_percent, format_size
 from scenarios.disturbance import most_frequent_cause
 from scenarios.events import SliceLengthChosen
 from scenarios.experiment.looks import nominal_level, plan_analyses
@@ -22,37 +22,37 @@ EXAMPLE_GROUPS = 30
 EXAMPLE_GROUPS_OF_TRAINS = 200
 
 
-def method(session: Session, recording: str, *, with_arguments: bool = False) -> list[Part]:
+def method_parts(session: RunSession, recording: str, *, with_arguments: bool = False) -> list[Part]:
     """`with_arguments`: command lines whole, else only which program."""
     parts: list[Part] = [_run(session, recording, with_arguments)]
-    if imported(session):
+    if is_imported(session):
         return [paragraph_of(SAYS.text("imported")), *parts]
-    workloads = _workloads(session)
+    workloads = _workload_table(session)
     if workloads is not None:
         parts.append(workloads)
-    slices = _slices(session)
+    slices = _slice_table(session)
     if slices is not None:
         parts += [paragraph_of(SAYS.text("slices")), slices]
-    groups = _groups(session)
+    groups = _group_table(session)
     if groups is not None:
-        whole = "train that was disturbed" if session.trains else "group with a disturbed block"
+        discarded_unit = "train that was disturbed" if session.trains else "group with a disturbed block"
         parts += [
-            paragraph_of(SAYS.text("unit", unit=_unit(session), whole=whole)),
+            paragraph_of(SAYS.text("unit", unit=_unit(session), whole=discarded_unit)),
             groups,
-            paragraph_of(_looks(session)),
+            paragraph_of(_analyses_text(session)),
             paragraph_of(SAYS.text("disturbed", what="train" if session.trains else "block")),
-            _guards(),
+            _guard_table(),
         ]
     own = session.plan.commands if session.plan is not None else ()
     equivalents = [
         (w.title, w.equivalent if with_arguments or w.equivalent not in own else w.equivalent.split()[0])
-        for w in session.workloads
+        for w in session.planned_workloads
         if w.equivalent.strip()
     ]
     if equivalents:
         parts.append(paragraph_of("To check it with another tool:"))
         parts.append(Bullets(tuple((f"{title}:", Mono(line)) for title, line in equivalents)))
-    actions = _actions(session)
+    actions = _action_table(session)
     if actions is not None:
         parts += [paragraph_of("Changes to this host:"), actions]
     else:
@@ -60,46 +60,48 @@ def method(session: Session, recording: str, *, with_arguments: bool = False) ->
     return parts
 
 
-def _unit(session: Session) -> str:
+def _unit(session: RunSession) -> str:
     paired = any(verdict.pairs for verdict in session.verdicts.values())
     return SAYS.text("pair") if paired else "the group"
 
 
-def _run(session: Session, recording: str, with_arguments: bool) -> Bullets:
+def _run(session: RunSession, recording: str, with_arguments: bool) -> Bullets:
     items: list[Words] = []
     began = session.began
     if began is not None:
-        took = f", took {duration(session.time)}, seed {began.seed}" if not imported(session) else ""
+        took = (
+            f", took {format_duration(session.time)}, seed {began.seed}" if not is_imported(session) else ""
+        )
         items += [
-            _command(began.command, with_arguments),
+            _command_words(began.command, with_arguments),
             (f"began {began.wall}{took}",),
             (f"hostdx {began.version}, schema", Mono(began.schema)),
         ]
     plan = session.plan
-    if plan is not None and not imported(session):
-        items.append((f"plan {plan.digest}, {duration(plan.measuring_s)} of measuring at most",))
+    if plan is not None and not is_imported(session):
+        items.append((f"plan {plan.digest}, {format_duration(plan.measuring_s)} of measuring at most",))
         for v in plan.variants:
-            items.append((f"variant {v.id}: {wording.described(v)}",))
+            items.append((f"variant {v.id}: {wording.describe_variant(v)}",))
             items += [(f"{v.id}: {name}:", Mono(value)) for name, value in v.facts.items()]
         for w in plan.writes:
-            items.append((f"could write at most {size(w.bytes)} to", Mono(w.device)))
+            items.append((f"could write at most {format_size(w.bytes)} to", Mono(w.device)))
     items.append(("recording", Mono(recording)))
     return Bullets(tuple(items))
 
 
-def _command(words: Sequence[str], with_arguments: bool) -> Words:
+def _command_words(words: Sequence[str], with_arguments: bool) -> Words:
     """The program and what it was to do; its arguments may tell what a ticket is not to."""
     if with_arguments:
-        return "command:", Mono(shlex.join(masked_words(words)))
+        return "command:", Mono(shlex.join(mask_words(words)))
     shown = list(takewhile(lambda word: not word.startswith("-"), words))
     left_out = "(--with-arguments shows its arguments)" if len(shown) < len(words) else ""
     return "command:", Mono(shlex.join(shown)), left_out
 
 
-def _workloads(session: Session) -> Table | None:
+def _workload_table(session: RunSession) -> Table | None:
     header = ("workload", "block", "at least", "onset apart", "groups at least", "blocks measured")
     rows = []
-    for w in session.workloads:
+    for w in session.planned_workloads:
         if w.id in session.trains:
             continue
         done = [b.seconds for b in session.blocks.get(w.id, ()) if b.phase not in ("warmup", "onset")]
@@ -118,37 +120,39 @@ def _workloads(session: Session) -> Table | None:
     return Table(header, tuple(rows), frozenset({5})).without_empty_columns() if rows else None
 
 
-def _length_by(found: SliceLengthChosen) -> str:
+def _length_reason(slice_length: SliceLengthChosen) -> str:
     """What decided, with its figure where there is one."""
-    words = SAYS.text(f"length-{found.why}")
-    if found.bias is None:
+    words = SAYS.text(f"length-{slice_length.why}")
+    if slice_length.bias is None:
         return words
-    low, high = sorted(abs(math.expm1(edge)) for edge in found.bias)
-    return f"{words}: it shifted the ratio by {percent(low)} to {percent(high)}"
+    low, high = sorted(abs(math.expm1(edge)) for edge in slice_length.bias)
+    return f"{words}: it shifted the ratio by {format_percent(low)} to {format_percent(high)}"
 
 
-def _slices(session: Session) -> Table | None:
+def _slice_table(session: RunSession) -> Table | None:
     header = ("workload", "slices of", "decided by", "first quarter against the rest", "left out", "groups")
     rows = []
-    for w in session.workloads:
-        found = session.slices.get(w.id)
-        if found is None:
+    for w in session.planned_workloads:
+        slice_length = session.slices.get(w.id)
+        if slice_length is None:
             continue
         quarter = "–"
-        if found.difference is not None:
-            quarter = f"{100 * found.difference:+.1f} %"
-            if found.ci99 is not None:
-                quarter += f" (99 % CI {100 * found.ci99[0]:+.1f} to {100 * found.ci99[1]:+.1f} %)"
-        onset = f"first {1000 * found.onset_s:.0f} ms" if found.onset_s else "–"
-        length = f"{1000 * found.seconds:.0f} ms"
-        if found.blocks:
-            length = f"blocks of {found.seconds:g} s, each flushed"
+        if slice_length.difference is not None:
+            quarter = f"{100 * slice_length.difference:+.1f} %"
+            if slice_length.ci99 is not None:
+                quarter += (
+                    f" (99 % CI {100 * slice_length.ci99[0]:+.1f} to {100 * slice_length.ci99[1]:+.1f} %)"
+                )
+        onset = f"first {1000 * slice_length.onset_s:.0f} ms" if slice_length.onset_s else "–"
+        length = f"{1000 * slice_length.seconds:.0f} ms"
+        if slice_length.blocks:
+            length = f"blocks of {slice_length.seconds:g} s, each flushed"
         counted = str(len(session.groups.get(w.id, ())))
-        rows.append((w.title, length, _length_by(found), quarter, onset, counted))
+        rows.append((w.title, length, _length_reason(slice_length), quarter, onset, counted))
     return Table(header, tuple(rows), frozenset({1, 5})).without_empty_columns() if rows else None
 
 
-def _groups(session: Session) -> Table | None:
+def _group_table(session: RunSession) -> Table | None:
     rows = []
     for workload, groups in session.groups.items():
         orders = Counter(g.order for g in groups)
@@ -170,41 +174,43 @@ def _groups(session: Session) -> Table | None:
     return Table(header, tuple(rows), frozenset({1, 3, 4})).without_empty_columns() if rows else None
 
 
-def _looks(session: Session) -> str:
+def _analyses_text(session: RunSession) -> str:
     """How the error was shared out; the levels of one run are the example, for the plan is not recorded."""
-    alpha = min((v.alpha for v in session.verdicts.values() if wording.measured(v)), default=0.05)
+    alpha = min((v.alpha for v in session.verdicts.values() if wording.is_measured(v)), default=0.05)
     example = EXAMPLE_GROUPS_OF_TRAINS if session.trains else EXAMPLE_GROUPS
     planned = plan_analyses(example)
-    levels = [share(nominal_level(count, planned, alpha)) for count in planned]
+    levels = [format_share(nominal_level(count, planned, alpha)) for count in planned]
     after = ", ".join(map(str, planned))
-    return SAYS.text("looks", alpha=share(alpha), groups=example, looks=after, levels=", ".join(levels))
+    return SAYS.text(
+        "looks", alpha=format_share(alpha), groups=example, looks=after, levels=", ".join(levels)
+    )
 
 
-def share(value: float) -> str:
-    return f"{number(100 * value, 2)} %"
+def format_share(value: float) -> str:
+    return f"{format_number(100 * value, 2)} %"
 
 
-def _guards() -> Table:
-    rows = [(rule.kind, _limit(rule), rule.reason) for rule in THRESHOLDS]
+def _guard_table() -> Table:
+    rows = [(rule.kind, _limit_text(rule), rule.reason) for rule in THRESHOLDS]
     return Table(("guard", "disturbed beyond", "why"), tuple(rows))
 
 
-def _limit(rule: Threshold) -> str:
+def _limit_text(rule: Threshold) -> str:
     percent = f"{100 * rule.limit:g} % {rule.unit}"
     if rule.kind == "space":
-        return f"less than {percent}, or {size(rule.floor)}: the run ends"
+        return f"less than {percent}, or {format_size(rule.floor)}: the run ends"
     if rule.kind == "queue":
         return f"{rule.limit:g} {rule.unit}, where the CPUs were {100 * rule.floor:g} % busy"
     if rule.kind == "heat":
         return f"any {rule.unit}"
     floors = {
         "cpu": f", where the CPUs were {100 * rule.floor:g} % busy",
-        "device": f", at {size(rule.floor)} or {MIN_OPERATIONS_PER_S:g} operations a second and more",
+        "device": f", at {format_size(rule.floor)} or {MIN_OPERATIONS_PER_S:g} operations a second and more",
     }
     return percent + (floors.get(rule.kind, "") if rule.floor else "")
 
 
-def _actions(session: Session) -> Table | None:
+def _action_table(session: RunSession) -> Table | None:
     if not session.actions:
         return None
     words = {"applied": "not undone yet", "reverted": "undone"}

@@ -4,10 +4,10 @@ import math
 from pathlib import Path
 from statistics import median
 
-from app.recording.session import Session
-from app.recording.values import counts, value_of
+from app.recording.session import RunSession
+from app.recording.values import is_counted, value_of
 from app.report import wording
-from app.report.figures.histogram import latencies
+from app.report.figures.histogram import latency_histograms
 from app.report.figures.plot import nice_axis
 from probes import units
 from scenarios import events as ev
@@ -22,68 +22,74 @@ from scenarios.results.document import (
     Table,
     paragraph_of,
 )
-from scenarios.rules.texts import Texts
+from scenarios.rules.texts import FindingTexts
 
-SAYS = Texts(Path(__file__).with_name("texts.toml"))
+SAYS = FindingTexts(Path(__file__).with_name("texts.toml"))
 MARKS = "ABCDEFGH"
-MOST_POINTS = 2000  # of a side in a chart
+MAX_POINTS = 2000  # of a side in a chart
 _LARGEST = " (max)"  # behind a metric's name
 
 
-def imported(session: Session) -> bool:
+def is_imported(session: RunSession) -> bool:
     """The recording was made from other tools' files: nothing was measured on this host."""
-    return session.card.role == "import"
+    return session.scenario_card.role == "import"
 
 
-def numbers(session: Session) -> list[Part]:
+def number_parts(session: RunSession) -> list[Part]:
     parts: list[Part] = []
-    if any(wording.measured(v) for v in session.verdicts.values()):
-        parts += _effects(session)
+    if any(wording.is_measured(v) for v in session.verdicts.values()):
+        parts += _effect_table_parts(session)
         parts.append(paragraph_of(SAYS.text("ratio")))
-    reached = _reached(session)
+    reached = _reached_table(session)
     if reached:
         parts += [Heading("What each variant reached"), reached]
         if any(v.groups for v in session.verdicts.values()):
             parts.append(paragraph_of(SAYS.text("reached")))
     if session.series:
-        parts += [Heading("Over the rounds"), _trends(session)]
+        parts += [Heading("Over the rounds"), _trend_table(session)]
     return parts
 
 
-def measured_alone(session: Session) -> Table | None:
+def measured_alone(session: RunSession) -> Table | None:
     """What each load gave, a column a variant, where nothing is compared within the run; None where something is."""
-    if session.verdicts or session.card.role != "battery":
+    if session.verdicts or session.scenario_card.role != "battery":
         return None
-    variants = session.ordered(b.variant for blocks in session.blocks.values() for b in blocks)
+    variants = session.order_variants(b.variant for blocks in session.blocks.values() for b in blocks)
     rows = []
     for workload, blocks in session.blocks.items():
-        metric = _leading(session, workload, blocks)
+        metric = _leading_metric(session, workload, blocks)
         unit, cells = _unit(session, workload, metric), []
         for variant in variants:
             own = [
-                b.values[metric] for b in blocks if b.variant == variant and counts(b) and metric in b.values
+                b.values[metric]
+                for b in blocks
+                if b.variant == variant and is_counted(b) and metric in b.values
             ]
-            cells.append(str(units.amount(median(own), unit)) if own else "–")
+            cells.append(str(units.metric_quantity(median(own), unit)) if own else "–")
         rows.append((wording.workload_title(session, workload), *cells))
     header = ("load, median", *(wording.variant_label(session, variant) for variant in variants))
     return Table(header, tuple(rows), frozenset(range(1, len(header)))) if rows else None
 
 
-def over_the_run(session: Session) -> list[Gallery]:
+def run_galleries(session: RunSession) -> list[Gallery]:
     """Each load's blocks by the time; not those of imported results, which have no clock of their own."""
-    drawn = () if imported(session) else (one for w in session.blocks for one in _drawing(session, w))
-    return _gallery(tuple(drawn))
+    drawn = (
+        () if is_imported(session) else (chart for w in session.blocks for chart in _load_charts(session, w))
+    )
+    return _make_gallery(tuple(drawn))
 
 
-def by_latency(session: Session) -> list[Gallery]:
-    return _gallery(tuple(one for w in session.blocks for one in latencies(session, w)))
+def latency_galleries(session: RunSession) -> list[Gallery]:
+    return _make_gallery(
+        tuple(histogram for w in session.blocks for histogram in latency_histograms(session, w))
+    )
 
 
-def _gallery(drawn: tuple[Chart, ...] | tuple[Histogram, ...]) -> list[Gallery]:
+def _make_gallery(drawn: tuple[Chart, ...] | tuple[Histogram, ...]) -> list[Gallery]:
     return [Gallery(drawn)] if drawn else []
 
 
-def _effects(session: Session) -> list[Part]:
+def _effect_table_parts(session: RunSession) -> list[Part]:
     """What all rows have in common stands before the table, which is wide."""
     header = (
         "workload",
@@ -98,19 +104,25 @@ def _effects(session: Session) -> list[Part]:
     )
     rows = []
     for v in session.verdicts.values():
-        if not wording.measured(v):
+        if not wording.is_measured(v):
             continue
         title = wording.load_title(session, v)
-        seen = wording.resolution(v)
+        resolution = wording.resolution_text(v)
         pair = f"{v.variant} / {v.baseline}"
-        cells = (wording.ratio(v.ratio), wording.interval(v.ci95), wording.delta(v), str(v.groups), seen)
+        cells = (
+            wording.ratio(v.ratio),
+            wording.interval(v.ci95),
+            wording.delta_text(v),
+            str(v.groups),
+            resolution,
+        )
         rows.append((title, wording.metric_title(v.metric), pair, v.verdict, *cells))
     common = {n for n in range(3) if len({row[n] for row in rows}) == 1} if len(rows) > 1 else set()
-    kept = [n for n in range(len(header)) if n not in common]
+    columns = [n for n in range(len(header)) if n not in common]
     table = Table(
-        tuple(header[n] for n in kept),
-        tuple(tuple(row[n] for n in kept) for row in rows),
-        frozenset(kept.index(n) for n in (4, 5, 6, 7, 8)),
+        tuple(header[n] for n in columns),
+        tuple(tuple(row[n] for n in columns) for row in rows),
+        frozenset(columns.index(n) for n in (4, 5, 6, 7, 8)),
     )
     return [
         *([paragraph_of(*(f"{header[n]}: {rows[0][n]}." for n in sorted(common)))] if common else ()),
@@ -118,13 +130,13 @@ def _effects(session: Session) -> list[Part]:
     ]
 
 
-def _reached(session: Session) -> Table | None:
+def _reached_table(session: RunSession) -> Table | None:
     """Medians over the steady blocks; onset, warm-up and disturbed ones are not in them."""
     rows: list[tuple[str, ...]] = []
     for workload, blocks in session.blocks.items():
-        steady = [b for b in blocks if counts(b)]
+        steady = [b for b in blocks if is_counted(b)]
         for metric in dict.fromkeys(name for b in steady for name in b.values):
-            for variant in session.ordered(b.variant for b in steady):
+            for variant in session.order_variants(b.variant for b in steady):
                 own = [b for b in steady if b.variant == variant and metric in b.values]
                 values = [b.values[metric] for b in own]
                 unit = _unit(session, workload, metric)
@@ -148,28 +160,28 @@ def _reached(session: Session) -> Table | None:
     return Table(header, tuple(rows), frozenset({3, 4, 5})).without_empty_columns() if rows else None
 
 
-def _of_max(session: Session, workload: str, metric: str) -> bool:
+def _of_max(session: RunSession, workload: str, metric: str) -> bool:
     """Whether the tool of an imported result takes the largest of its repetitions for its figure."""
-    planned = session.metric(workload, metric)
+    planned = session.find_metric(workload, metric)
     return planned is not None and planned.of == "max"
 
 
-def _unit(session: Session, workload: str, metric: str) -> str:
-    planned = session.metric(workload, metric)
+def _unit(session: RunSession, workload: str, metric: str) -> str:
+    planned = session.find_metric(workload, metric)
     return planned.unit if planned is not None else metric
 
 
 def _value(value: float, metric: str, unit: str) -> str:
     """With its unit, where the metric's name is not the unit already."""
-    return units.number(value, 4) if unit in ("", metric) else str(units.amount(value, unit))
+    return units.format_number(value, 4) if unit in ("", metric) else str(units.metric_quantity(value, unit))
 
 
-def _trends(session: Session) -> Table:
+def _trend_table(session: RunSession) -> Table:
     header = ("workload", "rounds", "verdict", "slope a round", "95 %", "p", "per GB")
     rows = []
     for s in session.series:
-        slope = "–" if s.slope_per_round is None else units.change(s.slope_per_round)
-        ci = "–" if s.ci95 is None else " … ".join(map(units.change, s.ci95))
+        slope = "–" if s.slope_per_round is None else units.format_change(s.slope_per_round)
+        ci = "–" if s.ci95 is None else " … ".join(map(units.format_change, s.ci95))
         p = "–" if s.p is None else f"{s.p:.2g}"
         per_gb = "–" if s.per_gb is None else f"{s.per_gb:.2g}"
         rows.append(
@@ -178,20 +190,20 @@ def _trends(session: Session) -> Table:
     return Table(header, tuple(rows), frozenset({1, 3, 4, 5, 6})).without_empty_columns()
 
 
-def _drawing(session: Session, workload: str) -> list[Chart]:
-    blocks = [b for b in session.blocks[workload] if counts(b)]
-    metric = _leading(session, workload, blocks)
+def _load_charts(session: RunSession, workload: str) -> list[Chart]:
+    blocks = [b for b in session.blocks[workload] if is_counted(b)]
+    metric = _leading_metric(session, workload, blocks)
     values = [b.values[metric] for b in blocks if metric in b.values and math.isfinite(b.values[metric])]
     if len(values) < 2:
         return []
-    variants = session.ordered(b.variant for b in blocks)
+    variants = session.order_variants(b.variant for b in blocks)
     marks = {v: MARKS[n % len(MARKS)] for n, v in enumerate(variants)}
     series = []
     for v in variants:
         points = [(b.t, b.values[metric]) for b in blocks if b.variant == v and metric in b.values]
-        kept = tuple(point for point in points if math.isfinite(point[1]))
-        kept = kept[:: max(1, -(-len(kept) // MOST_POINTS))]
-        series.append(ChartSeries(marks[v], kept, wording.legend(session, marks[v], v)))
+        finite_points = tuple(point for point in points if math.isfinite(point[1]))
+        finite_points = finite_points[:: max(1, -(-len(finite_points) // MAX_POINTS))]
+        series.append(ChartSeries(marks[v], finite_points, wording.legend_text(session, marks[v], v)))
     times = [b.t for b in blocks]
     x, y = Axis(math.floor(min(times)), math.floor(max(times)) + 1), nice_axis(values)
     scale = ", log scale" if y.log else ""
@@ -201,8 +213,8 @@ def _drawing(session: Session, workload: str) -> list[Chart]:
     return [Chart(heading, tuple(series), x, y)]
 
 
-def _leading(session: Session, workload: str, blocks: list[ev.Block]) -> str:
-    load = session.load(workload)
+def _leading_metric(session: RunSession, workload: str, blocks: list[ev.Block]) -> str:
+    load = session.find_workload(workload)
     if load is not None and load.metrics:
         return load.metrics[0].name
     return next((name for b in blocks for name in b.values), "")

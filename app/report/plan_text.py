@@ -8,7 +8,7 @@ from typing import NamedTuple
 from rich.cells import cell_len
 
 from probes.action import Action
-from probes.units import duration, percent, size
+from probes.units import format_duration, format_percent, format_size
 from scenarios.experiment.wording import title_of_workload
 from scenarios.plan import Plan, Written
 
@@ -28,21 +28,23 @@ class PlanRow(NamedTuple):
 def plan_rows(plan: Plan) -> list[PlanRow]:
     """Everything below the question. A row with the role `picture` is a line of a drawing."""
     rows = [PlanRow("✗ cannot", plan.refusal, "critical"), PlanRow("", "")] if plan.refusal else []
-    named = "compares" if len(plan.variants) > 1 else "measures"
-    rows += [PlanRow("" if n else named, line) for n, line in enumerate(sides(plan))]
+    row_name = "compares" if len(plan.variants) > 1 else "measures"
+    rows += [PlanRow("" if n else row_name, line) for n, line in enumerate(variant_lines(plan))]
     if plan.differs:
-        told = "; ".join(plan.differs)
-        differing = f"they also differ in: {told}; verdicts therefore say “this stack”: all of it together"
+        differences = "; ".join(plan.differs)
+        differing = (
+            f"they also differ in: {differences}; verdicts therefore say “this stack”: all of it together"
+        )
         rows.append(PlanRow("", differing, "dim"))
     if plan.workloads:
         titles = (title_of_workload(w.title, control=w.control) for w in plan.workloads)
         rows.append(PlanRow("with", "; ".join(titles)))  # a title may have a comma
     if plan.seconds:  # before the changes: with many of them the screen ends there
-        rows.append(PlanRow("takes", _time(plan)))
-    rows += [PlanRow("" if n else "writes", written(item)) for n, item in enumerate(plan.writes)]
+        rows.append(PlanRow("takes", _time_text(plan)))
+    rows += [PlanRow("" if n else "writes", written_text(item)) for n, item in enumerate(plan.writes)]
     if not plan.writes:
         rows.append(PlanRow("writes", "nothing"))
-    rows += _changes(plan)
+    rows += _all_change_rows(plan)
     rows += [PlanRow("" if n else "leaves out", line, "dim") for n, line in enumerate(plan.left_out)]
     if plan.rights:
         rows.append(PlanRow("needs", ", ".join(plan.rights)))
@@ -51,7 +53,7 @@ def plan_rows(plan: Plan) -> list[PlanRow]:
     return rows + [PlanRow("" if n else "notes", line) for n, line in enumerate(plan.sentences)]
 
 
-def sides(plan: Plan) -> list[str]:
+def variant_lines(plan: Plan) -> list[str]:
     """The variants in columns: what each is called, what it is, its details."""
     same = all(v.label in ("", v.id) for v in plan.variants)
     columns = [(v.id, "" if same else v.label, v.detail) for v in plan.variants]
@@ -64,23 +66,23 @@ def sides(plan: Plan) -> list[str]:
     ]
 
 
-def _time(plan: Plan) -> str:
+def _time_text(plan: Plan) -> str:
     other = plan.seconds - plan.measuring_s
     if not plan.measuring_s:
-        return duration(plan.seconds)
-    measuring = f"at most {duration(plan.measuring_s)} of measuring"
-    return f"{measuring} + {duration(other)} of preparation" if other >= 1 else measuring
+        return format_duration(plan.seconds)
+    measuring = f"at most {format_duration(plan.measuring_s)} of measuring"
+    return f"{measuring} + {format_duration(other)} of preparation" if other >= 1 else measuring
 
 
-def _changes(plan: Plan) -> list[PlanRow]:
+def _all_change_rows(plan: Plan) -> list[PlanRow]:
     rows: list[PlanRow] = []
     for action in plan.actions:
-        if action.asks:
+        if action.needs_consent:
             name = "" if rows else WARNED
             rows += [row._replace(name="" if n else name) for n, row in enumerate(change_rows(action))]
     if not rows:
         rows.append(PlanRow("changes", "no setting of the host"))
-    quiet = [action for action in plan.actions if not action.asks]
+    quiet = [action for action in plan.actions if not action.needs_consent]
     return rows + [
         PlanRow("" if n else "makes", f"{action.title}, removed afterwards", "dim")
         for n, action in enumerate(quiet)
@@ -108,11 +110,11 @@ def change_rows(action: Action) -> list[PlanRow]:
     return rows
 
 
-def written(item: Written) -> str:
+def written_text(item: Written) -> str:
     share = item.endurance_share
-    wear = "rated endurance unknown" if share is None else f"{percent(share)} of its rated endurance"
-    where = f" at {item.where}" if item.where else ""
-    return f"at most {size(item.bytes)} to {item.device}{where}, {wear}"
+    wear = "rated endurance unknown" if share is None else f"{format_percent(share)} of its rated endurance"
+    place_text = f" at {item.where}" if item.where else ""
+    return f"at most {format_size(item.bytes)} to {item.device}{place_text}, {wear}"
 
 
 def plan_lines(plan: Plan) -> list[list[tuple[str, str]]]:

@@ -2,29 +2,33 @@
 
 from collections import Counter
 
-from app.lines import Line, cleaned
-from app.recording.session import Session
+from app.lines import Line, clean_line
+from app.recording.session import RunSession
 from app.report.forms.cells import brief_lines
 from app.report.results.finding_parts import finding_parts, finding_title
-from probes.units import counted
+from probes.units import count_noun
 from scenarios.results.document import Bullets, Mono, ReportDocument, ReportSection, Table, Toned, Words
 
 _WHOLE = 1 << 16  # cells: a line is not folded, as it may be searched for
 
 
-def told(session: Session, *, facts: bool = False, unknown: bool = False) -> list[Line]:
+def triage_lines(session: RunSession, *, facts: bool = False, unknown: bool = False) -> list[Line]:
     lines: list[Line] = [[(f"! {note.text}", "warning")] for note in session.notes]
-    of = f"{session.began.host}: " if session.began is not None and session.captured else ""
-    found = triage(session, facts=facts, unknown=unknown)
-    return [*lines, cleaned([(f"{of}{head(session)}", "strong")]), *brief_lines(found.sections, _WHOLE)]
+    of = f"{session.began.host}: " if session.began is not None and session.is_captured else ""
+    document = triage_document(session, facts=facts, unknown=unknown)
+    return [
+        *lines,
+        clean_line([(f"{of}{headline_text(session)}", "strong")]),
+        *brief_lines(document.sections, _WHOLE),
+    ]
 
 
-def triage(session: Session, *, facts: bool = False, unknown: bool = True) -> ReportDocument:
+def triage_document(session: RunSession, *, facts: bool = False, unknown: bool = True) -> ReportDocument:
     """`unknown`: each check that could not be answered, else how many."""
     host = session.began.host if session.began is not None else "unknown host"
     sections = [
-        ReportSection(finding_title(found), tuple(finding_parts(found, session)), role=found.severity)
-        for found in session.worst_first
+        ReportSection(finding_title(finding), tuple(finding_parts(finding, session)), role=finding.severity)
+        for finding in session.worst_first
     ]
     silent = [c for c in session.checks.values() if c.reason and c.state in ("unreadable", "spoke")]
     reasons: dict[str, list[str]] = {}  # one thing that is missing leaves many checks without an answer
@@ -34,7 +38,7 @@ def triage(session: Session, *, facts: bool = False, unknown: bool = True) -> Re
         reasons.setdefault(absent.reason, []).append(absent.label)
     items: tuple[Words, ...] = tuple((Mono(", ".join(names)), reason) for reason, names in reasons.items())
     if silent and not unknown:
-        items = ((Toned(f"? {counted(len(silent), 'check')} (--unknown shows why)", "unknown"),),)
+        items = ((Toned(f"? {count_noun(len(silent), 'check')} (--unknown shows why)", "unknown"),),)
     if items:
         sections.append(ReportSection("What could not be answered", (Bullets(items),), role="unknown"))
     if facts and session.facts:
@@ -42,13 +46,13 @@ def triage(session: Session, *, facts: bool = False, unknown: bool = True) -> Re
 
         rows = [(fact.label, Mono(value_text(fact.value, fact.unit))) for fact in session.facts.values()]
         sections.append(ReportSection("This host", (Table(("fact", "value"), tuple(rows)),)))
-    return ReportDocument(f"{host}: triage", (head(session),), tuple(sections))
+    return ReportDocument(f"{host}: triage", (headline_text(session),), tuple(sections))
 
 
-def head(session: Session) -> str:
+def headline_text(session: RunSession) -> str:
     """`3 of 135 checks found something: 1 warning, 2 notices; 90 fine, 30 not applicable, 12 unknown`."""
     checks: Counter[str] = Counter(check.state for check in session.checks.values())
-    counted = Counter(found.severity for found in session.worst_first)
+    counted = Counter(summary.severity for summary in session.worst_first)
     kinds = ", ".join(
         f"{n} {word if n == 1 or word == 'critical' else word + 's'}" for word, n in counted.items()
     )
@@ -58,5 +62,5 @@ def head(session: Session) -> str:
         if checks[state]
     )
     total = sum(checks.values())
-    found = f": {kinds}" if kinds else ""
-    return f"{checks['spoke']} of {total} checks found something{found}" + (f"; {rest}" if rest else "")
+    summary = f": {kinds}" if kinds else ""
+    return f"{checks['spoke']} of {total} checks found something{summary}" + (f"; {rest}" if rest else "")

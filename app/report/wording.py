@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable
 
-from app.recording.session import Session
+from app.recording.session import RunSession
 from probes import units
 from scenarios import events as ev
 from scenarios.experiment.wording import effect_cells, explain_verdict, not_measured_text, title_of_workload
@@ -15,8 +15,8 @@ SIGNS: dict[Severity, str] = {"critical": "!", "warning": "▲", "notice": "·",
 _METRICS = {"wall": "wall time"}
 
 
-def workload_title(session: Session, workload: str) -> str:
-    load = session.load(workload)
+def workload_title(session: RunSession, workload: str) -> str:
+    load = session.find_workload(workload)
     return load.title if load is not None else workload
 
 
@@ -25,101 +25,100 @@ def metric_title(name: str) -> str:
     return _METRICS.get(name, name)
 
 
-def legend(session: Session, mark: str, variant: str) -> str:
+def legend_text(session: RunSession, mark: str, variant: str) -> str:
     """`A = itself`, `B = A' (itself again)`: a plot's marks are single letters, the sides' names need not be."""
-    named = variant_label(session, variant)
-    whole = named if variant in (mark, *named.split()) else variant_title(session, variant)
-    return f"{mark} = {whole}"
+    label = variant_label(session, variant)
+    full_title = label if variant in (mark, *label.split()) else variant_title(session, variant)
+    return f"{mark} = {full_title}"
 
 
-def load_title(session: Session, verdict: ev.RunVerdict) -> str:
+def load_title(session: RunSession, verdict: ev.RunVerdict) -> str:
     """A verdict's workload, a control as such: `CPU only (control)`."""
     return title_of_workload(workload_title(session, verdict.workload), control=verdict.control)
 
 
-def verdict_title(session: Session, verdict: ev.RunVerdict) -> str:
+def verdict_title(session: RunSession, verdict: ev.RunVerdict) -> str:
     """A verdict's workload, with the metric where several of the load are judged: `the command, CPU time`."""
     title = workload_title(session, verdict.workload)
     metrics = {v.metric for v in session.verdicts.values() if v.workload == verdict.workload}
     return f"{title}, {metric_title(verdict.metric)}" if len(metrics) > 1 else title
 
 
-def variant_title(session: Session, variant: str) -> str:
+def variant_title(session: RunSession, variant: str) -> str:
     """`B (sda)`: the id and what tells it from the others."""
     label = variant_label(session, variant)
     return variant if label == variant else f"{variant} ({label})"
 
 
-def variant_label(session: Session, variant: str) -> str:
+def variant_label(session: RunSession, variant: str) -> str:
     """What tells it from the others; its id where there is nothing else."""
-    return next((v.label for v in session.variants if v.id == variant and v.label), variant)
+    return next((v.label for v in session.planned_variants if v.id == variant and v.label), variant)
 
 
-def described(variant: Variant) -> str:
+def describe_variant(variant: Variant) -> str:
     """What it is, without its id again."""
     return ", ".join(part for part in (variant.label, variant.detail) if part and part != variant.id)
 
 
 def ratio(value: float | None) -> str:
     """`0.73`, `0.083`, `12.4`."""
-    return "–" if value is None else units.number(value)
+    return "–" if value is None else units.format_number(value)
 
 
 def interval(pair: Interval | None) -> str:
-    return "–" if pair is None else f"{units.number(pair[0])} to {units.number(pair[1])}"
+    return "–" if pair is None else f"{units.format_number(pair[0])} to {units.format_number(pair[1])}"
 
 
-def too_few(session: Session, verdict: ev.RunVerdict) -> str:
+def too_few(session: RunSession, verdict: ev.RunVerdict) -> str:
     """`3 of 8 groups`, where a verdict needs more of them than there are: its interval says nothing yet."""
-    load = session.load(verdict.workload)
+    load = session.find_workload(verdict.workload)
     least = load.min_groups if load is not None else 0
-    taken = verdict.groups
-    return f"{taken} of {least} groups" if verdict.is_undecided and 0 < taken < least else ""
+    group_count = verdict.groups
+    return f"{group_count} of {least} groups" if verdict.is_undecided and 0 < group_count < least else ""
 
 
-def small(verdict: ev.RunVerdict) -> bool:
+def may_miss_effect(verdict: ev.RunVerdict) -> bool:
     """Whether an effect may have been missed: half an interval far from 1 says nothing about small effects."""
     return verdict.is_equal or verdict.is_undecided
 
 
-def resolution(verdict: ev.RunVerdict) -> str:
+def resolution_text(verdict: ev.RunVerdict) -> str:
     """The smallest detectable effect, where none was found."""
-    if verdict.smallest_effect is None or not small(verdict):
+    if verdict.smallest_effect is None or not may_miss_effect(verdict):
         return "–"
     return units.smallest_effect(verdict.smallest_effect)
 
 
-def delta(verdict: ev.RunVerdict) -> str:
+def delta_text(verdict: ev.RunVerdict) -> str:
     if verdict.delta is None:
         return "–"
-    return (
-        f"{'−' if verdict.delta < 0 else '+'}{units.amount(abs(verdict.delta), verdict.delta_unit)}".rstrip()
-    )
+    size = units.metric_quantity(abs(verdict.delta), verdict.delta_unit)
+    return f"{'−' if verdict.delta < 0 else '+'}{size}".rstrip()
 
 
-def measured(verdict: ev.RunVerdict) -> bool:
+def is_measured(verdict: ev.RunVerdict) -> bool:
     """Whether there is anything behind it; the rest was not started, or does not apply."""
     return verdict.groups > 0 or verdict.ratio is not None
 
 
-def _cost(session: Session, verdict: ev.RunVerdict) -> bool:
+def _is_cost(session: RunSession, verdict: ev.RunVerdict) -> bool:
     """Whether less of the metric is better, and its difference is known."""
-    metric = session.metric(verdict.workload, verdict.metric)
+    metric = session.find_metric(verdict.workload, verdict.metric)
     return verdict.delta is not None and metric is not None and metric.better == "less"
 
 
 def verdict_sentence(
-    session: Session, verdict: ev.RunVerdict, *, short: bool = False, explained: bool = False
+    session: RunSession, verdict: ev.RunVerdict, *, short: bool = False, explained: bool = False
 ) -> str:
     """`random read: B (sda) is 27 % slower than A (vda) in IOPS (95 % CI 24 to 29 %), this disk`.
 
     `short`: variants by their ids alone, where a list of them is at hand. `explained`: with how it came about.
     """
     why = explain_verdict(verdict) if explained else ""
-    return _sentence(session, verdict, short) + (f". {why}" if why else "")
+    return _make_sentence(session, verdict, short) + (f". {why}" if why else "")
 
 
-def _sentence(session: Session, verdict: ev.RunVerdict, short: bool) -> str:
+def _make_sentence(session: RunSession, verdict: ev.RunVerdict, short: bool) -> str:
     title = workload_title(session, verdict.workload)
     left, right = verdict.variant, verdict.baseline
     if not short:
@@ -130,9 +129,9 @@ def _sentence(session: Session, verdict: ev.RunVerdict, short: bool) -> str:
     _, interval = effect_cells(verdict)
     within = f" (95 % CI {interval})" if interval and not too_few(session, verdict) else ""
     if decided:
-        size = units.effect(verdict.ratio) if verdict.ratio else verdict.verdict
-        if _cost(session, verdict):  # the interval is of the ratio, and stands beside it
-            return f"{title}: {left} is {size}{within} than {right}: {delta(verdict)}{scope}"
+        size = units.format_effect(verdict.ratio) if verdict.ratio else verdict.verdict
+        if _is_cost(session, verdict):  # the interval is of the ratio, and stands beside it
+            return f"{title}: {left} is {size}{within} than {right}: {delta_text(verdict)}{scope}"
         return f"{title}: {left} is {size} than {right} in {metric}{within}{scope}"
     if verdict.is_equal:
         return f"{title}: no material difference between {left} and {right} in {metric}{within}{scope}"
@@ -142,36 +141,36 @@ def _sentence(session: Session, verdict: ev.RunVerdict, short: bool) -> str:
     return f"{title}: {left} against {right} in {metric}: {verdict.verdict}{within}{why}"
 
 
-def unmeasured(session: Session, verdicts: Iterable[ev.RunVerdict]) -> list[str]:
+def unmeasured_lines(session: RunSession, verdicts: Iterable[ev.RunVerdict]) -> list[str]:
     """One line for each reason why something was not measured, with all that it holds for."""
     lines: dict[str, dict[str, None]] = {}
     for verdict in verdicts:
-        if not measured(verdict):
+        if not is_measured(verdict):
             why = f"{verdict.verdict}: {verdict.reason}" if verdict.reason else str(verdict.verdict)
             lines.setdefault(why, {})[verdict_title(session, verdict)] = None
     return [f"{'; '.join(titles)}: {why}" for why, titles in lines.items()]
 
 
-def series_sentence(session: Session, series: ev.SeriesVerdict) -> str:
+def series_sentence(session: RunSession, series: ev.SeriesVerdict) -> str:
     title = workload_title(session, series.workload)
     slope = ""
     if series.slope_per_round is not None:
-        slope = f": {units.change(series.slope_per_round)} a round"
+        slope = f": {units.format_change(series.slope_per_round)} a round"
         if series.ci95 is not None:
-            slope += f" (95 % CI {' to '.join(map(units.change, series.ci95))})"
+            slope += f" (95 % CI {' to '.join(map(units.format_change, series.ci95))})"
     why = f"; {series.reason}" if series.reason else ""
     return f"{title}: {series.verdict} over {series.rounds} rounds{slope}{why}"
 
 
-def beyond_bounds(session: Session) -> str:
+def beyond_bounds(session: RunSession) -> str:
     """What of a recording was counted only, or not believed; empty where nothing was."""
-    said = []
+    sentences = []
     if session.left_out:
         counted = ", ".join(f"{number} more {kind}" for kind, number in session.left_out.items())
-        said.append(f"not kept, as the recording holds more than is read of one: {counted}")
+        sentences.append(f"not kept, as the recording holds more than is read of one: {counted}")
     if session.unsound:
-        lines = units.counted(session.unsound, "line")
-        said.append(
+        lines = units.count_noun(session.unsound, "line")
+        sentences.append(
             f"left out, as a value in it is missing or out of range: {lines}, first {session.unsound_why}"
         )
-    return "; ".join(said)
+    return "; ".join(sentences)

@@ -10,7 +10,7 @@ from app.undo.journal import Busy
 from scenarios.plan import Plan
 
 
-def asked(plan: Plan, *, yes: bool, digest: str, shown: str = "") -> bool:
+def ask_for_plan(plan: Plan, *, yes: bool, digest: str, shown: str = "") -> bool:
     """True where the plan's changes may be made. `shown`: the command that shows the plan of what is no scenario.
 
     Raises Failure where they may not be made.
@@ -24,47 +24,47 @@ def asked(plan: Plan, *, yes: bool, digest: str, shown: str = "") -> bool:
         return True
     if yes or not plan.needs_consent:
         return yes or not plan.needs_consent
-    if not _terminal():
+    if not _has_terminal():
         risks = (action.risk for action in plan.actions if action.exposed)
-        what = "changes settings of this host" if any(a.consent for a in plan.actions) else next(risks)
+        effect_text = "changes settings of this host" if any(a.consent for a in plan.actions) else next(risks)
         raise Failure(
-            f"{what}, and there is no terminal to ask on; "
+            f"{effect_text}, and there is no terminal to ask on; "
             f"see `{shown or f'hostdx plan {plan.scenario}'}`, then add --yes"
             + ("" if shown else f" or --consent {plan.digest}")
         )
     for line in plan_text.plan_lines(plan):
-        output.say("".join(words for words, _ in line).rstrip())
-    if not _answered_yes("go ahead? [y/N] "):
+        output.print_note("".join(words for words, _ in line).rstrip())
+    if not _ask_on_terminal("go ahead? [y/N] "):
         raise Failure("not confirmed, so nothing was changed")
     return True
 
 
-def offer_undo(who: str, leftover: undo.Leftover) -> bool:
+def offer_undo(heading: str, leftover: undo.Leftover) -> bool:
     """Asks whether a killed run's changes are to be undone now; True when they are."""
-    if not _terminal():
+    if not _has_terminal():
         return False
-    output.say(f"{who}:")
-    for change in undo.foreseen(leftover):
-        output.say(f"  {change.title}: {change.would}")
-    if not _answered_yes("undo them now? [y/N] "):
+    output.print_note(f"{heading}:")
+    for change in undo.foresee_changes(leftover):
+        output.print_note(f"  {change.title}: {change.would}")
+    if not _ask_on_terminal("undo them now? [y/N] "):
         return False
     try:
-        done = killed_ending.undone(leftover.path)
+        done = killed_ending.undo_killed_run(leftover.path)
     except Busy:
         return False
-    return all(one.outcome.state != "failed" for one in done)
+    return all(undone_entry.outcome.state != "failed" for undone_entry in done)
 
 
-def agreed(question: str) -> bool:
+def ask_yes_no(question: str) -> bool:
     """Asked on the terminal; False where there is none."""
-    return _terminal() and _answered_yes(question)
+    return _has_terminal() and _ask_on_terminal(question)
 
 
-def _terminal() -> bool:
+def _has_terminal() -> bool:
     return sys.stdin is not None and sys.stdin.isatty() and sys.stderr is not None and sys.stderr.isatty()
 
 
-def _answered_yes(question: str) -> bool:
+def _ask_on_terminal(question: str) -> bool:
     sys.stderr.write(question)
     sys.stderr.flush()
     return sys.stdin.readline().strip().lower() in ("y", "yes")

@@ -5,50 +5,62 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from app.failure import Failure
 from app.recording.reader import load
-from app.recording.session import Session
-from app.recording.store import Listed, listed
+from app.recording.session import RunSession
+from app.recording.store import ListedRecording, list_recordings
 from probes.types import Fact
 from scenarios.card import card_of
 from scenarios.model import AResult
 
-MOST_KEPT = 30  # of one scenario's runs, the newest
+MAX_EARLIER_RUNS = 30  # of one scenario's runs, the newest
 
 
-def _finished(host: str, wanted: Callable[[str], bool]) -> list[Listed]:
-    """Finished runs on a host of the scenarios that are `wanted`, as `listed` has them."""
-    return [one for one in listed() if one.host == host and one.state == "done" and wanted(one.scenario)]
+def _finished_runs(host: str, wanted: Callable[[str], bool]) -> list[ListedRecording]:
+    """Finished runs on a host of the scenarios that are `wanted`, as `list_recordings` has them."""
+    return [
+        listed_run
+        for listed_run in list_recordings()
+        if listed_run.host == host and listed_run.state == "done" and wanted(listed_run.scenario)
+    ]
 
 
-def _read(runs: Iterable[Listed]) -> Iterator[tuple[Listed, Session]]:
+def _read_sessions(runs: Iterable[ListedRecording]) -> Iterator[tuple[ListedRecording, RunSession]]:
     """What cannot be read is left out."""
-    for known in runs:
+    for listed_run in runs:
         try:
-            yield known, load(known.path)
+            yield listed_run, load(listed_run.path)
         except (Failure, OSError):
             continue
 
 
-def resolution(host_name: str) -> str:
+def resolution_sentence(host_name: str) -> str:
     """The answer of this host's last finished run that tells it, in one sentence; "" where there is none."""
-    for known, found in _read(_finished(host_name, lambda id: card_of(id).role == "resolution")):
-        if sentence := next((result.quote for result in found.results.values() if result.quote), ""):
-            return f"{sentence} ({known.scenario} run of {known.wall})"
+    for listed_run, session in _read_sessions(
+        _finished_runs(host_name, lambda id: card_of(id).role == "resolution")
+    ):
+        if sentence := next((result.quote for result in session.results.values() if result.quote), ""):
+            return f"{sentence} ({listed_run.scenario} run of {listed_run.wall})"
     return ""
 
 
-def line_rates() -> dict[str, Fact]:
+def read_line_rates() -> dict[str, Fact]:
     """What disks and cards of this host gave alone, in its newest finished run that tells it, by their names."""
-    told = _finished(os.uname().nodename, lambda id: card_of(id).rates)
-    for known, found in _read(sorted(told, key=lambda one: one.wall, reverse=True)):
-        source = f"{known.scenario} run of {known.wall}"
-        if rates := {name: words for one in found.results.values() for name, words in one.line_rates.items()}:
+    finished_runs = _finished_runs(os.uname().nodename, lambda id: card_of(id).rates)
+    for listed_run, session in _read_sessions(
+        sorted(finished_runs, key=lambda item: item.wall, reverse=True)
+    ):
+        source = f"{listed_run.scenario} run of {listed_run.wall}"
+        if rates := {
+            name: words for item in session.results.values() for name, words in item.line_rates.items()
+        }:
             return {name: Fact(name, "measured", words, source) for name, words in rates.items()}
     return {}
 
 
-def results(scenario: str, kind: type[AResult]) -> Sequence[tuple[str, AResult]]:
+def earlier_results(scenario: str, kind: type[AResult]) -> Sequence[tuple[str, AResult]]:
     """Of the newest finished runs of one scenario on this host, the oldest first; what cannot be read is left out."""
-    own = _finished(os.uname().nodename, lambda id: id == scenario)
-    kept = _read(sorted(own, key=lambda one: one.wall)[-MOST_KEPT:])
-    found = ((known.path.stem, session.result(kind)) for known, session in kept)
-    return [(name, result) for name, result in found if result is not None]
+    own = _finished_runs(os.uname().nodename, lambda id: id == scenario)
+    newest_sessions = _read_sessions(sorted(own, key=lambda listed_run: listed_run.wall)[-MAX_EARLIER_RUNS:])
+    named_results = (
+        (newest_run.path.stem, session.find_result(kind)) for newest_run, session in newest_sessions
+    )
+    return [(name, result) for name, result in named_results if result is not None]

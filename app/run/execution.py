@@ -11,21 +11,21 @@ import msgspec
 
 from app import __version__, bug_report, failure, locks
 from app.failure import Failure
-from app.process import Identity, identity
+from app.process import Identity, identity_of
 from app.recording.events_output import Tee
-from app.recording.session import Session
+from app.recording.session import RunSession
 from app.recording.stream import Stream
 from app.run import consent
 from app.run.runner import LATER, Monotonic, Runner, listen_for_stops
-from app.run.signals import Stopped, Stops, stop_early
-from app.state import check_room, journal_dir, private, recordings_dir
+from app.run.signals import StoppedBySignal, StopRequests, stop_early
+from app.state import check_room, journal_dir, make_private, recordings_dir
 from app.undo import leftovers, undo
-from app.undo.changes import Changes
+from app.undo.changes import HostChanges
 from app.undo.journal import SCHEMA as JOURNAL_SCHEMA
-from app.undo.journal import Header
+from app.undo.journal import JournalHeader
 from probes.host import Host
 from probes.secrecy.harmless_words import harmless_text, harmless_words
-from probes.secrecy.secrets import masked, masked_words
+from probes.secrecy.secrets import mask_secrets, mask_words
 from probes.types import Json
 from scenarios import events as ev
 from scenarios.model import Options, Prepared, RunRefused, Scenario, UsageError
@@ -33,7 +33,7 @@ from scenarios.option_value import Discretion
 from scenarios.plan import Option, Plan
 
 
-class Request(msgspec.Struct, frozen=True, kw_only=True):
+class RunRequest(msgspec.Struct, frozen=True, kw_only=True):
     """What was asked for on the command line."""
 
     options: dict[str, Json]
@@ -49,13 +49,13 @@ class Request(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Execution:
-    """Made for one run; `outcome` never raises, whatever happens: it ends with an `RunEnded` event."""
+    """Made for one run; `run_to_end` never raises, whatever happens: it ends with an `RunEnded` event."""
 
     def __init__(
         self,
         scenario: Scenario,
         host: Host,
-        request: Request,
+        request: RunRequest,
         show: Callable[[ev.AnyEvent], None],
         complain: Callable[[str], None],
         *,
@@ -70,8 +70,8 @@ class Execution:
         self._clock = Monotonic()
         self._began_s = self._clock.now()
         self._wall = datetime.now(UTC)
-        self._me = identity()
-        form = masked if request.with_arguments else harmless_text
+        self._me = identity_of()
+        form = mask_secrets if request.with_arguments else harmless_text
         self._discretion = Discretion(request.options, request.declared, form)
         self._options = Options(request.options, request.declared)
         self._seed = (
@@ -79,89 +79,91 @@ class Execution:
             if "seed" in request.options
             else random.SystemRandom().getrandbits(32)
         )
-        self._stops = Stops()
+        self._stops = StopRequests()
         self._stream = Stream(complain)
         self._stream.show = show
-        self._lock: locks.Lock | None = None
+        self._lock: locks.LockFile | None = None
         self._reads_only = False
 
     @property
-    def session(self) -> Session:
+    def run_session(self) -> RunSession:
         return self._stream.session
 
     @property
-    def recording(self) -> Path | None:
-        return self._stream.recording
+    def recording_path(self) -> Path | None:
+        return self._stream.recording_path
 
-    def outcome(self) -> ev.RunEnded:
+    def run_to_end(self) -> ev.RunEnded:
         with stop_early():
-            ended = self._guarded()
+            ended = self._run_guarded()
         if self._lock is not None:  # before a reader of our events is waited for
-            self._lock.release()
+            self._lock.release_lock()
         self._stream.close(hurry=ended.status == "interrupted")
         return ended
 
-    def _guarded(self) -> ev.RunEnded:
+    def _run_guarded(self) -> ev.RunEnded:
         """What goes wrong before the scenario runs, as the event that it would have ended with."""
         try:
-            return self._steps()
-        except Stopped as stopped:
+            return self._run_steps()
+        except StoppedBySignal as stopped:
             self._stops.signal = stopped.number
-            return self._end("interrupted", self._stops.reason, self._stops.status)
+            return self._emit_end("interrupted", self._stops.stop_reason, self._stops.exit_status)
         except UsageError as why:
-            return self._end("failed", str(why), failure.USAGE)
+            return self._emit_end("failed", str(why), failure.USAGE)
         except RunRefused as why:
-            return self._end("skipped", str(why), failure.COULD_NOT)
+            return self._emit_end("skipped", str(why), failure.COULD_NOT)
         except Failure as why:
-            return self._end("failed" if why.status == failure.USAGE else "skipped", why.text, why.status)
+            return self._emit_end(
+                "failed" if why.status == failure.USAGE else "skipped", why.text, why.status
+            )
         except Exception as error:
-            return self._end("failed", bug_report.save(error), failure.COULD_NOT)
+            return self._emit_end("failed", bug_report.save_traceback(error), failure.COULD_NOT)
 
-    def _end(self, status: ev.Status, reason: str, code: int) -> ev.RunEnded:
+    def _emit_end(self, status: ev.Status, reason: str, code: int) -> ev.RunEnded:
         ended = ev.RunEnded(
-            t=self._time(), status=status, reason=self._discretion.discreet_text(reason), exit=code
+            t=self._elapsed_s(), status=status, reason=self._discretion.discreet_text(reason), exit=code
         )
         self._stream.emit(ended)
         return ended
 
-    def _steps(self) -> ev.RunEnded:
+    def _run_steps(self) -> ev.RunEnded:
         request = self._request
         if request.events:
             self._stream.tee = Tee(request.events, self._complain)
         if request.recording:  # by the app: it follows this file, also to learn of a refusal
-            self._stream.record(Path(request.recording).absolute(), named=True)
-        self._stream.emit(self._began())
-        prepared = self._prepared()
+            self._stream.record(Path(request.recording).absolute(), is_requested=True)
+        self._stream.emit(self._began_event())
+        prepared = self._prepare_scenario()
         plan = prepared.plan
-        self._stream.emit(ev.Planned(t=self._time(), plan=self._discretion.plan(plan)))
+        self._stream.emit(ev.Planned(t=self._elapsed_s(), plan=self._discretion.plan(plan)))
         if plan.refusal:
             raise RunRefused(plan.refusal)
         self._check_journal_place(plan)
         if plan.actions:
             check_room()
         self._check_leftovers(plan)
-        consented = consent.asked(plan, yes=request.yes, digest=request.consent)
+        consented = consent.ask_for_plan(plan, yes=request.yes, digest=request.consent)
         # A watch that starts no load, and a run that can only read, may go beside a measurement.
         if self._scenario.measures and not self._reads_only:
             since = f"{self._wall:%H:%M:%S} UTC"
-            self._lock = locks.measuring(self._scenario.id, since, self._warn)
+            self._lock = locks.lock_measuring(self._scenario.id, since, self._warn_and_note)
         if self._stream.recorder is None:
-            self._record(plan)
-        return asyncio.run(self._conduct(prepared, consented))
+            self._start_recording(plan)
+        return asyncio.run(self._conduct_run(prepared, consented))
 
-    def _record(self, plan: Plan) -> None:
+    def _start_recording(self, plan: Plan) -> None:
         """A watch that changes nothing does not need its recording: with a full disk it is wanted most."""
         try:
-            self._stream.record(private(recordings_dir()) / f"{self._run_id}.jsonl")
+            self._stream.record(make_private(recordings_dir()) / f"{self._run_id}.jsonl")
         except Failure as why:
             if plan.actions:
                 raise
             self._complain(f"{why.text}; continuing: the result is only printed")
 
-    async def _conduct(self, prepared: Prepared, consented: bool) -> ev.RunEnded:
+    async def _conduct_run(self, prepared: Prepared, consented: bool) -> ev.RunEnded:
         plan = prepared.plan
         listen_for_stops(asyncio.get_running_loop(), self._stops)
-        changes = Changes(
+        changes = HostChanges(
             plan=plan,
             consented=consented,
             header=self._journal_header(),
@@ -178,19 +180,19 @@ class Execution:
             changes=changes,
             began_s=self._began_s,
             publish=self._stream.emit,
-            save_bug=bug_report.save,
+            save_bug=bug_report.save_traceback,
             pulse=_pulse_source(self._host, plan),
-            recording=lambda: self.recording,
+            recording=lambda: self.recording_path,
         )
         try:
-            return await runner.conduct(self._facts, self._stops)
+            return await runner.run_to_end(self._fact_events, self._stops)
         finally:
             left = changes.close()
             for entry in left:
                 self._complain(f"could not be undone: {entry.action.title} ({entry.value}); {LATER}")
 
-    def _prepared(self) -> Prepared:
-        with self._host.standing_still():
+    def _prepare_scenario(self) -> Prepared:
+        with self._host.hold_static():
             if blocked := self._blocked or self._scenario.blocked(self._host):
                 if self._blocked or not self._scenario.reads_anyway:
                     raise RunRefused(blocked)
@@ -200,22 +202,22 @@ class Execution:
 
     def _check_journal_place(self, plan: Plan) -> None:
         """Said before anything is written: the change itself would be refused for it, minutes later."""
-        from app.undo.journal_disk import refusal
+        from app.undo.journal_disk import refusal_reason
 
-        if why := refusal(self._host, journal_dir(), plan):
+        if why := refusal_reason(self._host, journal_dir(), plan):
             raise RunRefused(why)
 
     def _check_leftovers(self, plan: Plan) -> None:
         """A killed run's settings would be measured as if they were the host's own."""
-        found, troubles = undo.leftovers()
+        all_leftovers, troubles = undo.find_leftovers()
         for trouble in troubles:
             self._complain(trouble)
-        for leftover in found:
-            undo.sweep(leftover)
+        for leftover in all_leftovers:
+            undo.remove_if_empty(leftover)
             if leftover.living or not leftover.open:
                 continue
-            line = leftovers.mention(leftover)
-            if not leftovers.in_the_way(self._host, leftover, plan):
+            line = leftovers.leftover_line(leftover)
+            if not leftovers.is_in_the_way(self._host, leftover, plan):
                 self._complain(line)
             elif not consent.offer_undo(line, leftover):
                 raise Failure(
@@ -223,33 +225,35 @@ class Execution:
                     "`hostdx undo` first"
                 )
 
-    def _facts(self) -> list[ev.AnyEvent]:
-        from app.run.earlier_answer import resolution
+    def _fact_events(self) -> list[ev.AnyEvent]:
+        from app.run.earlier_answer import resolution_sentence
         from scenarios.triage import fact_events
 
-        events = list(fact_events(self._host, self._time))
-        if self._scenario.card.role != "resolution" and (known := resolution(os.uname().nodename)):
-            events.append(ev.Note(t=self._time(), text=known))
+        events = list(fact_events(self._host, self._elapsed_s))
+        if self._scenario.card.role != "resolution" and (
+            resolution_text := resolution_sentence(os.uname().nodename)
+        ):
+            events.append(ev.Note(t=self._elapsed_s(), text=resolution_text))
         return events
 
     def _lies_on(self, target: str) -> str:
-        from app.undo.journal_disk import lies_on
+        from app.undo.journal_disk import journal_on_device_reason
 
-        return lies_on(self._host, private(journal_dir()), target)
+        return journal_on_device_reason(self._host, make_private(journal_dir()), target)
 
-    def _time(self) -> float:
+    def _elapsed_s(self) -> float:
         return round(self._clock.now() - self._began_s, 4)
 
     @property
     def _run_id(self) -> str:
         return f"{self._wall:%Y%m%dT%H%M%SZ}-{self._scenario.id}-{self._me.pid}"
 
-    def _warn(self, text: str) -> None:
+    def _warn_and_note(self, text: str) -> None:
         """For whoever starts the run, and for whoever reads its recording."""
         self._complain(text)
-        self._stream.emit(ev.Note(t=self._time(), text=text))
+        self._stream.emit(ev.Note(t=self._elapsed_s(), text=text))
 
-    def _began(self) -> ev.Began:
+    def _began_event(self) -> ev.Began:
         return ev.Began(
             t=0.0,
             schema=ev.SCHEMA,
@@ -269,17 +273,17 @@ class Execution:
         """What is recorded of the command line: only what is known to be harmless, unless all was asked for."""
         words = self._discretion.discreet_command(self._request.command)
         if self._request.with_arguments:
-            return masked_words(words)
+            return mask_words(words)
         choices = {choice for option in self._request.declared for choice in option.choices}
         return harmless_words(words, {"hostdx", "run", self._scenario.id, *choices})
 
-    def _journal_header(self) -> Header:
-        return Header(
+    def _journal_header(self) -> JournalHeader:
+        return JournalHeader(
             schema=JOURNAL_SCHEMA,
             run=self._run_id,
             who=Identity(self._me.pid, self._me.start, self._me.boot_id),
             command=self._kept_command(),
-            recording=str(self.recording or ""),
+            recording=str(self.recording_path or ""),
             began_s=self._began_s,
         )
 

@@ -9,13 +9,13 @@ from pathlib import Path
 
 from app.failure import Failure
 from app.recording import baselines, store
-from app.recording.reader import Follower
-from app.recording.session import Session
-from app.report.headline import answer
-from app.report.next_steps import following, to_the_whole
+from app.recording.reader import RecordingFollower
+from app.recording.session import RunSession
+from app.report.headline import find_answer
+from app.report.next_steps import checkup_command, next_steps_for
 from app.run import launch
-from app.run.signals import through
-from app.state import private
+from app.run.signals import finish_despite_cancel
+from app.state import make_private
 from probes.types import Json
 from scenarios import events as ev
 from scenarios.compare import worse
@@ -29,67 +29,73 @@ PATIENCE_S = 20.0
 
 
 class InnerRun:
-    """One of them. `measure` returns when it has ended; `outcome` stands from its first event on."""
+    """One of them. `run_to_end` returns when it has ended; `run_outcome` stands from its first event on."""
 
-    def __init__(self, whole: Path, scenario: Scenario, values: Mapping[str, Json]) -> None:
+    def __init__(self, whole_recording: Path, scenario: Scenario, values: Mapping[str, Json]) -> None:
         """Raises Failure where its recording finds no place."""
-        folder = private(store.parts_of(whole))
+        folder = make_private(store.parts_of(whole_recording))
         self._scenario = scenario
         self.recording = folder / f"{len(list(folder.glob('*.jsonl'))) + 1}-{scenario.id}.jsonl"
         self._argv = command_arguments(values, scenario.options)
-        self._session = Session()
-        self._follower: Follower | None = None
+        self._session = RunSession()
+        self._follower: RecordingFollower | None = None
 
-    async def measure(self, hear: Callable[[ev.AnyEvent], None]) -> None:
+    async def run_to_end(self, hear: Callable[[ev.AnyEvent], None]) -> None:
         """A stop is passed on: the part undoes its changes and ends its recording first."""
-        process = launch.start(self._scenario.id, self._argv, digest="", recording=self.recording, tied=True)
+        process = launch.start_runner(
+            self._scenario.id, self._argv, digest="", recording=self.recording, tied=True
+        )
         try:
             while process.poll() is None:
                 await asyncio.sleep(LOOK_S)
-                self._read(hear)
+                self._read_new_events(hear)
         except asyncio.CancelledError:
-            await through(asyncio.to_thread(_stopped, process))
+            await finish_despite_cancel(asyncio.to_thread(_stop_process, process))
             raise
         finally:
-            self._read(hear)
+            self._read_new_events(hear)
             if self._follower is not None:
                 self._follower.close()
 
     @property
-    def outcome(self) -> OtherRunOutcome:
+    def run_outcome(self) -> OtherRunOutcome:
         session = self._session
-        ended, said = session.ended, answer(session)
-        reason = launch.last_words(self.recording).removeprefix("hostdx: ") or "it ended without a result"
+        ended, session_answer = session.ended, find_answer(session)
+        reason = launch.read_last_line(self.recording).removeprefix("hostdx: ") or "it ended without a result"
         return OtherRunOutcome(
             scenario=self._scenario.id,
             status=ended.status if ended is not None else "failed",
             reason=(ended.reason or "") if ended is not None else reason,
             seconds=session.time,
             recording=str(self.recording),
-            answer=said.sentence,
-            weight=said.weight,
+            answer=session_answer.sentence,
+            weight=session_answer.weight,
             verdicts=tuple(session.verdicts.values()),
-            findings=(*session.worst_first, *self._since()),
+            findings=(*session.worst_first, *self._worse_findings()),
             following=tuple(
-                s for s in following(session, str(self.recording)) if s.command != to_the_whole()
+                s for s in next_steps_for(session, str(self.recording)) if s.command != checkup_command()
             ),
         )
 
-    def _since(self) -> tuple[Finding, ...]:
+    def _worse_findings(self) -> tuple[Finding, ...]:
         """What got worse since this host's latest baseline of the scenario; nothing where none can be compared."""
         began = self._session.began
         if began is None or self._session.ended is None or self._session.ended.status != "done":
             return ()
         with suppress(Failure):
-            for name in baselines.of_host(began.host, self._scenario.id)[:1]:
-                found = baselines.since(name, self.recording)
-                return (worse.finding(found, name, str(self.recording)),) if found.effects else ()
+            for name in baselines.baselines_of_host(began.host, self._scenario.id)[:1]:
+                comparison = baselines.compare_since(name, self.recording)
+                return (
+                    (worse.worse_finding(comparison, name, str(self.recording)),)
+                    if comparison.effects
+                    else ()
+                )
         return ()
 
-    def _read(self, hear: Callable[[ev.AnyEvent], None]) -> None:
+    def _read_new_events(self, hear: Callable[[ev.AnyEvent], None]) -> None:
         if self._follower is None and not self.recording.exists():
             return
-        self._follower = self._follower or Follower(self.recording)
+        self._follower = self._follower or RecordingFollower(self.recording)
         with suppress(Failure):  # what is damaged ends the reading, not the run
             while events := self._follower.poll():
                 for event in events:
@@ -97,33 +103,33 @@ class InnerRun:
                     hear(event)
 
 
-def _stopped(process: subprocess.Popen[bytes]) -> None:
+def _stop_process(process: subprocess.Popen[bytes]) -> None:
     process.send_signal(signal.SIGINT)
     with suppress(subprocess.TimeoutExpired):
         process.wait(PATIENCE_S)
 
 
 async def run_part(
-    whole: Path | None,
+    whole_recording: Path | None,
     scenario: Scenario,
     values: Mapping[str, Json],
     hear: Callable[[ev.AnyEvent], None],
     done: Callable[[OtherRunOutcome], None],
 ) -> None:
     """As `Run.other`. Raises Refused without a recording of the whole: its parts would have no place."""
-    if whole is None:
+    if whole_recording is None:
         raise RunRefused(
             "no recording could be written, so its parts would leave none: the line before this one says why"
         )
     try:
-        part = InnerRun(whole, scenario, values)
+        part = InnerRun(whole_recording, scenario, values)
     except Failure as why:
         raise RunRefused(why.text) from None
     try:
-        await part.measure(hear)
+        await part.run_to_end(hear)
     finally:
-        done(part.outcome)
-        log = launch.log_of(part.recording)
+        done(part.run_outcome)
+        log = launch.log_path_of(part.recording)
         with suppress(OSError):
             if not log.stat().st_size:
                 log.unlink()

@@ -9,27 +9,27 @@ from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
 
-from app.process import Identity, lives, runs_hostdx, writes
-from app.state import check_room, private, recordings_dir
-from probes.children.environment import for_hostdx
+from app.process import Identity, is_living, is_running_hostdx, is_writing
+from app.state import check_room, make_private, recordings_dir
+from probes.children.environment import hostdx_environment
 from probes.children.own_module import own_module
-from probes.named_file import opened_where
+from probes.named_file import reopen_regular
 from scenarios.events import Began
 
 HOSTDX = own_module("app.cli")
 GONE = "the runner is gone"
 
 
-def new_recording(scenario: str) -> Path:
+def new_recording_path(scenario: str) -> Path:
     """A name in the recordings' directory that nothing has yet. Raises Failure, also where the disk is full: the
     runner's own words about it would have no place either.
     """
     check_room()
     stamp = datetime.now(UTC).strftime("%Y%m%dT%H%M%SZ")
-    return private(recordings_dir()) / f"{stamp}-{scenario}-{uuid.uuid4().hex[:6]}.jsonl"
+    return make_private(recordings_dir()) / f"{stamp}-{scenario}-{uuid.uuid4().hex[:6]}.jsonl"
 
 
-def start(
+def start_runner(
     scenario: str, options: Sequence[str], *, digest: str, recording: Path, tied: bool = False
 ) -> subprocess.Popen[bytes]:
     """`hostdx run` in a session of its own: a dropped line, a closed terminal and Ctrl-C here do not reach it.
@@ -42,38 +42,42 @@ def start(
         argv += ["--tied", str(os.getpid())]
     if digest:
         argv += ["--consent", digest]
-    with open(log_of(recording), "wb", opener=partial(os.open, mode=0o600)) as log:
+    with open(log_path_of(recording), "wb", opener=partial(os.open, mode=0o600)) as log:
         return subprocess.Popen(
             argv,
             stdin=subprocess.DEVNULL,
             stdout=subprocess.DEVNULL,
             stderr=log,
             start_new_session=True,
-            env=for_hostdx(),
+            env=hostdx_environment(),
         )
 
 
-def log_of(recording: Path) -> Path:
+def log_path_of(recording: Path) -> Path:
     return recording.with_suffix(".log")
 
 
-def last_words(recording: Path) -> str:
+def read_last_line(recording: Path) -> str:
     """The runner's last line on stderr; empty where it said nothing."""
     try:
         lines = (
-            log_of(recording).read_bytes()[-4096:].decode("utf-8", "backslashreplace").strip().splitlines()
+            log_path_of(recording)
+            .read_bytes()[-4096:]
+            .decode("utf-8", "backslashreplace")
+            .strip()
+            .splitlines()
         )
     except OSError:
         return ""
     return lines[-1] if lines else ""
 
 
-def running(began: Began | None) -> bool:
+def is_running(began: Began | None) -> bool:
     """Whether the runner that wrote this first line still runs."""
-    return began is not None and lives(Identity(began.pid, began.pid_start, began.boot_id))
+    return began is not None and is_living(Identity(began.pid, began.pid_start, began.boot_id))
 
 
-def stop(recording: Path, began: Began) -> str:
+def stop_runner(recording: Path, began: Began) -> str:
     """Asks the runner to stop and undo (SIGINT); empty where it was asked, else why not.
 
     A recording names any process it likes: only one that is a run of ours and writes this very file is signalled.
@@ -84,7 +88,7 @@ def stop(recording: Path, began: Began) -> str:
     except (OSError, OverflowError):
         return GONE
     try:
-        why = _not_ours(recording, began)
+        why = _not_ours_reason(recording, began)
         if not why:
             signal.pidfd_send_signal(pidfd, signal.SIGINT)
         return why
@@ -96,13 +100,13 @@ def stop(recording: Path, began: Began) -> str:
         os.close(pidfd)
 
 
-def _not_ours(recording: Path, began: Began) -> str:
+def _not_ours_reason(recording: Path, began: Began) -> str:
     """Why the process that a recording names is not to be stopped; empty for our own run that writes it."""
-    if not running(began):
+    if not is_running(began):
         return GONE
     try:
         inside = recording.parent.resolve() == recordings_dir().resolve()
-        descriptor = opened_where(
+        descriptor = reopen_regular(
             os.open(recording, os.O_PATH | os.O_CLOEXEC | os.O_NOFOLLOW), str(recording)
         )
     except OSError as error:
@@ -113,6 +117,6 @@ def _not_ours(recording: Path, began: Began) -> str:
         os.close(descriptor)
     if not inside or file.st_uid != os.geteuid():
         return f"the recording is not one of yours in {recordings_dir()}; stop the run where it was started"
-    if not runs_hostdx(began.pid) or not writes(began.pid, file.st_dev, file.st_ino):
+    if not is_running_hostdx(began.pid) or not is_writing(began.pid, file.st_dev, file.st_ino):
         return f"pid {began.pid}, which the recording names, is no hostdx that writes it"
     return ""

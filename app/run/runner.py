@@ -13,12 +13,12 @@ from typing import Any
 
 from app import failure
 from app.failure import Failure, NotUndone
-from app.run.signals import PROMISED_S, Stops, through
-from app.undo.changes import Changes
+from app.run.signals import PROMISED_S, StopRequests, finish_despite_cancel
+from app.undo.changes import HostChanges
 from probes.action import Action
 from probes.bench.measured import BenchRefused, NotApplicable
 from probes.host import Host
-from probes.system.running.processes import family_of
+from probes.system.running.processes import find_family
 from probes.types import Json
 from scenarios import events as ev
 from scenarios.model import (
@@ -33,9 +33,9 @@ from scenarios.model import (
     Scenario,
     UsageError,
 )
-from scenarios.rules.texts import Texts
+from scenarios.rules.texts import FindingTexts
 
-SAYS = Texts(Path(__file__).with_name("findings.toml"))
+SAYS = FindingTexts(Path(__file__).with_name("findings.toml"))
 PULSE_S = 1.0
 LATER = "its supervisor undoes it as soon as the device answers, else `hostdx undo` does"
 CANCELLED = "the scenario cancelled itself"
@@ -61,7 +61,7 @@ class Runner(Run):
     options: Options
     prepared: Prepared
     seed: int
-    changes: Changes
+    changes: HostChanges
     began_s: float
     publish: Callable[[ev.AnyEvent], None]
     save_bug: Callable[[BaseException], str]
@@ -75,7 +75,7 @@ class Runner(Run):
         self.rng = random.Random(self.seed)
         self._verdicts: list[ev.RunVerdict | ev.SeriesVerdict] = []
 
-    def time(self) -> float:
+    def elapsed_s(self) -> float:
         return round(max(0.0, self.clock.now() - self.began_s), 4)
 
     def emit(self, event: ev.AnyEvent) -> None:
@@ -97,34 +97,34 @@ class Runner(Run):
         await run_part(self.recording(), scenario, values, hear, done)
 
     def finished_results(self, kind: type[AResult]) -> Sequence[tuple[str, AResult]]:
-        from app.run.earlier_answer import results
+        from app.run.earlier_answer import earlier_results
 
-        return results(self.scenario, kind)
+        return earlier_results(self.scenario, kind)
 
     def recorded_events(self, path: str) -> Iterator[ev.AnyEvent]:
-        from app.recording.reader import events_of
+        from app.recording.reader import read_events
 
         try:
-            yield from events_of(Path(path))
+            yield from read_events(Path(path))
         except Failure as why:
             raise RunRefused(why.text) from None
 
     @asynccontextmanager
-    async def change(self, action: Action) -> AsyncIterator[Applied]:
+    async def apply_change(self, action: Action) -> AsyncIterator[Applied]:
         # Neither half may be broken off: what is half applied could not be undone (a second Ctrl-C must be harmless).
         try:
-            applied, stopped = await through(
-                asyncio.to_thread(self.changes.apply, action), self.changes.break_off
+            applied, stopped = await finish_despite_cancel(
+                asyncio.to_thread(self.changes.apply_action, action), self.changes.break_off_command
             )
         except NotUndone as why:
-            self._tell(why.identifier, action, "failed", why.text)
+            self._emit_action(why.identifier, action, "failed", why.text)
             raise
         except Failure as why:
-            self._tell("", action, "refused", why.text)
+            self._emit_action("", action, "refused", why.text)
             raise RunRefused(why.text) from None
         interrupted = False
         try:
-            self._tell(applied.id, action, "applied", applied.value)
+            self._emit_action(applied.id, action, "applied", applied.value)
             if stopped:
                 raise asyncio.CancelledError
             yield applied
@@ -133,25 +133,29 @@ class Runner(Run):
             raise
         finally:
             self._undoing = action.title
-            outcome, stopped = await through(asyncio.to_thread(self.changes.revert, applied.id))
+            outcome, stopped = await finish_despite_cancel(
+                asyncio.to_thread(self.changes.revert_action, applied.id)
+            )
             self._undoing = ""
             applied.endings.append((outcome.state, outcome.reason))
-            self._tell(applied.id, action, outcome.state, outcome.reason)
+            self._emit_action(applied.id, action, outcome.state, outcome.reason)
             if stopped:
                 raise asyncio.CancelledError
             if outcome.state == "failed" and not interrupted:
                 # nothing may be measured on what is left like that
                 raise NotUndone(f"could not be undone: {action.title}: {outcome.reason}", applied.id)
 
-    def _tell(self, identifier: str, action: Action, state: ev.ActionState, reason: str) -> None:
-        self.emit(ev.ActionEvent(t=self.time(), id=identifier, action=action, state=state, reason=reason))
+    def _emit_action(self, identifier: str, action: Action, state: ev.ActionState, reason: str) -> None:
+        self.emit(
+            ev.ActionEvent(t=self.elapsed_s(), id=identifier, action=action, state=state, reason=reason)
+        )
 
-    async def conduct(self, prologue: Callable[[], list[ev.AnyEvent]], stops: Stops) -> ev.RunEnded:
+    async def run_to_end(self, prologue: Callable[[], list[ev.AnyEvent]], stops: StopRequests) -> ev.RunEnded:
         """Runs the scenario to whatever end and emits that end. `prologue` reads the facts (in a thread)."""
-        pulses = asyncio.ensure_future(self._pulses())
-        stops.late = self._late
+        pulses = asyncio.ensure_future(self._emit_pulses())
+        stops.late = self._note_late_stop
         try:
-            ended = await self._ending(self._work(prologue), stops)
+            ended = await self._await_end(self._run_scenario(prologue), stops)
             ended = await self._undo_the_rest(ended)
         finally:
             stops.over = True
@@ -161,8 +165,8 @@ class Runner(Run):
         self.emit(ended)
         return ended
 
-    def _late(self) -> None:
-        family = family_of(self.host) if self.host.live else {}
+    def _note_late_stop(self) -> None:
+        family = find_family(self.host) if self.host.live else {}
         stuck = [f"{p.name} (pid {p.pid})" for p in family.values() if p.state == "D"]
         if stuck:
             why = f"waits for {', '.join(stuck)}, which hangs on a device or a frozen file system (see dmesg)"
@@ -171,23 +175,23 @@ class Runner(Run):
         else:
             running = [f"{p.name} (pid {p.pid})" for p in family.values() if p.pid != os.getpid()]
             why = f"waits for {', '.join(running[:4]) or 'its own threads'} to end"
-        self.emit(ev.Note(t=self.time(), text=f"stopping takes longer than {PROMISED_S:.0f} s: {why}"))
+        self.emit(ev.Note(t=self.elapsed_s(), text=f"stopping takes longer than {PROMISED_S:.0f} s: {why}"))
 
-    async def _work(self, prologue: Callable[[], list[ev.AnyEvent]]) -> None:
+    async def _run_scenario(self, prologue: Callable[[], list[ev.AnyEvent]]) -> None:
         for event in await asyncio.to_thread(prologue):
             self.emit(event)
         await self.prepared.run(self)
 
-    async def _ending(self, work: Coroutine[Any, Any, None], stops: Stops) -> ev.RunEnded:
+    async def _await_end(self, work: Coroutine[Any, Any, None], stops: StopRequests) -> ev.RunEnded:
         task = asyncio.ensure_future(work)
-        stops.watch(task)
+        stops.watch_task(task)
         status: ev.Status = "done"
         reason: str | None = None
         code = 0
         try:
             await task
-            if self._verdicts and not self._answered and all(map(_unmeasured, self._verdicts)):
-                raise RunRefused(_without_measurement(self._verdicts))
+            if self._verdicts and not self._answered and all(map(_is_unmeasured, self._verdicts)):
+                raise RunRefused(_nothing_measured_reason(self._verdicts))
         except asyncio.CancelledError:
             pass
         except (RunRefused, BenchRefused, NotApplicable) as why:
@@ -199,55 +203,59 @@ class Runner(Run):
         except Exception as error:
             status, reason, code = "failed", self.save_bug(error), failure.COULD_NOT
         if stops.signal is not None:
-            status, reason, code = "interrupted", stops.reason, stops.status
+            status, reason, code = "interrupted", stops.stop_reason, stops.exit_status
         elif task.cancelled():
             status, reason, code = "failed", CANCELLED, failure.COULD_NOT
-        return ev.RunEnded(t=self.time(), status=status, reason=reason, exit=code)
+        return ev.RunEnded(t=self.elapsed_s(), status=status, reason=reason, exit=code)
 
     async def _undo_the_rest(self, ended: ev.RunEnded) -> ev.RunEnded:
         """What could not be undone when its time came, once more: a stuck device may answer by now."""
-        done = await asyncio.to_thread(self.changes.retry)
-        for one in done:
-            self._tell(one.entry.id, one.entry.action, one.outcome.state, one.outcome.reason)
-            if one.outcome.state == "failed":
-                action, reason = one.entry.action, one.outcome.reason
+        done = await asyncio.to_thread(self.changes.retry_open)
+        for undone in done:
+            self._emit_action(
+                undone.entry.id, undone.entry.action, undone.outcome.state, undone.outcome.reason
+            )
+            if undone.outcome.state == "failed":
+                action, reason = undone.entry.action, undone.outcome.reason
                 finding = SAYS.finding(
                     "not-undone", subject=action.target, change=action.title, reason=reason
                 )
-                self.emit(ev.Found(t=self.time(), finding=finding))
+                self.emit(ev.Found(t=self.elapsed_s(), finding=finding))
         if not done:
             return ended
-        left = [one for one in done if one.outcome.state == "failed"]
-        titles = ", ".join(one.entry.action.title for one in left)
+        left = [undone for undone in done if undone.outcome.state == "failed"]
+        titles = ", ".join(undone.entry.action.title for undone in left)
         rest = f"still in the undo journal: {titles}; {LATER}" if left else "undone at the end of the run"
         reason = f"{ended.reason}; {rest}" if ended.reason else rest
         status: ev.Status = "interrupted" if ended.status == "interrupted" else "failed"
-        return ev.RunEnded(t=self.time(), status=status, reason=reason, exit=ended.exit or failure.COULD_NOT)
+        return ev.RunEnded(
+            t=self.elapsed_s(), status=status, reason=reason, exit=ended.exit or failure.COULD_NOT
+        )
 
-    async def _pulses(self) -> None:
+    async def _emit_pulses(self) -> None:
         """Also a missing pulse tells something: a view's clock stops, so a bad reading must not end them."""
         while self.pulse is not None:
             await asyncio.sleep(PULSE_S)
             try:
-                self.emit(self.pulse(self.time()))
+                self.emit(self.pulse(self.elapsed_s()))
             except Exception as error:
-                self.emit(ev.Note(t=self.time(), text=f"no more pulses: {self.save_bug(error)}"))
+                self.emit(ev.Note(t=self.elapsed_s(), text=f"no more pulses: {self.save_bug(error)}"))
                 return
 
 
-def _unmeasured(verdict: ev.RunVerdict | ev.SeriesVerdict) -> bool:
+def _is_unmeasured(verdict: ev.RunVerdict | ev.SeriesVerdict) -> bool:
     return isinstance(verdict, ev.RunVerdict) and verdict.has_no_groups
 
 
-def _without_measurement(verdicts: Sequence[ev.RunVerdict | ev.SeriesVerdict]) -> str:
+def _nothing_measured_reason(verdicts: Sequence[ev.RunVerdict | ev.SeriesVerdict]) -> str:
     """What could not be had, and the first reason."""
     unstarted = all(v.is_not_measured for v in verdicts)
     reasons = [v.reason for v in verdicts if v.reason]
     return ": ".join(("nothing was measured" if unstarted else "nothing could be compared", *reasons[:1]))
 
 
-def listen_for_stops(loop: asyncio.AbstractEventLoop, stops: Stops) -> None:
+def listen_for_stops(loop: asyncio.AbstractEventLoop, stops: StopRequests) -> None:
     """Ctrl-C and SIGTERM stop the run; a closed terminal does not: the run goes on to its end."""
     for number in (signal.SIGINT, signal.SIGTERM):
-        loop.add_signal_handler(number, stops.stop, number)
+        loop.add_signal_handler(number, stops.request_stop, number)
     signal.signal(signal.SIGHUP, signal.SIG_IGN)

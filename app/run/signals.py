@@ -15,7 +15,7 @@ PROMISED_S = 2.0  # a stop takes at most so long, or it is said why not
 NUDGE_S = 5.0  # a scenario that swallowed the first cancellation gets another
 
 
-class Stops:
+class StopRequests:
     """Remembers the first signal and cancels the scenario's task; a second signal changes nothing."""
 
     def __init__(self) -> None:
@@ -25,27 +25,27 @@ class Stops:
         self._task: asyncio.Future[Any] | None = None
 
     @property
-    def status(self) -> int:
+    def exit_status(self) -> int:
         return failure.TERMINATED if self.signal == signal.SIGTERM else failure.INTERRUPTED
 
     @property
-    def reason(self) -> str:
+    def stop_reason(self) -> str:
         return "terminated (SIGTERM)" if self.signal == signal.SIGTERM else "stopped by request"
 
-    def watch(self, task: asyncio.Future[Any]) -> None:
+    def watch_task(self, task: asyncio.Future[Any]) -> None:
         self._task = task
         if self.signal is not None:
             task.cancel()
 
-    def stop(self, number: int) -> None:
+    def request_stop(self, number: int) -> None:
         if self.signal is not None:
             return
         self.signal = number
         self._cancel()
         if self._task is not None:
-            asyncio.get_running_loop().call_later(PROMISED_S, self._look)
+            asyncio.get_running_loop().call_later(PROMISED_S, self._report_if_late)
 
-    def _look(self) -> None:
+    def _report_if_late(self) -> None:
         if not self.over:
             self.late()
 
@@ -55,7 +55,7 @@ class Stops:
             asyncio.get_running_loop().call_later(NUDGE_S, self._cancel)
 
 
-class Stopped(BaseException):
+class StoppedBySignal(BaseException):
     """A signal before the run began, or while its result is printed. Nothing is changed then."""
 
     def __init__(self, number: int) -> None:
@@ -67,15 +67,15 @@ class Stopped(BaseException):
 def stop_early() -> Iterator[None]:
     """Within it, SIGINT and SIGTERM raise Stopped until an event loop takes them over."""
 
-    def raising(number: int, _frame: FrameType | None) -> None:
-        raise Stopped(number)
+    def raise_stopped(number: int, _frame: FrameType | None) -> None:
+        raise StoppedBySignal(number)
 
-    with taken_by(raising):
+    with handle_signals_by(raise_stopped):
         yield
 
 
 @contextmanager
-def taken_by(handler: Callable[[int, FrameType | None], None]) -> Iterator[None]:
+def handle_signals_by(handler: Callable[[int, FrameType | None], None]) -> Iterator[None]:
     """Within it, SIGINT and SIGTERM are this handler's."""
     before = {number: signal.signal(number, handler) for number in STOPS}
     try:
@@ -86,7 +86,7 @@ def taken_by(handler: Callable[[int, FrameType | None], None]) -> Iterator[None]
 
 
 @contextmanager
-def finish_first() -> Iterator[None]:
+def hold_back_signals() -> Iterator[None]:
     """Within it, signals wait: what is being undone is undone to its end."""
     signals = {signal.SIGINT, signal.SIGTERM, signal.SIGHUP}
     before = signal.pthread_sigmask(signal.SIG_BLOCK, signals)
@@ -96,7 +96,9 @@ def finish_first() -> Iterator[None]:
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
-async def through(work: Awaitable[T], hurry: Callable[[], None] = lambda: None) -> tuple[T, bool]:
+async def finish_despite_cancel(
+    work: Awaitable[T], hurry: Callable[[], None] = lambda: None
+) -> tuple[T, bool]:
     """The work's result whatever happens meanwhile, and whether a cancellation came in: the caller passes it on.
 
     `hurry` is called when one comes in.

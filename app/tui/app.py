@@ -55,7 +55,7 @@ def open_app(
         from app.glyphs import wants_ascii
         from app.tui.shell import Shell
 
-        feed = _feed(mode, Path(recording), speed) if recording is not None and not watches else None
+        feed = _open_run_feed(mode, Path(recording), speed) if recording is not None and not watches else None
         shell = Shell(triage=child, feed=feed, ascii_only=ascii or wants_ascii())
         shell.lists_recordings = mode == "recordings"
         shell.fleet = Path(recording) if recording is not None and watches else None
@@ -65,9 +65,9 @@ def open_app(
         status = shell.run(mouse=mouse)
         words = shell.parting_words()
         if words:
-            from app.output import out  # quiet where the terminal is gone
+            from app.output import print_result  # quiet where the terminal is gone
 
-            out(words)
+            print_result(words)
         return shell.return_code or status or 0
     finally:
         gc.enable()
@@ -75,13 +75,13 @@ def open_app(
             last.close()
 
 
-def _feed(mode: Mode, recording: Path, speed: float) -> RunFeed:
+def _open_run_feed(mode: Mode, recording: Path, speed: float) -> RunFeed:
     """A run under way at its end, anything else from its first block. Raises BrokenRecording."""
     from app.tui.children.feed import RunFeed
 
     feed = RunFeed(recording, speed=speed)
     if mode == "attach":
-        feed.playback.finish(live=feed.growing)
+        feed.playback.seek_end(live=feed.is_growing)
     else:
         feed.playback.begin()
     return feed
@@ -94,13 +94,13 @@ def open_home() -> int:
     try:
         return open_app("home")
     except Failure as why:
-        from app.output import complain
+        from app.output import print_complaint
 
-        complain(why.text)
+        print_complaint(why.text)
         return why.status
     except Exception as error:
         from app import bug_report
-        from app.output import complain
+        from app.output import print_complaint
 
-        complain(bug_report.save(error))
+        print_complaint(bug_report.save_traceback(error))
         return COULD_NOT

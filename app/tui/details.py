@@ -3,20 +3,20 @@
 import shlex
 from collections.abc import Callable, Iterable, Sequence
 
-from app.glyphs import clean
-from app.invocation import pasted
-from app.lines import Line, crop, flowed, split, text, wrapped
-from app.recording.session import Session
+from app.glyphs import clean_text
+from app.invocation import command_to_paste
+from app.lines import Line, crop_line, flow_parts, split_line, text_line, wrap_text
+from app.recording.session import RunSession
 from app.report.forms.cells import parts_lines
 from app.report.results.finding_parts import finding_parts, finding_title
 from app.report.validity import MARKS, TONES, Sign
-from app.tui.option_values import is_scenario, kept
+from app.tui.option_values import is_scenario, keeps_all_options
 from scenarios.events import ScenarioOffer
 from scenarios.finding import Finding, Remedy
 from scenarios.results.document import Toned, paragraph_of
 
 
-def finding_lines(finding: Finding, session: Session, width: int) -> list[Line]:
+def finding_lines(finding: Finding, session: RunSession, width: int) -> list[Line]:
     return parts_lines(
         [paragraph_of(Toned(finding_title(finding), finding.severity)), *finding_parts(finding, session)],
         width,
@@ -25,20 +25,24 @@ def finding_lines(finding: Finding, session: Session, width: int) -> list[Line]:
 
 def sign_lines(signs: Iterable[Sign], width: int) -> list[Line]:
     """Whether it can be trusted, the red ones first; a sign whose text is long takes lines of its own."""
-    told = sorted(signs, key=lambda s: s.state != "critical")
-    return flowed([(f"{MARKS[s.state]} {s.text}", TONES[s.state]) for s in told], width, gap="   ")
+    ordered = sorted(signs, key=lambda s: s.state != "critical")
+    return flow_parts([(f"{MARKS[s.state]} {s.text}", TONES[s.state]) for s in ordered], width, gap="   ")
 
 
 def next_lines(steps: Sequence[Remedy], width: int, room: int, *, digits: bool = True) -> list[Line]:
     """Each with the digit that plans or copies it; the commands as far as `room` lines hold all titles."""
-    heads = [_head(str(n) if digits else "→", step, width) for n, step in enumerate(steps, 1)]
+    heads = [_step_head_lines(str(n) if digits else "→", step, width) for n, step in enumerate(steps, 1)]
     commands = [
-        [row for one in step.commands for row in wrapped(pasted(one), width, "accent", indent=4, hang=2)]
+        [
+            row
+            for command in step.commands
+            for row in wrap_text(command_to_paste(command), width, "accent", indent=4, hang=2)
+        ]
         for step in steps
     ]
-    left, whole = room - sum(map(len, heads)), heads
+    left, full_heads = room - sum(map(len, heads)), heads
     for most in (4, 3, 2, 1) if left < 2 else ():
-        heads = [_cut(rows, most, width) for rows in whole]
+        heads = [_limit_lines(rows, most, width) for rows in full_heads]
         left = room - sum(map(len, heads))
         if left >= sum(map(len, commands)):
             break
@@ -46,10 +50,10 @@ def next_lines(steps: Sequence[Remedy], width: int, room: int, *, digits: bool =
     out: list[Line] = []
     for head, step, below in zip(heads, steps, commands, strict=True):
         if len(below) > left:
-            more = text(
+            more = text_line(
                 f"  {len(step.commands)} commands: c" if len(step.commands) > 1 else "  c copies it", "dim"
             )
-            below = [split(crop(below[0], width - 18), more, width)] if below and left > 0 else []
+            below = [split_line(crop_line(below[0], width - 18), more, width)] if below and left > 0 else []
         left -= len(below)
         out += [*head, *below]
     return out[:room]
@@ -58,12 +62,12 @@ def next_lines(steps: Sequence[Remedy], width: int, room: int, *, digits: bool =
 PLACEHOLDER = "PID"
 
 
-def named_process(scenario: str, run: Session, host: Session) -> str:
+def named_process(scenario: str, run: RunSession, host: RunSession) -> str:
     """The process that such a run is about: the one that was named for this run, else the one that a finding of triage
     would have measured by it. Empty where nobody knows."""
     here = run.began is not None and host.began is not None and run.began.host == host.began.host
-    given = run.began.options.get("pid") if run.began is not None and here else None
-    own = given[0] if isinstance(given, list) and given else given
+    pid_option = run.began.options.get("pid") if run.began is not None and here else None
+    own = pid_option[0] if isinstance(pid_option, list) and pid_option else pid_option
     if isinstance(own, int | str) and str(own).isdecimal():
         return str(own)
     for finding in host.worst_first:
@@ -73,7 +77,7 @@ def named_process(scenario: str, run: Session, host: Session) -> str:
     return ""
 
 
-def planned(step: Remedy, offers: Iterable[ScenarioOffer], process: Callable[[str], str]) -> list[str]:
+def planned_argv(step: Remedy, offers: Iterable[ScenarioOffer], process: Callable[[str], str]) -> list[str]:
     """The scenario and the options of its first command, `hostdx run SCENARIO ...`.
 
     Empty for any other command, and where a plan would not take over every option: that would be another run. `process`
@@ -87,26 +91,28 @@ def planned(step: Remedy, offers: Iterable[ScenarioOffer], process: Callable[[st
         return []
     declared = next((offer.options for offer in offers if offer.id == words[2]), ())
     if words[-2:] == ["--pid", PLACEHOLDER]:
-        known = process(words[2])
-        words[-2:] = ["--pid", known] if known else []
-    return words[2:] if kept(words[3:], declared) else []
+        pid = process(words[2])
+        words[-2:] = ["--pid", pid] if pid else []
+    return words[2:] if keeps_all_options(words[3:], declared) else []
 
 
-def _cut(head: list[Line], most: int, width: int) -> list[Line]:
+def _limit_lines(head: list[Line], most: int, width: int) -> list[Line]:
     """On `most` lines; that it is not all is seen."""
-    return head if len(head) <= most else [*head[: most - 1], crop([*head[most - 1], (" …", "dim")], width)]
+    return (
+        head if len(head) <= most else [*head[: most - 1], crop_line([*head[most - 1], (" …", "dim")], width)]
+    )
 
 
-def _head(mark: str, step: Remedy, width: int) -> list[Line]:
-    rows = wrapped(step.title, width - 2, "strong")
+def _step_head_lines(mark: str, step: Remedy, width: int) -> list[Line]:
+    rows = wrap_text(step.title, width - 2, "strong")
     out: list[Line] = [[(f"{mark} " if not n else "  ", "key"), *row] for n, row in enumerate(rows)]
-    return out + (wrapped(f"▲ {step.warning}", width, "warning", indent=2, hang=2) if step.warning else [])
+    return out + (wrap_text(f"▲ {step.warning}", width, "warning", indent=2, hang=2) if step.warning else [])
 
 
 def commands_of(remedies: Iterable[Remedy]) -> str:
     """What `c` copies: every command, with its remedy's title as a comment."""
     out: list[str] = []
     for remedy in remedies:
-        out.append(f"# {clean(remedy.title)}")
-        out += [clean(pasted(c)) for c in (*remedy.commands, *remedy.persistent)]
+        out.append(f"# {clean_text(remedy.title)}")
+        out += [clean_text(command_to_paste(c)) for c in (*remedy.commands, *remedy.persistent)]
     return "\n".join(out)

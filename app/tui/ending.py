@@ -21,7 +21,7 @@ def ends_from_outside(end: Callable[[int], None]) -> bool:
     """`end(status)` is called in the loop; False outside the main thread (a test's), where nothing is watched."""
     loop = asyncio.get_running_loop()
 
-    def told(status: int) -> None:
+    def end_soon(status: int) -> None:
         last_resort = threading.Timer(LAST_RESORT_S, os._exit, (status,))
         last_resort.daemon = True
         last_resort.start()
@@ -31,7 +31,7 @@ def ends_from_outside(end: Callable[[int], None]) -> bool:
             pass
 
     def by_signal(number: int, _frame: FrameType | None) -> None:
-        told(0 if number == signal.SIGHUP else 128 + number)
+        end_soon(0 if number == signal.SIGHUP else 128 + number)
 
     try:
         for number in (signal.SIGHUP, signal.SIGTERM):
@@ -40,17 +40,17 @@ def ends_from_outside(end: Callable[[int], None]) -> bool:
         return False
     if os.isatty(0):
         threading.Thread(
-            target=watch_terminal, args=(0, lambda: told(0)), name="terminal", daemon=True
+            target=watch_terminal, args=(0, lambda: end_soon(0)), name="terminal", daemon=True
         ).start()
     return True
 
 
-def watch_terminal(descriptor: int, gone: Callable[[], None]) -> None:
+def watch_terminal(descriptor: int, on_hangup: Callable[[], None]) -> None:
     """Sleeps until the terminal's other end is closed: without a wish, poll tells of that alone."""
     poll = select.poll()
     poll.register(descriptor, 0)
     if poll.poll():
-        gone()
+        on_hangup()
 
 
 def resume_only_after_suspend() -> None:
@@ -64,16 +64,16 @@ def resume_only_after_suspend() -> None:
         return
     suspended = False
 
-    def stopped(number: int, frame: FrameType | None) -> None:
+    def handle_suspend(number: int, frame: FrameType | None) -> None:
         nonlocal suspended
         suspended = True
         suspend(number, frame)
 
-    def continued(number: int, frame: FrameType | None) -> None:
+    def handle_resume(number: int, frame: FrameType | None) -> None:
         nonlocal suspended
         if suspended:
             suspended = False
             resume(number, frame)
 
-    signal.signal(signal.SIGTSTP, stopped)
-    signal.signal(signal.SIGCONT, continued)
+    signal.signal(signal.SIGTSTP, handle_suspend)
+    signal.signal(signal.SIGCONT, handle_resume)

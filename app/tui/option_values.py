@@ -25,7 +25,7 @@ def is_scenario(name: str) -> bool:
     return _SCENARIO.fullmatch(name) is not None
 
 
-def proposed(argv: Sequence[str], declared: Sequence[Option]) -> dict[str, Json]:
+def parse_proposed(argv: Sequence[str], declared: Sequence[Option]) -> dict[str, Json]:
     """A finding's `prove_options`, written as on the command line, as values.
 
     Only what PROPOSABLE names, the scenario declares and is well-formed; what is left out has to be typed.
@@ -52,12 +52,12 @@ def proposed(argv: Sequence[str], declared: Sequence[Option]) -> dict[str, Json]
     return out
 
 
-def kept(argv: Sequence[str], declared: Sequence[Option]) -> bool:
-    """Whether `proposed` leaves none of it out: without `--order` it would be another run."""
-    return _apart(argv) == _apart(command_arguments(proposed(argv, declared)))
+def keeps_all_options(argv: Sequence[str], declared: Sequence[Option]) -> bool:
+    """Whether `parse_proposed` leaves none of it out: without `--order` it would be another run."""
+    return _split_words(argv) == _split_words(command_arguments(parse_proposed(argv, declared)))
 
 
-def _apart(argv: Sequence[str]) -> list[str]:
+def _split_words(argv: Sequence[str]) -> list[str]:
     """`--dir=/a` and `--dir /a` are the same words."""
     parted = (word.split("=", 1) if word.startswith("--") else [word] for word in argv)
     return sorted(part for parts in parted for part in parts)
@@ -68,7 +68,7 @@ def _well_formed(option: Option, value: str) -> bool:
         absolute = value.startswith("/") and os.path.normpath(value) == value
         return absolute and value.isprintable() and len(value) < 4096
     if option.kind == "bytes":
-        return units.bytes_of(value) is not None
+        return units.parse_size(value) is not None
     if option.kind in ("integer", "number"):
         try:
             number = float(value)
@@ -83,32 +83,32 @@ def _well_formed(option: Option, value: str) -> bool:
     return _TEXT.fullmatch(value) is not None
 
 
-def shown(option: Option, values: dict[str, Json]) -> str:
+def format_value(option: Option, values: dict[str, Json]) -> str:
     value = values.get(option.name, option.default)
     if option.kind == "flag":
         return "yes" if value else "no"
     if isinstance(value, list):
         return shlex.join(str(v) for v in value)
     if isinstance(value, float):
-        value = _whole(value)
+        value = _simplify_number(value)
     return "" if value is None else str(value)
 
 
-def _whole(number: float) -> int | float:
+def _simplify_number(number: float) -> int | float:
     """`340`, not `340.0`: as it was typed."""
     return int(number) if number.is_integer() else number
 
 
-def wrong(option: Option, words: str) -> str:
+def explain_wrong(option: Option, words: str) -> str:
     """Why these words are no value of that option; empty where they are."""
     try:
-        parsed(option, words)
+        parse_value(option, words)
     except ValueError as error:
         return f"{option.name}: {error}"
     return ""
 
 
-def parsed(option: Option, words: str) -> Json:
+def parse_value(option: Option, words: str) -> Json:
     """The value; None for nothing (the default holds). Raises ValueError with the reason."""
     words = words.strip()
     if not words:
@@ -122,7 +122,7 @@ def parsed(option: Option, words: str) -> Json:
         return [*several]
     if option.kind in ("integer", "number"):
         try:
-            return int(words) if option.kind == "integer" else _whole(float(words))
+            return int(words) if option.kind == "integer" else _simplify_number(float(words))
         except ValueError:
             raise ValueError(f"{words!r} is not a number") from None
     return words

@@ -4,13 +4,13 @@ from collections.abc import Sequence
 from functools import cache
 from typing import NamedTuple
 
-from app.recording.session import Session
-from app.report.confirmation import AT_HOME, MOST_SUSPECTS, directories, mounts, own
+from app.recording.session import RunSession
+from app.report.confirmation import AT_HOME, MAX_SUSPECTS, data_mounts, local_mounts, named_directories
 from scenarios import card as cards
 from scenarios import events as ev
 from scenarios.card import Card
 
-MOST_DIRECTORIES = 3
+MAX_DIRECTORIES = 3
 
 
 class Question(NamedTuple):
@@ -27,55 +27,62 @@ class Question(NamedTuple):
 
 
 @cache
-def asked(others: tuple[Card, ...] = ()) -> tuple[Question, ...]:
+def list_questions(others: tuple[Card, ...] = ()) -> tuple[Question, ...]:
     """Of our own scenarios, known before the host is read, and of `others`."""
-    known = cards.bundled_cards()
-    ids = {card.id for card in known}
-    found = cards.complaints_with_cards((*known, *(card for card in others if card.id not in ids)))
-    return tuple(Question(str(one.place or ""), one.words, answering) for one, answering in found.items())
+    known_cards = cards.bundled_cards()
+    ids = {card.id for card in known_cards}
+    cards_by_complaint = cards.complaints_with_cards(
+        (*known_cards, *(card for card in others if card.id not in ids))
+    )
+    return tuple(
+        Question(str(complaint.place or ""), complaint.words, answering)
+        for complaint, answering in cards_by_complaint.items()
+    )
 
 
-def questions(offers: Sequence[ev.ScenarioOffer]) -> tuple[Question, ...]:
+def all_questions(offers: Sequence[ev.ScenarioOffer]) -> tuple[Question, ...]:
     """With those of other packages' scenarios, as the host's reading tells them."""
-    return asked(tuple(offer.card for offer in offers if offer.card.complaint is not None))
+    return list_questions(tuple(offer.card for offer in offers if offer.card.complaint is not None))
 
 
-def card_for(question: Question, session: Session, pulse: ev.Pulse | None) -> Card:
+def card_for(question: Question, session: RunSession, pulse: ev.Pulse | None) -> Card:
     """Where two could answer: the disks' where tasks wait for them rather than for a CPU."""
     offered = {offer.id: offer for offer in session.offers}
-    known = [card for card in question.cards if card.id in offered] or list(question.cards[:1])
+    offered_cards = [card for card in question.cards if card.id in offered] or list(question.cards[:1])
     waits_for_disks = pulse is not None and (pulse.psi_io or 0.0) > (pulse.psi_cpu or 0.0)
     able = [
-        card for card in known[1:] if card.complaint and card.complaint.disks and not offered[card.id].blocked
+        card
+        for card in offered_cards[1:]
+        if card.complaint and card.complaint.disks and not offered[card.id].blocked
     ]
-    return able[0] if able and waits_for_disks else known[0]
+    return able[0] if able and waits_for_disks else offered_cards[0]
 
 
-def filled_in(card: Card, session: Session, pulse: ev.Pulse | None) -> list[str]:
+def fill_in_options(card: Card, session: RunSession, pulse: ev.Pulse | None) -> list[str]:
     """Options as on a command line: what a finding names, else what the mounts and the pulse tell."""
     if card.directories == "compared":
-        mounted = own(session)
-        suspects = list(directories(session.worst_first, session))
+        mounted = data_mounts(session)
+        suspects = list(named_directories(session.worst_first, session))
         if card.role == "whole" and not mounted:
             return []  # it asks for what findings name by itself, and whether that can be measured
-        others = list(dict.fromkeys((*suspects[:MOST_SUSPECTS], *mounted)))[:MOST_DIRECTORIES]
+        others = list(dict.fromkeys((*suspects[:MAX_SUSPECTS], *mounted)))[:MAX_DIRECTORIES]
         return [f"--dir={path}" for path in (AT_HOME, *others)] if others else []
     for finding in session.worst_first:
         if finding.prove == card.id and finding.prove_options:
             return list(finding.prove_options)
     if not card.directories:
         return []
-    busy = _busiest(session, pulse) if card.directories == "busiest" else ""
-    first = busy or next((path for path, _ in mounts(session) if path != "/"), "")
+    busy = _busiest_mount(session, pulse) if card.directories == "busiest" else ""
+    first = busy or next((path for path, _ in local_mounts(session) if path != "/"), "")
     # the system's own disk is not suggested for what switches or trims: the plan asks
     return [f"--dir={first}"] if first not in ("", "/") else []
 
 
-def _busiest(session: Session, pulse: ev.Pulse | None) -> str:
+def _busiest_mount(session: RunSession, pulse: ev.Pulse | None) -> str:
     """The mount point on the disk that is busiest now; a partition's disk is the beginning of its name."""
     if pulse is None or not pulse.devices:
         return ""
     disk = max(pulse.devices, key=lambda name: pulse.devices[name][2])
     return next(
-        (path for path, source in mounts(session) if source.removeprefix("/dev/").startswith(disk)), ""
+        (path for path, source in local_mounts(session) if source.removeprefix("/dev/").startswith(disk)), ""
     )

@@ -13,15 +13,15 @@ from textual.app import App
 
 from app import state
 from app.failure import Failure
-from app.glyphs import clean
-from app.printable import printable_lines
-from app.recording.session import Session
+from app.glyphs import clean_text
+from app.printable import make_lines_printable
+from app.recording.session import RunSession
 from app.run import launch
-from app.tui.children.command import Outcome, hostdx
+from app.tui.children.command import CommandOutcome, run_hostdx
 from app.tui.children.event_child import EventChild
-from app.tui.commands import Known
+from app.tui.commands import EarlierResults
 from probes.safe_read import read_named
-from probes.units import duration
+from probes.units import format_duration
 from scenarios.events import RunVerdict, ScenarioOffer
 from scenarios.finding import Finding
 from scenarios.plan import Plan
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
 RECENT_S = 30  # a run under way writes a pulse every second
 STOP_AGAIN_S = 5.0
-MOST_REPORT_BYTES = 64 << 20
+MAX_REPORT_BYTES = 64 << 20
 
 
 class Errands(App[int]):
@@ -50,14 +50,14 @@ class Errands(App[int]):
         self.left: list[UndoneChange] = []
         self._journals: tuple[str, ...] = ()
         self.recorded = 0
-        self.known = Known()
+        self.earlier_results = EarlierResults()
         self._asked_for = -1  # ended recordings, when `known` was asked for
         self.watches_host = False  # the home screen asks children for what it shows
         self._runner: subprocess.Popen[bytes] | None = None
         self._stop_asked = -STOP_AGAIN_S
         self.raw_values = False  # plots show each side's values instead of one over the other
 
-    def say(self, words: str) -> None:
+    def show_message(self, words: str) -> None:
         raise NotImplementedError
 
     def draw(self) -> None:
@@ -74,19 +74,19 @@ class Errands(App[int]):
         assert self._feed is not None
         return self._feed
 
-    def home_session(self) -> Session:
-        return self.triage.session if self.triage is not None else Session()
+    def home_session(self) -> RunSession:
+        return self.triage.session if self.triage is not None else RunSession()
 
-    def _ask(self, argv: Sequence[str], refused: str, then: Callable[[str], None]) -> None:
-        """`then` takes what a command prints; where it fails `refused` and why are said."""
+    def _ask_command(self, argv: Sequence[str], refused: str, then: Callable[[str], None]) -> None:
+        """`then` takes what a command prints; where it fails `refusal_text` and why are said."""
 
-        def told(outcome: Outcome) -> None:
+        def take_outcome(outcome: CommandOutcome) -> None:
             if outcome.error:
-                self.say(f"{refused}: {outcome.error.removeprefix(f'{argv[0]}: ')}")
+                self.show_message(f"{refused}: {outcome.error.removeprefix(f'{argv[0]}: ')}")
             else:
                 then(outcome.output)
 
-        hostdx(self, argv, told)
+        run_hostdx(self, argv, take_outcome)
 
     # Looking around
 
@@ -98,19 +98,19 @@ class Errands(App[int]):
             self.offer_undo()
 
     def _ask_recordings(self) -> None:
-        def told(outcome: Outcome) -> None:
+        def take_examples(outcome: CommandOutcome) -> None:
             if not outcome.error:
-                self.known = msgspec.json.decode(outcome.output, type=Known)
+                self.earlier_results = msgspec.json.decode(outcome.output, type=EarlierResults)
                 self.draw()
 
-        hostdx(self, ["recordings", "--examples"], told)
+        run_hostdx(self, ["recordings", "--examples"], take_examples)
 
     def look_for_runs(self) -> None:
         """Only what was written to in the last half minute is opened: there may be thousands."""
         from app.recording import store as recordings
 
         directory = state.recordings_dir()
-        names = recordings.names()
+        names = recordings.list_names()
         self.recorded = len(names)
         self.running, self.running_words = None, ""
         recent = []
@@ -121,14 +121,16 @@ class Errands(App[int]):
             except OSError:
                 continue
         for name in sorted(recent, reverse=True)[:3]:
-            found = recordings.examined(directory / name)
-            if found.state == "running":
-                self.running = found.path
-                left = found.planned_s - found.seconds
+            recording = recordings.examine_recording(directory / name)
+            if recording.state == "running":
+                self.running = recording.path
+                left = recording.planned_s - recording.seconds
                 until = (
-                    f"about {duration(left)} left" if left > 0 else f"running for {duration(found.seconds)}"
+                    f"about {format_duration(left)} left"
+                    if left > 0
+                    else f"running for {format_duration(recording.seconds)}"
                 )
-                self.running_words = f"{clean(found.scenario)}, {until}"
+                self.running_words = f"{clean_text(recording.scenario)}, {until}"
                 self.recorded -= 1
                 break
         if self.watches_host and self.recorded != self._asked_for:
@@ -142,13 +144,13 @@ class Errands(App[int]):
 
     def _look_for_changes(self) -> None:
         """What a run that was killed meanwhile has left changed."""
-        from app.tui.screens.undo import LOOK, changes
+        from app.tui.screens.undo import LOOK, parse_changes
 
-        def seen(outcome: Outcome) -> None:
-            self.left = changes(outcome)
+        def take_changes(outcome: CommandOutcome) -> None:
+            self.left = parse_changes(outcome)
             self.draw()
 
-        hostdx(self, LOOK, seen)
+        run_hostdx(self, LOOK, take_changes)
 
     def read_host(self) -> None:
         """Triage once more."""
@@ -168,37 +170,37 @@ class Errands(App[int]):
     ) -> None:
         """`propose` gives the options anew, as triage tells more of the host; `ask` names an option that is asked for
         first of all."""
-        from app.tui.option_values import is_scenario, proposed
+        from app.tui.option_values import is_scenario, parse_proposed
         from app.tui.screens.before.plan import PlanScreen
 
         if not is_scenario(scenario):
-            self.say(f"{scenario} is no scenario's name")
+            self.show_message(f"{scenario} is no scenario's name")
             return
         offers = self.home_session().offers
-        offer = known = next((o for o in offers if o.id == scenario), None)
+        offer = known_offer = next((o for o in offers if o.id == scenario), None)
         if offer is None:
             offer = ScenarioOffer(t=0.0, id=scenario, title=scenario, question="", takes_s=0.0)
         if offer.blocked:
-            asked = f". It would answer: {clean(offer.question)}" if offer.question else ""
-            self.say(f"{offer.id} cannot run here: {offer.blocked}{asked}")
+            asked = f". It would answer: {clean_text(offer.question)}" if offer.question else ""
+            self.show_message(f"{offer.id} cannot run here: {offer.blocked}{asked}")
             return
-        if known is None:
+        if known_offer is None:
             propose = propose or (lambda: argv)
             if self.triage is None:  # a replay: which options there are, it tells
                 self.read_host()
-        self.push_screen(PlanScreen(offer, proposed(argv, offer.options), propose=propose, ask=ask))
+        self.push_screen(PlanScreen(offer, parse_proposed(argv, offer.options), propose=propose, ask=ask))
 
-    def open_finding(self, finding: Finding, session: Session) -> None:
+    def open_finding(self, finding: Finding, session: RunSession) -> None:
         from app.tui.screens.finding import FindingScreen
 
         self.push_screen(FindingScreen(finding, session))
 
-    def open_groups(self, session: Session, verdicts: list[RunVerdict], at: int) -> None:
+    def open_groups(self, session: RunSession, verdicts: list[RunVerdict], at: int) -> None:
         from app.tui.screens.groups import GroupsScreen
 
         self.push_screen(GroupsScreen(session, verdicts, at))
 
-    def open_facts(self, session: Session | None = None) -> None:
+    def open_facts(self, session: RunSession | None = None) -> None:
         from app.tui.screens.facts import FactsScreen
 
         self.push_screen(FactsScreen(session if session is not None else self.home_session()))
@@ -215,9 +217,9 @@ class Errands(App[int]):
         try:
             feed = RunFeed(path)
         except Failure as why:
-            self.say(why.text)
+            self.show_message(why.text)
             return
-        feed.playback.finish(live=feed.growing)
+        feed.playback.seek_end(live=feed.is_growing)
         self.open_feed(feed, over=over)
 
     def replay(self, path: Path) -> None:
@@ -230,7 +232,7 @@ class Errands(App[int]):
 
     def attach_running(self) -> None:
         if self.running is None:
-            self.say("no run is under way")
+            self.show_message("no run is under way")
             return
         self.open_recording(self.running)
 
@@ -240,10 +242,10 @@ class Errands(App[int]):
         from app.tui.children.feed import RunFeed
 
         try:
-            path = launch.new_recording(scenario)
-            self._runner = launch.start(scenario, argv, digest=plan.digest, recording=path)
+            path = launch.new_recording_path(scenario)
+            self._runner = launch.start_runner(scenario, argv, digest=plan.digest, recording=path)
         except (Failure, OSError) as why:
-            self.say(f"it could not be started: {why}")
+            self.show_message(f"it could not be started: {why}")
             return
         self.open_feed(RunFeed(path, live=True, awaited=True))
 
@@ -252,72 +254,76 @@ class Errands(App[int]):
         if self._runner is None or self._runner.poll() is None:
             return
         self._runner = None
-        words = self.feed.refused()
+        words = self.feed.refusal_text()
         if words and not self.feed.playback.events:
             self.feed.dead = True
             if len(self.screen_stack) > 1:
                 self.pop_screen()
-            self.say(f"not run: {words.removeprefix('hostdx: ')}")
+            self.show_message(f"not run: {words.removeprefix('hostdx: ')}")
 
     def stop_run(self) -> None:
         now = time.monotonic()
         if now - self._stop_asked > STOP_AGAIN_S:
             self._stop_asked = now
-            self.say("press s again to stop the run and undo its changes; any other key continues")
+            self.show_message("press s again to stop the run and undo its changes; any other key continues")
         else:
             self.stop_now()
 
     def stop_now(self) -> None:
         why = self.feed.stop()
-        self.say(f"not stopped: {why}" if why else "stopping: everything is undone first, within 2 s")
+        self.show_message(
+            f"not stopped: {why}" if why else "stopping: everything is undone first, within 2 s"
+        )
 
     def parting_words(self) -> str:
         """What is said on the way out: that a run goes on without us."""
         feed = self._feed
-        if feed is None or not feed.playback.events or not feed.growing:
+        if feed is None or not feed.playback.events or not feed.is_growing:
             return ""
         began = feed.playback.events[0]
-        return f"{clean(getattr(began, 'scenario', 'the run'))} goes on; `hostdx attach` follows it"
+        return f"{clean_text(getattr(began, 'scenario', 'the run'))} goes on; `hostdx attach` follows it"
 
     def import_file(self, path: Path, then: Callable[[], None]) -> None:
         """Another tool's result, read by a child: `then` once there is a recording of it."""
 
-        def imported(output: str) -> None:
-            self.say(output.splitlines()[0] if output else f"imported {path}")
+        def finish_import(output: str) -> None:
+            self.show_message(output.splitlines()[0] if output else f"imported {path}")
             then()
 
-        self.say(f"importing {path}")
-        self._ask(["import", "--", str(path)], "not imported", imported)
+        self.show_message(f"importing {path}")
+        self._ask_command(["import", "--", str(path)], "not imported", finish_import)
 
     def toggle_raw(self) -> None:
         self.raw_values = not self.raw_values
-        self.say("each side's own values" if self.raw_values else "one side over the other, by group")
+        self.show_message(
+            "each side's own values" if self.raw_values else "one side over the other, by group"
+        )
 
     # Reports
 
     def open_report(self, path: Path) -> None:
-        self.say("writing the report")
+        self.show_message("writing the report")
         self._show_document(["report", str(path), "--format", "document"], path.name, "report")
 
     def open_comparison(self, a: Sequence[Path], b: Sequence[Path]) -> None:
-        self.say("comparing")
+        self.show_message("comparing")
         argv = ["compare", *map(str, a), "--format", "document", "--", *map(str, b)]
         self._show_document(argv, "comparison", "comparison")
 
     def open_fleet(self, folder: Path) -> None:
-        from app.tui.screens.many.fleet import FleetScreen, judged
+        from app.tui.screens.many.fleet import FleetScreen, judge_folder
         from scenarios.peers.judgement import FleetJudgement
 
-        def show(found: FleetJudgement) -> None:
+        def show(judgement: FleetJudgement) -> None:
             self.message = ""
-            self.push_screen(FleetScreen(folder, found))
+            self.push_screen(FleetScreen(folder, judgement))
 
-        judged(self, folder, show, self.say)
+        judge_folder(self, folder, show, self.show_message)
 
     def open_fleet_report(self, folder: Path) -> None:
         self._show_document(["fleet", "judge", "--format", "document", str(folder)], folder.name, "report")
 
-    def _show_document(self, argv: Sequence[str], name: str, what: str) -> None:
+    def _show_document(self, argv: Sequence[str], name: str, document_name: str) -> None:
         from app.tui.screens.report import ReportScreen
         from scenarios.results.document import ReportDocument
 
@@ -325,7 +331,7 @@ class Errands(App[int]):
             self.message = ""
             self.push_screen(ReportScreen(name, msgspec.json.decode(output, type=ReportDocument)))
 
-        self._ask(argv, f"no {what}", show)
+        self._ask_command(argv, f"no {document_name}", show)
 
     def open_explanation(self, scenario: str) -> None:
         from app.tui.screens.explain import ExplainScreen
@@ -333,11 +339,11 @@ class Errands(App[int]):
         def show(page: str) -> None:
             self.push_screen(ExplainScreen(scenario, page))
 
-        self._ask(["explain", scenario], "no page", show)
+        self._ask_command(["explain", scenario], "no page", show)
 
     def save_report(self, path: Path) -> None:
         argv = ["report", str(path), "--format", "md"]
-        self._ask(argv, "no report", lambda page: self.save_text(path.name, page))
+        self._ask_command(argv, "no report", lambda page: self.save_text(path.name, page))
 
     def save_text(self, name: str, text: str, suffix: str = "md") -> None:
         """Into the current directory, else beside the recordings; never over another file."""
@@ -345,33 +351,35 @@ class Errands(App[int]):
         for directory in (Path.cwd(), state.state_dir() / "reports"):
             try:
                 if directory != Path.cwd():
-                    state.private(directory)
-                self.say(f"saved {_written(directory, stem, text, suffix)}")
+                    state.make_private(directory)
+                self.show_message(f"saved {_write_report(directory, stem, text, suffix)}")
                 return
             except (OSError, Failure) as why:
                 trouble = why
-        self.say(f"not saved: {trouble}")
+        self.show_message(f"not saved: {trouble}")
 
-    def copy(self, text: str, what: str) -> None:
+    def copy(self, text: str, content_name: str) -> None:
         if not text:
-            self.say("there is nothing to copy")
+            self.show_message("there is nothing to copy")
             return
-        self.copy_to_clipboard(printable_lines(text))
-        self.say(f"{what}: sent to the terminal's clipboard (OSC 52), where the terminal allows it")
+        self.copy_to_clipboard(make_lines_printable(text))
+        self.show_message(
+            f"{content_name}: sent to the terminal's clipboard (OSC 52), where the terminal allows it"
+        )
 
     # Undo
 
     def offer_undo(self, asked: bool = False) -> None:
-        from app.tui.screens.undo import LOOK, UndoScreen, changes
+        from app.tui.screens.undo import LOOK, UndoScreen, parse_changes
 
-        def show(outcome: Outcome) -> None:
-            self.left = changes(outcome)
+        def show(outcome: CommandOutcome) -> None:
+            self.left = parse_changes(outcome)
             if self.left:
                 self.push_screen(UndoScreen(self.left))
             elif asked:
-                self.say(outcome.error or "nothing to undo")
+                self.show_message(outcome.error or "nothing to undo")
 
-        hostdx(self, LOOK, show)
+        run_hostdx(self, LOOK, show)
 
 
 def _journal_names() -> tuple[str, ...]:
@@ -381,12 +389,12 @@ def _journal_names() -> tuple[str, ...]:
         return ()
 
 
-def _written(directory: Path, stem: str, text: str, suffix: str) -> Path:
+def _write_report(directory: Path, stem: str, text: str, suffix: str) -> Path:
     for number in range(1, 1000):
         path = directory / (f"hostdx-{stem}.{suffix}" if number == 1 else f"hostdx-{stem}-{number}.{suffix}")
         try:
-            same = path.is_file() and not path.is_symlink() and path.stat().st_size <= MOST_REPORT_BYTES
-            if same and read_named(path, MOST_REPORT_BYTES).decode("utf-8", "replace") == text:
+            same = path.is_file() and not path.is_symlink() and path.stat().st_size <= MAX_REPORT_BYTES
+            if same and read_named(path, MAX_REPORT_BYTES).decode("utf-8", "replace") == text:
                 return path
             descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o644)
             with os.fdopen(descriptor, "w", encoding="utf-8", errors="backslashreplace") as file:

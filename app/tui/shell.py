@@ -21,13 +21,13 @@ from textual.dom import DOMNode
 from textual.screen import Screen
 
 from app.failure import COULD_NOT, Failure
-from app.glyphs import clean
-from app.printable import printable
+from app.glyphs import clean_text
+from app.printable import make_printable
 from app.tui import theme
 from app.tui.children.event_child import EventChild
 from app.tui.ending import ends_from_outside, resume_only_after_suspend
 from app.tui.requests import Errands
-from app.tui.screens.base import LEAST, Base
+from app.tui.screens.base import MIN_SIZE_CELLS, Base
 from scenarios.events import Pulse
 
 if TYPE_CHECKING:
@@ -67,9 +67,9 @@ class Shell(Errands):
             del os.environ["NO_COLOR"]
         poor = "NO_COLOR" in os.environ or not _many_colours()
         super().__init__(ansi_color=True if poor else None)
-        for one in theme.themes():
-            self.register_theme(one)
-        self.theme = theme.TERMINAL_NAME if poor else theme.usual()
+        for app_theme in theme.list_themes():
+            self.register_theme(app_theme)
+        self.theme = theme.TERMINAL_NAME if poor else theme.choose_theme()
         # nothing here has any: two widgets a screen
         self._disable_tooltips = self._disable_notifications = True
         self.ascii_only = ascii_only
@@ -95,22 +95,24 @@ class Shell(Errands):
     # What the screens read
 
     @property
-    def pulse(self) -> Pulse | None:
+    def latest_pulse(self) -> Pulse | None:
         return self.pulses[-1] if self.pulses else None
 
     @property
-    def moving(self) -> bool:
+    def is_playing(self) -> bool:
         """Events or time come by themselves; what is dear to draw may wait a second."""
         return self._feed is not None and self._feed.playback.playing
 
     @property
     def triage_error(self) -> str:
-        return clean(self.triage.error) if self.triage is not None else ""
+        return clean_text(self.triage.error) if self.triage is not None else ""
 
     @property
     def too_small(self) -> bool:
         """Nothing but that is shown: no key may act on what nobody sees."""
-        return isinstance(self.screen, Base) and (self.size.width < LEAST[0] or self.size.height < LEAST[1])
+        return isinstance(self.screen, Base) and (
+            self.size.width < MIN_SIZE_CELLS[0] or self.size.height < MIN_SIZE_CELLS[1]
+        )
 
     # Life
 
@@ -134,11 +136,11 @@ class Shell(Errands):
 
     def _fatal_error(self) -> None:
         """A mistake of ours: one line, and its traceback in a file. Textual would print every variable's value."""
-        from app.bug_report import save
+        from app.bug_report import save_traceback
 
         self._return_code = COULD_NOT
-        line = save(self._exception or RuntimeError("the screen failed because of a bug in hostdx"))
-        self._exit_renderables.append(Text(printable(f"hostdx: {line}")))
+        line = save_traceback(self._exception or RuntimeError("the screen failed because of a bug in hostdx"))
+        self._exit_renderables.append(Text(make_printable(f"hostdx: {line}")))
         self._close_messages_no_wait()
 
     def get_default_screen(self) -> Screen[object]:
@@ -153,8 +155,8 @@ class Shell(Errands):
             resume_only_after_suspend()
         if self.triage is not None:
             self.watch_triage()
-        self.set_interval(TICK_S, self._tick)
-        self.set_timer(STARTED_S, self._started)
+        self.set_interval(TICK_S, self._advance_feed)
+        self.set_timer(STARTED_S, self._finish_start)
         if self._home:
             if self.lists_recordings:
                 self.call_after_refresh(self.open_recordings)
@@ -163,7 +165,7 @@ class Shell(Errands):
         else:
             self.push_screen(self._run_screen())
 
-    def _started(self) -> None:
+    def _finish_start(self) -> None:
         """The first screen stands."""
         if not gc.isenabled():  # `open_app` put it off: what was imported until now is never looked through
             gc.freeze()
@@ -186,25 +188,25 @@ class Shell(Errands):
         loop = asyncio.get_running_loop()
         descriptor = child.fileno()
 
-        def ready() -> None:
+        def read_events() -> None:
             if child.poll() and not self._draw_soon:
                 self._draw_soon = True
                 due = self._drawn + DRAWN_EVERY_S - loop.time()
                 if child.session.offers and not self._offered:  # what can be chosen is waited for
                     self._offered, due = True, 0.0
                 wait = max(COALESCE_S, due)
-                loop.call_later(0.0 if child.ended else wait, drawn)
+                loop.call_later(0.0 if child.ended else wait, draw_screen)
 
-        def drawn() -> None:
+        def draw_screen() -> None:
             self._draw_soon = False
             self._drawn = loop.time()
             self.draw()
 
         # while it is still open: a closed descriptor cannot be removed any more
         child.before_close = lambda: loop.remove_reader(descriptor)
-        loop.add_reader(descriptor, ready)
+        loop.add_reader(descriptor, read_events)
 
-    def _tick(self) -> None:
+    def _advance_feed(self) -> None:
         self._ticks += 1
         now = time.monotonic()
         passed, self._clock = now - self._clock, now
@@ -214,33 +216,33 @@ class Shell(Errands):
                 self.look_for_runs()
             return
         paced = feed.playback.speed <= 1  # as it was: what goes faster is drawn more often
-        changed = feed.playback.advance(passed) or self._moved
+        changed = feed.playback.advance_time(passed) or self._moved
         self._moved = changed and paced and self._ticks % LIVE_EVERY != 0
         if self._moved:
             return
         if self._ticks % LIVE_EVERY == 0:
-            growing = feed.growing
+            growing = feed.is_growing
             try:
                 changed = feed.poll() or changed
                 if growing and feed.session.ended is not None:
                     self._tell_end(feed)
             except Failure as why:
-                self.say(why.text)
+                self.show_message(why.text)
                 feed.dead = changed = True
             self.watch_runner()
         if changed:
-            self.settle()
+            self.settle_view()
         elif not feed.playback.live:
             end = now + FOLD_AHEAD_S
-            while feed.playback.prepare() and time.monotonic() < end:
+            while feed.playback.fold_checkpoint() and time.monotonic() < end:
                 pass
 
     def _tell_end(self, feed: RunFeed) -> None:
         """A bell, and a notice (OSC 9) from terminals that know it: who started a run of minutes looks elsewhere."""
-        from app.report.headline import answer
+        from app.report.headline import find_answer
 
         if feed.session.time >= NOTICED_S and self._driver is not None:
-            self._driver.write(f"\x07\x1b]9;hostdx: {clean(answer(feed.session).sentence)}\x07")
+            self._driver.write(f"\x07\x1b]9;hostdx: {clean_text(find_answer(feed.session).sentence)}\x07")
 
     def _on_home(self) -> bool:
         return self._home and len(self.screen_stack) == 1
@@ -253,7 +255,7 @@ class Shell(Errands):
                     screen.show()
                 return
 
-    def settle(self) -> None:
+    def settle_view(self) -> None:
         """After the cursor moved: at the end of a run the verdict is shown, before it the blocks; and all is drawn."""
         from app.tui.screens.run import RunScreen
 
@@ -267,7 +269,7 @@ class Shell(Errands):
         self.draw()
 
     def _run_screen(self, which: str = "") -> Base:
-        from app.report.numbers import imported
+        from app.report.numbers import is_imported
         from app.tui.screens.live import LiveScreen
         from app.tui.screens.verdict import VerdictScreen
 
@@ -275,7 +277,7 @@ class Shell(Errands):
             from app.tui.screens.command_timeline import CallPathsScreen, InsideScreen
 
             return InsideScreen() if which == "inside" else CallPathsScreen()
-        if imported(self.feed.session):  # nothing of it was ever under way
+        if is_imported(self.feed.session):  # nothing of it was ever under way
             return VerdictScreen()
         which = which or ("verdict" if self.feed.session.ended is not None else "live")
         return VerdictScreen() if which == "verdict" else LiveScreen()
@@ -318,7 +320,7 @@ class Shell(Errands):
             self._feed.close()
             self._feed = self._former.pop()
             self._was_ended = self._feed.session.ended is not None
-            self.settle()
+            self.settle_view()
 
     @property
     def at_bottom(self) -> bool:
@@ -341,7 +343,7 @@ class Shell(Errands):
 
     # Keys that work everywhere
 
-    def say(self, words: str) -> None:
+    def show_message(self, words: str) -> None:
         """One line in place of the keys, until the next key."""
         self.message = words
         self.draw()
@@ -370,24 +372,24 @@ class Shell(Errands):
         from app.tui.screens.ask import ChoiceScreen
         from app.tui.screens.run import RunScreen
 
-        if self._feed is None or not self._feed.growing or not isinstance(self.screen, RunScreen):
+        if self._feed is None or not self._feed.is_growing or not isinstance(self.screen, RunScreen):
             self.exit(0)
             return
         ways = {"s": "stop it and undo everything", "q": "quit, leave it running"}
 
-        def chosen(key: str | None) -> None:
+        def take_choice(key: str | None) -> None:
             if key == "s":
                 self.stop_now()
             elif key == "q":
                 self.exit(0)
 
-        self.push_screen(ChoiceScreen("The run goes on.", ways, "Esc continues watching"), chosen)
+        self.push_screen(ChoiceScreen("The run goes on.", ways, "Esc continues watching"), take_choice)
 
     def action_next_theme(self) -> None:
-        names = [t.name for t in theme.themes()]
+        names = [t.name for t in theme.list_themes()]
         self.theme = names[(names.index(self.theme) + 1) % len(names)]
-        theme.keep(self.theme)
-        self.say(f"theme {self.theme}")
+        theme.keep_theme(self.theme)
+        self.show_message(f"theme {self.theme}")
 
     def action_redraw(self) -> None:
         self.refresh(layout=True)

@@ -12,10 +12,10 @@ from textual.theme import BUILTIN_THEMES, Theme
 
 from app.failure import Failure
 from app.lines import HIGHLIGHT
-from app.state import private, state_dir
+from app.state import make_private, state_dir
 
 KEPT = "theme"  # the file in the state directory
-MOST_KEPT = 64
+MAX_KEPT_CHARS = 64
 
 # Chosen to stay apart after reduction to 256 colours (what SSH leaves where COLORTERM is not forwarded).
 DARK = {
@@ -51,13 +51,13 @@ DARK_NAME, LIGHT_NAME, TERMINAL_NAME = "hostdx-dark", "hostdx-light", "hostdx-te
 _COLOURS = {DARK_NAME: DARK, LIGHT_NAME: LIGHT, TERMINAL_NAME: TERMINAL}
 
 
-def themes() -> list[Theme]:
+def list_themes() -> list[Theme]:
     """The same three as Textual themes, for the few stock widgets (an input line) and the screen's ground."""
-    made = []
+    textual_themes = []
     for name, colours in _COLOURS.items():
         ansi = name == TERMINAL_NAME
         ground = "ansi_default" if ansi else colours["bg"]
-        made.append(
+        textual_themes.append(
             Theme(
                 name=name,
                 ansi=ansi,
@@ -73,25 +73,25 @@ def themes() -> list[Theme]:
                 variables=dict(BUILTIN_THEMES["ansi-dark"].variables) if ansi else {},
             )
         )
-    return made
+    return textual_themes
 
 
-def usual() -> str:
+def choose_theme() -> str:
     """The theme that was chosen last, else what the terminal says of its ground (COLORFGBG), else the dark one."""
     try:
-        kept = (state_dir() / KEPT).read_text("utf-8", "replace")[:MOST_KEPT].strip()
+        kept_name = (state_dir() / KEPT).read_text("utf-8", "replace")[:MAX_KEPT_CHARS].strip()
     except OSError:
-        kept = ""
-    if kept in _COLOURS:
-        return kept
+        kept_name = ""
+    if kept_name in _COLOURS:
+        return kept_name
     ground = os.environ.get("COLORFGBG", "").rpartition(";")[2]
     return LIGHT_NAME if ground in ("7", "15") else DARK_NAME
 
 
-def keep(name: str) -> None:
+def keep_theme(name: str) -> None:
     """For the next start; one that cannot be kept holds until the end."""
     try:
-        place = private(state_dir()) / KEPT
+        place = make_private(state_dir()) / KEPT
         scratch = place.with_name(f".{KEPT}.{os.getpid()}")
         scratch.touch(0o600)
         scratch.write_text(f"{name}\n", "utf-8")
@@ -101,7 +101,7 @@ def keep(name: str) -> None:
 
 
 @cache
-def style(theme: str, role: str) -> Style:
+def role_style(theme: str, role: str) -> Style:
     """The style of a role, on its ground if it names one (`text@bar`); a chip is the role in reverse.
 
     Unknown ones are plain text. Never None: that crashes Textual's NO_COLOR filter. The terminal's own colours have

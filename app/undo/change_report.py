@@ -7,9 +7,9 @@ from typing import Literal
 import msgspec
 
 from scenarios.finding import Finding
-from scenarios.rules.texts import Texts
+from scenarios.rules.texts import FindingTexts
 
-SAYS = Texts(Path(__file__).with_name("findings.toml"))
+SAYS = FindingTexts(Path(__file__).with_name("findings.toml"))
 
 
 class UndoneChange(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -22,7 +22,7 @@ class UndoneChange(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True
     on_purpose: bool = False  # it was made to stay
 
     @property
-    def line(self) -> str:
+    def change_line(self) -> str:
         if self.state == "open":
             return f"{self.title}: would {self.would}"
         return f"{self.title}: {self.state}" + (f": {self.reason}" if self.reason else "")
@@ -35,5 +35,5 @@ class ChangeReport(msgspec.Struct, frozen=True, kw_only=True):
     changes: tuple[UndoneChange, ...] = ()
 
 
-def left_over(changes: Sequence[UndoneChange]) -> Finding:
+def leftover_finding(changes: Sequence[UndoneChange]) -> Finding:
     return SAYS.finding("left-over", changes="; ".join(change.title for change in changes))

@@ -6,12 +6,12 @@ from collections.abc import Callable
 from fnmatch import fnmatchcase
 
 from app.failure import Failure, NotUndone
-from app.locks import Lock, target_name
-from app.process import lives
-from app.state import journal_dir, private
+from app.locks import LockFile, target_name
+from app.process import is_living
+from app.state import journal_dir, make_private
 from app.undo import effects, undo
-from app.undo.journal import Header, Journal, JournalEntry, Outcome
-from app.undo.supervisor import Guardian
+from app.undo.journal import Journal, JournalEntry, JournalHeader, UndoOutcome
+from app.undo.supervisor import SupervisorProcess
 from probes.action import Action
 from scenarios.model import Applied
 from scenarios.plan import Plan
@@ -20,15 +20,17 @@ END_S = 5.0  # what a stuck device gets at the run's end before its undoing is l
 LOOK_S = 0.05
 
 
-class Changes:
-    """Made for one run; safe to call from several threads. `apply` raises Failure and then nothing is changed."""
+class HostChanges:
+    """Made for one run; safe to call from several threads. `apply_action` raises Failure and then nothing is
+    changed.
+    """
 
     def __init__(
         self,
         *,
         plan: Plan,
         consented: bool,
-        header: Header,
+        header: JournalHeader,
         lies_on: Callable[[str], str],
         warn: Callable[[str], None],
     ) -> None:
@@ -39,55 +41,57 @@ class Changes:
         self._lies_on = lies_on
         self._warn = warn
         self._journal: Journal | None = None
-        self._guardian: Guardian | None = None
-        self._locks: dict[str, tuple[Lock, int]] = {}
+        self._guardian: SupervisorProcess | None = None
+        self._locks: dict[str, tuple[LockFile, int]] = {}
         self._mutex = threading.Lock()
         self._stop = threading.Event()
         self._count = 0
 
-    def apply(self, action: Action) -> Applied:
+    def apply_action(self, action: Action) -> Applied:
         with self._mutex:
             self._check_consent(action)
             journal = self._open_journal()
             self._count += 1
             identifier = f"{self._header.run}#{self._count}"
             if action.consent:
-                self._lock(action)
+                self._lock_target(action)
             try:
-                entry = effects.prepare(action, identifier)
-                journal.intend(entry)
+                entry = effects.prepare_entry(action, identifier)
+                journal.record_intent(entry)
             except (effects.NotDone, Failure) as why:
-                self._unlock(action)
+                self._unlock_target(action)
                 raise Failure(str(why)) from None
             return self._carry_out(journal, entry)
 
-    def break_off(self) -> None:
+    def break_off_command(self) -> None:
         """The run is stopped: a command under way that cannot be undone anyway is ended."""
         self._stop.set()
 
-    def revert(self, identifier: str) -> Outcome:
+    def revert_action(self, identifier: str) -> UndoOutcome:
         with self._mutex:
             journal = self._open_journal()
-            entry = journal.entry(identifier)
+            entry = journal.find_entry(identifier)
             outcome = undo.undo_entry(journal, entry)
             if outcome.state != "failed":
-                self._unlock(entry.action)
+                self._unlock_target(entry.action)
             return outcome
 
-    def keep(self, until: str) -> None:
+    def keep_all(self, until: str) -> None:
         """All that was made stays, on purpose: `undo` lists it and leaves it until the command `until`."""
         with self._mutex:
             if self._journal is not None:
-                self._journal.keep(until)
+                self._journal.mark_kept(until)
 
-    def retry(self) -> list[undo.Undone]:
+    def retry_open(self) -> list[undo.UndoneEntry]:
         """At the run's end: what is still open, once more, after a bounded wait for what hangs at it."""
         with self._mutex:
             journal = self._journal
             if journal is None or not journal.open_entries:
                 return []
             until = time.monotonic() + END_S
-            while time.monotonic() < until and any(lives(w) for e in journal.open_entries for w in e.writers):
+            while time.monotonic() < until and any(
+                is_living(w) for e in journal.open_entries for w in e.writers
+            ):
                 time.sleep(LOOK_S)
             return undo.undo_entries(journal)
 
@@ -100,58 +104,58 @@ class Changes:
             self._journal.close()
             if self._guardian is not None:
                 if left:
-                    self._guardian.bequeath()
+                    self._guardian.hand_over()
                 else:
-                    self._guardian.dismiss()
+                    self._guardian.end_watch()
             self._journal = None
             return left
 
     def _carry_out(self, journal: Journal, entry: JournalEntry) -> Applied:
         try:
-            entry = effects.carry_out(entry, (journal.descriptor,), self._stop)
+            entry = effects.carry_out_entry(entry, (journal.descriptor,), self._stop)
         except effects.NotDone as why:
             if why.writer is not None:
                 # What is there now may be changed by that child a moment later: this is known when it is gone.
-                journal.hanging(entry.id, why.writer)
+                journal.record_hanging(entry.id, why.writer)
                 raise NotUndone(f"{why}; it may still happen when the device answers", entry.id) from None
             outcome = undo.undo_entry(journal, entry)
             if outcome.state == "failed":
                 raise NotUndone(f"{why}; and it could not be undone: {outcome.reason}", entry.id) from None
-            self._unlock(entry.action)
+            self._unlock_target(entry.action)
             raise Failure(str(why)) from None
-        journal.made(entry)
+        journal.record_made(entry)
         return Applied(id=entry.id, action=entry.action, value=entry.value, inode=entry.inode)
 
     def _check_consent(self, action: Action) -> None:
-        if not action.asks:
+        if not action.needs_consent:
             return
         if not self._consented:
-            what = "changes a setting of this host" if action.consent else action.risk
-            raise Failure(f"{action.title}: {what} and was not confirmed; add --yes")
-        if not any(_same(planned, action) for planned in self._plan.actions):
+            effect_text = "changes a setting of this host" if action.consent else action.risk
+            raise Failure(f"{action.title}: {effect_text} and was not confirmed; add --yes")
+        if not any(_is_planned(planned, action) for planned in self._plan.actions):
             raise Failure(f"{action.title}: {action.target}: is not in the plan that was agreed to; not done")
         if action.kind == "attribute" and (why := self._lies_on(action.target)):
             raise Failure(why)
 
     def _open_journal(self) -> Journal:
         if self._journal is None:
-            path = private(journal_dir()) / f"{self._header.run}.jsonl"
-            self._journal = Journal.create(path, self._header)
-            self._guardian = Guardian(path)
+            path = make_private(journal_dir()) / f"{self._header.run}.jsonl"
+            self._journal = Journal.create_new(path, self._header)
+            self._guardian = SupervisorProcess(path)
             if not self._guardian.ready:
                 self._warn(f"{path}: no supervisor could be started; after a kill -9 run `hostdx undo`")
         return self._journal
 
-    def _lock(self, action: Action) -> None:
+    def _lock_target(self, action: Action) -> None:
         name = target_name(action.target)
         if name in self._locks:
             lock, count = self._locks[name]
         else:
-            what = f"{action.target} is being changed"
-            lock, count = Lock(name, what, self._plan.scenario, self._header.run), 0
+            subject = f"{action.target} is being changed"
+            lock, count = LockFile(name, subject, self._plan.scenario, self._header.run), 0
         self._locks[name] = (lock, count + 1)
 
-    def _unlock(self, action: Action) -> None:
+    def _unlock_target(self, action: Action) -> None:
         name = target_name(action.target)
         if not action.consent or name not in self._locks:
             return
@@ -159,10 +163,10 @@ class Changes:
         if count > 1:
             self._locks[name] = (lock, count - 1)
         else:
-            lock.release()
+            lock.release_lock()
 
 
-def _same(planned: Action, action: Action) -> bool:
+def _is_planned(planned: Action, action: Action) -> bool:
     """The planned action is what is about to be done: same kind and target, and nothing else written or run."""
     if planned.kind != action.kind or planned.resource != action.resource:
         return False

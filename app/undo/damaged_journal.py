@@ -10,32 +10,41 @@ from pathlib import Path
 import msgspec
 
 from app.failure import Failure
-from app.undo.journal import Busy, Header, JournalEntry, Line, content, fold, opened, sync_directory
+from app.undo.journal import (
+    Busy,
+    JournalEntry,
+    JournalHeader,
+    Line,
+    fold_line,
+    open_trusted,
+    read_content,
+    sync_directory,
+)
 from probes.lossless_json import Decoder
 
 _decoder = Decoder(Line)
 
 
-def legible(path: Path) -> list[JournalEntry]:
+def read_legible_entries(path: Path) -> list[JournalEntry]:
     """What it still says is open. Raises Failure where it is not a journal of ours."""
-    descriptor = opened(path)
+    descriptor = open_trusted(path)
     entries: dict[str, JournalEntry] = {}
     try:
-        for line in content(descriptor).split(b"\n"):
+        for line in read_content(descriptor).split(b"\n"):
             try:
                 read = _decoder.decode(line)
             except (msgspec.MsgspecError, RecursionError, UnicodeDecodeError):
                 continue
-            if not isinstance(read, Header):
-                fold(entries, read)
+            if not isinstance(read, JournalHeader):
+                fold_line(entries, read)
     finally:
         os.close(descriptor)
     return list(entries.values())
 
 
-def discard(path: Path) -> None:
+def discard_journal(path: Path) -> None:
     """Raises Failure where it is not ours, Busy where somebody holds it."""
-    descriptor = opened(path)
+    descriptor = open_trusted(path)
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
         path.unlink(missing_ok=True)

@@ -1,7 +1,8 @@
 """The one way to change the host: carries out an action, and undoes it.
 
-Each kind has three steps: `prepare` reads what is there and chooses exact names (nothing is changed), `carry_out` does
-it, `revert` undoes it and can be repeated: after a crash nobody knows how far the first two came. Only this file
+Each kind has three steps: `prepare_entry` reads what is there and chooses exact names (nothing is changed),
+`carry_out_entry` does
+it, `revert_entry` undoes it and can be repeated: after a crash nobody knows how far the first two came. Only this file
 calls what changes anything: `app/undo/kinds/settings.py` for attributes,
 `app/undo/kinds/resources.py` for what is made.
 """
@@ -12,33 +13,33 @@ from pathlib import Path
 import msgspec
 
 from app.failure import NotDone
-from app.process import lives
-from app.undo.journal import UNDONE, FileSystemId, Journal, JournalEntry, Outcome
+from app.process import is_living
+from app.undo.journal import UNDONE, FileSystemId, Journal, JournalEntry, UndoOutcome
 from app.undo.kinds import resources, settings
-from app.undo.kinds.command import TIMEOUT_S, CommandFailed, command
-from app.undo.kinds.file_system_identity import place_of
+from app.undo.kinds.command import TIMEOUT_S, CommandFailed, run_changing_command
+from app.undo.kinds.file_system_identity import file_system_of
 from probes.action import Action
 
-MOST_SAID = 4096  # characters of what a command said
+MAX_OUTPUT_CHARACTERS = 4096  # characters of what a command said
 
 
-def prepare(action: Action, identifier: str) -> JournalEntry:
+def prepare_entry(action: Action, identifier: str) -> JournalEntry:
     """What will be done exactly, with the old values. Changes nothing. Raises NotDone."""
     value = action.target
     old: str | None = None
     place: FileSystemId | None = None
     saved: dict[str, str] = {}
     if action.kind == "attribute":
-        old, saved = settings.old_values(action)
+        old, saved = settings.read_old_values(action)
         value = action.new if action.new is not None else ""
     elif action.kind == "resource":
-        value = resources.named(action)
+        value = resources.exact_name(action)
         if action.resource == "directory":
-            place = place_of(Path(value).parent)
+            place = file_system_of(Path(value).parent)
     return JournalEntry(id=identifier, action=action, value=value, old=old, saved=saved, place=place)
 
 
-def carry_out(
+def carry_out_entry(
     entry: JournalEntry, keep: tuple[int, ...], stop: threading.Event | None = None
 ) -> JournalEntry:
     """Does it; `keep` are descriptors that children hold while they are at it. Raises NotDone.
@@ -48,42 +49,46 @@ def carry_out(
     action = entry.action
     try:
         if action.kind == "attribute":
-            return settings.switch(entry, keep)
+            return settings.switch_setting(entry, keep)
         if action.kind == "command":
             timeout_s = float(action.parameters.get("timeout_s", TIMEOUT_S))
-            said = command(
+            command_output = run_changing_command(
                 action.apply, keep=keep, timeout_s=timeout_s, stop=stop if action.irreversible else None
             ).strip()
-            return msgspec.structs.replace(entry, made=True, value=said[:MOST_SAID] or entry.value)
-        return msgspec.structs.replace(entry, made=True, inode=resources.create(entry, keep))
+            return msgspec.structs.replace(
+                entry, made=True, value=command_output[:MAX_OUTPUT_CHARACTERS] or entry.value
+            )
+        return msgspec.structs.replace(entry, made=True, inode=resources.create_resource(entry, keep))
     except CommandFailed as why:
         raise NotDone(str(why), why.writer) from None
     except OSError as why:
         raise NotDone(f"{action.title}: {entry.value}: {why.strerror or why}") from None
 
 
-def revert(entry: JournalEntry, keep: tuple[int, ...] = (), journal: Journal | None = None) -> Outcome:
+def revert_entry(
+    entry: JournalEntry, keep: tuple[int, ...] = (), journal: Journal | None = None
+) -> UndoOutcome:
     """Undoes it as far as it was done. Never raises. `journal` is told between its steps."""
-    hanging = [str(writer.pid) for writer in entry.writers if lives(writer)]
-    what = entry.action.target if entry.action.kind == "attribute" else entry.value
+    hanging = [str(writer.pid) for writer in entry.writers if is_living(writer)]
+    subject = entry.action.target if entry.action.kind == "attribute" else entry.value
     if hanging:  # whatever is read or written now, that one may still write after it
-        return Outcome(
+        return UndoOutcome(
             "failed",
-            f"{what}: a change of it still hangs (pid {', '.join(hanging)}) on a stuck device",
+            f"{subject}: a change of it still hangs (pid {', '.join(hanging)}) on a stuck device",
             stuck=True,
         )
     try:
         if entry.action.kind == "attribute":
-            return settings.put_back(entry, keep, journal)
+            return settings.put_back_setting(entry, keep, journal)
         if entry.action.kind == "command":
             return _revert_command(entry, keep)
-        return resources.remove(entry, keep)
+        return resources.remove_resource(entry, keep)
     except CommandFailed as why:
-        return Outcome("failed", str(why), why.writer is not None, why.writer)
+        return UndoOutcome("failed", str(why), why.writer is not None, why.writer)
     except OSError as why:
-        return Outcome("failed", f"{entry.value}: {why.strerror or why}")
+        return UndoOutcome("failed", f"{entry.value}: {why.strerror or why}")
     except Exception as why:  # a mistake of ours with one entry must not keep the others from being undone
-        return Outcome("failed", f"{entry.value}: {type(why).__name__}: {why}")
+        return UndoOutcome("failed", f"{entry.value}: {type(why).__name__}: {why}")
 
 
 def survives_reboot(action: Action) -> bool:
@@ -93,19 +98,19 @@ def survives_reboot(action: Action) -> bool:
     return action.kind == "command" and action.survives_reboot
 
 
-def _revert_command(entry: JournalEntry, keep: tuple[int, ...]) -> Outcome:
+def _revert_command(entry: JournalEntry, keep: tuple[int, ...]) -> UndoOutcome:
     if not entry.action.undo:
-        return Outcome(
+        return UndoOutcome(
             "kept",
             "it cannot be undone, as the plan said" if entry.action.irreversible else "needs no undoing",
         )
     try:
-        command(entry.action.undo, keep=keep)
+        run_changing_command(entry.action.undo, keep=keep)
     except CommandFailed as why:
         if entry.made:
             raise
-        return Outcome("reverted", f"was not carried out, or undone already ({why})")
+        return UndoOutcome("reverted", f"was not carried out, or undone already ({why})")
     return UNDONE
 
 
-__all__ = ["UNDONE", "NotDone", "carry_out", "prepare", "revert", "survives_reboot"]
+__all__ = ["UNDONE", "NotDone", "carry_out_entry", "prepare_entry", "revert_entry", "survives_reboot"]

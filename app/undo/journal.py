@@ -19,11 +19,11 @@ from msgspec.structs import replace
 
 from app.failure import Failure
 from app.process import Identity
-from app.state import ROOTS_OWN, remedy
+from app.state import ROOTS_OWN, remedy_text
 from probes import units
 from probes.action import Action
 from probes.lossless_json import Decoder, encode
-from probes.path_ownership import ruled_by_others
+from probes.path_ownership import find_known_rulers
 from probes.private_directory import Inode
 
 SCHEMA = "hostdx-journal/1"
@@ -32,7 +32,7 @@ SIZE_LIMIT = 64 << 20
 State: TypeAlias = Literal["reverted", "kept", "failed"]
 
 
-class Outcome(msgspec.Struct, frozen=True):
+class UndoOutcome(msgspec.Struct, frozen=True):
     """How undoing went. `kept`: left as it is on purpose; `failed`: to be tried again."""
 
     state: State
@@ -41,10 +41,10 @@ class Outcome(msgspec.Struct, frozen=True):
     writer: Identity | None = None  # a child that was abandoned at it: what it had begun may still happen
 
 
-UNDONE = Outcome("reverted")
+UNDONE = UndoOutcome("reverted")
 
 
-class Header(msgspec.Struct, frozen=True, tag="header", tag_field="line", kw_only=True):
+class JournalHeader(msgspec.Struct, frozen=True, tag="header", tag_field="line", kw_only=True):
     """`began_s` is CLOCK_MONOTONIC at t = 0 of the recording. `kept`: stays on purpose until this command."""
 
     schema: str
@@ -74,7 +74,7 @@ class JournalEntry(msgspec.Struct, frozen=True, tag="intend", tag_field="line", 
 
     What the later lines say of it: `left` are the side paths' texts as our own last write of the target left them;
     `inode`: which directory or file was made;
-    `undoing`: the old value is being written back, `back`: it was; `writers` are abandoned children."""
+    `record_undoing`: the old value is being written back, `record_back`: it was; `writers` are abandoned children."""
 
     id: str
     action: Action
@@ -121,7 +121,7 @@ class Struck(msgspec.Struct, frozen=True, tag="struck", tag_field="line"):
     reason: str = ""
 
 
-Line: TypeAlias = Header | JournalEntry | Made | Undoing | Back | Hanging | Struck
+Line: TypeAlias = JournalHeader | JournalEntry | Made | Undoing | Back | Hanging | Struck
 _decoder = Decoder(Line)
 
 
@@ -132,16 +132,18 @@ class Busy(Exception):
 class Journal:
     """An open, locked journal file. `open_entries` are those not struck out yet, in the order they were made."""
 
-    def __init__(self, path: Path, descriptor: int, header: Header, entries: list[JournalEntry]) -> None:
+    def __init__(
+        self, path: Path, descriptor: int, header: JournalHeader, entries: list[JournalEntry]
+    ) -> None:
         self.path = path
         self.descriptor = descriptor
         self.header = header
         self._entries = {entry.id: entry for entry in entries}
 
     @classmethod
-    def create(cls, path: Path, header: Header) -> Journal:
+    def create_new(cls, path: Path, header: JournalHeader) -> Journal:
         """Raises Failure where it cannot be written: then nothing may be changed."""
-        if why := _ruled(path):
+        if why := _ruled_by_others_reason(path):
             raise Failure(f"{why}; so nothing was changed; {ROOTS_OWN}")
         try:
             flags = os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_APPEND | os.O_CLOEXEC
@@ -153,19 +155,19 @@ class Journal:
                 raise OSError(errno.ESTALE, os.strerror(errno.ESTALE))
             sync_directory(path.parent)
         except FileExistsError as error:  # another run's, with what it has to undo
-            raise _unwritable(path, error) from None
+            raise _unwritable_failure(path, error) from None
         except OSError as error:
             path.unlink(missing_ok=True)
-            raise _unwritable(path, error) from None
+            raise _unwritable_failure(path, error) from None
         return journal
 
     @classmethod
-    def wait(cls, path: Path) -> Journal | None:
-        """As `take`, but sleeps until nobody holds its lock, however long that takes."""
-        return cls.take(path, 0)
+    def wait_for_lock(cls, path: Path) -> Journal | None:
+        """As `lock_existing`, but sleeps until nobody holds its lock, however long that takes."""
+        return cls.lock_existing(path, 0)
 
     @classmethod
-    def take(cls, path: Path, how: int = fcntl.LOCK_NB) -> Journal | None:
+    def lock_existing(cls, path: Path, lock_flag: int = fcntl.LOCK_NB) -> Journal | None:
         """A dead run's journal; None when it is gone meanwhile. Raises Busy, or Failure where it is not trusted."""
         try:
             descriptor = os.open(path, os.O_RDWR | os.O_APPEND | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK)
@@ -175,12 +177,12 @@ class Journal:
             raise Failure(f"{path}: the journal cannot be opened: {error.strerror}") from None
         try:
             _check_trust(path, descriptor)
-            fcntl.flock(descriptor, fcntl.LOCK_EX | how)
+            fcntl.flock(descriptor, fcntl.LOCK_EX | lock_flag)
             if os.fstat(descriptor).st_nlink == 0:
                 os.close(descriptor)
                 return None
-            data = content(descriptor)
-            header, entries = _parse(path, data)
+            data = read_content(descriptor)
+            header, entries = _parse_journal(path, data)
             os.ftruncate(descriptor, data.rfind(b"\n") + 1)  # half a line from a power cut: never acted upon
             return cls(path, descriptor, header, entries)
         except BlockingIOError:
@@ -194,47 +196,47 @@ class Journal:
     def open_entries(self) -> list[JournalEntry]:
         return list(self._entries.values())
 
-    def entry(self, identifier: str) -> JournalEntry:
+    def find_entry(self, identifier: str) -> JournalEntry:
         return self._entries[identifier]
 
-    def intend(self, entry: JournalEntry) -> None:
+    def record_intent(self, entry: JournalEntry) -> None:
         """On the disk before anything is done. Raises Failure: then nothing may be done."""
         try:
             self._append(entry)
         except OSError as error:
-            raise _unwritable(self.path, error) from None
+            raise _unwritable_failure(self.path, error) from None
         self._entries[entry.id] = entry
 
-    def keep(self, until: str) -> None:
+    def mark_kept(self, until: str) -> None:
         """What was made stays on purpose: `undo` leaves it until the command `until`. Raises OSError."""
         self.header = replace(self.header, kept=until)
         self._append(self.header)
 
-    def made(self, entry: JournalEntry) -> None:
+    def record_made(self, entry: JournalEntry) -> None:
         """Says what it became. A full disk is survived: without this line a directory is removed only if it is empty.
         Undoing does not depend on the next three."""
         self._entries[entry.id] = entry
-        self._note(Made(entry.id, entry.value, entry.became, entry.left, entry.inode))
+        self._append_and_fold(Made(entry.id, entry.value, entry.became, entry.left, entry.inode))
 
-    def undoing(self, identifier: str) -> None:
+    def record_undoing(self, identifier: str) -> None:
         """From here on the old value may be there because of us."""
-        self._note(Undoing(identifier))
+        self._append_and_fold(Undoing(identifier))
 
-    def back(self, identifier: str, left: dict[str, str]) -> None:
+    def record_back(self, identifier: str, left: dict[str, str]) -> None:
         """The old value is there; `left` is what writing it made of the side paths."""
-        self._note(Back(identifier, left))
+        self._append_and_fold(Back(identifier, left))
 
-    def hanging(self, identifier: str, writer: Identity) -> None:
+    def record_hanging(self, identifier: str, writer: Identity) -> None:
         """An abandoned child may still finish what it had begun: until it is gone nobody knows how this stands."""
-        self._note(Hanging(identifier, writer))
+        self._append_and_fold(Hanging(identifier, writer))
 
-    def strike(self, identifier: str, outcome: Outcome) -> None:
+    def strike_out(self, identifier: str, outcome: UndoOutcome) -> None:
         """A full disk is survived too: undoing twice does no harm."""
         self._entries.pop(identifier, None)
-        self._note(Struck(identifier, outcome.state, outcome.reason))
+        self._append_and_fold(Struck(identifier, outcome.state, outcome.reason))
 
-    def _note(self, line: Line) -> None:
-        fold(self._entries, line)
+    def _append_and_fold(self, line: Line) -> None:
+        fold_line(self._entries, line)
         try:
             self._append(line)
         except OSError:
@@ -262,16 +264,16 @@ class Journal:
             raise
 
 
-def peek(path: Path) -> tuple[Header, list[JournalEntry]]:
+def read_unlocked(path: Path) -> tuple[JournalHeader, list[JournalEntry]]:
     """A journal's header and open entries without its lock. Raises Failure."""
-    descriptor = opened(path)
+    descriptor = open_trusted(path)
     try:
-        return _parse(path, content(descriptor))
+        return _parse_journal(path, read_content(descriptor))
     finally:
         os.close(descriptor)
 
 
-def opened(path: Path) -> int:
+def open_trusted(path: Path) -> int:
     """A descriptor of a journal that is ours alone. Raises Failure."""
     try:
         descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK)
@@ -285,7 +287,7 @@ def opened(path: Path) -> int:
     return descriptor
 
 
-def journals(directory: Path) -> list[Path]:
+def list_journals(directory: Path) -> list[Path]:
     """Oldest first (the name begins with the time). Raises Failure where nobody can tell whether there are any."""
     try:
         return sorted(p for p in directory.iterdir() if p.suffix == ".jsonl")
@@ -295,12 +297,12 @@ def journals(directory: Path) -> list[Path]:
         raise Failure(f"{directory}: the undo journals cannot be read: {error.strerror}") from None
 
 
-def content(descriptor: int) -> bytes:
+def read_content(descriptor: int) -> bytes:
     os.lseek(descriptor, 0, os.SEEK_SET)
     return b"".join(iter(lambda: os.read(descriptor, 1 << 20), b""))
 
 
-def _lines(path: Path, data: bytes) -> Iterator[Line]:
+def _decode_lines(path: Path, data: bytes) -> Iterator[Line]:
     # what follows the last line end was never fsync'd completely, so it was never acted upon
     for number, line in enumerate(data.split(b"\n")[:-1], 1):
         try:
@@ -311,29 +313,29 @@ def _lines(path: Path, data: bytes) -> Iterator[Line]:
             raise Failure(f"{path}: line {number}: the journal is damaged: {text}; {removed}") from None
 
 
-def _parse(path: Path, data: bytes) -> tuple[Header, list[JournalEntry]]:
-    header: Header | None = None
+def _parse_journal(path: Path, data: bytes) -> tuple[JournalHeader, list[JournalEntry]]:
+    header: JournalHeader | None = None
     entries: dict[str, JournalEntry] = {}
-    for line in _lines(path, data):
-        if isinstance(line, Header):
+    for line in _decode_lines(path, data):
+        if isinstance(line, JournalHeader):
             header = line
         else:
-            fold(entries, line)
+            fold_line(entries, line)
     if header is None:
         if entries:
             raise Failure(f"{path}: the journal has no header; undo it by hand")
-        header = Header(
+        header = JournalHeader(
             schema=SCHEMA, run=path.stem, who=Identity(0, 0, ""), command=[], recording="", began_s=0.0
         )
     return header, list(entries.values())
 
 
-def fold(entries: dict[str, JournalEntry], line: Line) -> None:
+def fold_line(entries: dict[str, JournalEntry], line: Line) -> None:
     """What a line makes of the open entries."""
     if isinstance(line, JournalEntry):
         entries[line.id] = line
         return
-    entry = None if isinstance(line, Header) else entries.get(line.id)
+    entry = None if isinstance(line, JournalHeader) else entries.get(line.id)
     if entry is None:
         return
     match line:
@@ -355,18 +357,18 @@ def fold(entries: dict[str, JournalEntry], line: Line) -> None:
 
 def _check_trust(path: Path, descriptor: int) -> None:
     """What a journal says is carried out: it must be ours alone."""
-    found = os.fstat(descriptor)
-    if not stat.S_ISREG(found.st_mode) or found.st_uid != os.geteuid() or found.st_mode & 0o022:
+    status = os.fstat(descriptor)
+    if not stat.S_ISREG(status.st_mode) or status.st_uid != os.geteuid() or status.st_mode & 0o022:
         raise Failure(f"{path}: is not a journal of yours alone (owner or mode); not touched")
-    if found.st_size > SIZE_LIMIT:
-        raise Failure(f"{path}: larger than {units.size(SIZE_LIMIT)}; not a journal")
-    if why := _ruled(path):
+    if status.st_size > SIZE_LIMIT:
+        raise Failure(f"{path}: larger than {units.format_size(SIZE_LIMIT)}; not a journal")
+    if why := _ruled_by_others_reason(path):
         raise Failure(f"{why}; not trusted; {ROOTS_OWN}")
 
 
-def _ruled(path: Path) -> str:
-    who = ruled_by_others(str(path.parent))
-    return f"{path}: {who}, who can put other journals there" if who else ""
+def _ruled_by_others_reason(path: Path) -> str:
+    owner_text = find_known_rulers(str(path.parent))
+    return f"{path}: {owner_text}, who can put other journals there" if owner_text else ""
 
 
 def sync_directory(directory: Path) -> None:
@@ -377,8 +379,8 @@ def sync_directory(directory: Path) -> None:
         os.close(descriptor)
 
 
-def _unwritable(path: Path, error: OSError) -> Failure:
+def _unwritable_failure(path: Path, error: OSError) -> Failure:
     return Failure(
         f"{path.parent}: the undo journal cannot be written: {error.strerror}; so nothing was changed; "
-        f"{remedy(error)}"
+        f"{remedy_text(error)}"
     )

@@ -5,39 +5,41 @@ from pathlib import Path
 
 from probes.host import Host
 from probes.system.disk.backing import devices_under
-from probes.system.disk.block import block_devices, leaves
-from probes.types import Absent, present
+from probes.system.disk.block import block_devices, list_leaves
+from probes.types import Absent, is_present
 from scenarios.plan import Plan
 
 _ELSEWHERE = "set XDG_STATE_HOME to a directory on another disk or on a tmpfs"
 
 
-def refusal(host: Host, journal_dir: Path, plan: Plan) -> str:
+def refusal_reason(host: Host, journal_dir: Path, plan: Plan) -> str:
     """Why a run of this plan is refused: said before anything is written, by `plan` and `run` in the same words."""
     attributes = (action.target for action in plan.actions if action.kind == "attribute")
-    return next((why for target in attributes if (why := lies_on(host, journal_dir, target))), "")
+    return next(
+        (why for target in attributes if (why := journal_on_device_reason(host, journal_dir, target))), ""
+    )
 
 
-def lies_on(host: Host, journal_dir: Path, target: str) -> str:
+def journal_on_device_reason(host: Host, journal_dir: Path, target: str) -> str:
     """The refusal in one line; empty where the journal is elsewhere or the target is no block device's attribute."""
     device = device_of(target)
     if not device:
         return ""
-    under = devices_under(host, str(_existing(journal_dir)))
+    under = devices_under(host, str(_nearest_existing(journal_dir)))
     if isinstance(under, Absent):
         return (
             f"{target}: not changed: whether the undo journal ({journal_dir}) lies on {device} cannot be known "
             f"({under.reason}); {_ELSEWHERE}"
         )
     loops = next(
-        (under[name] for name in (device, *leaves(block_devices(host), device)) if name in under), None
+        (under[name] for name in (device, *list_leaves(block_devices(host), device)) if name in under), None
     )
     if loops is None:
         return ""
     through = ""
     if loops:
-        file = host.text(f"/sys/block/{loops[0]}/loop/backing_file")
-        through = f" (through {loops[0]}, whose file is {file if present(file) else 'gone'})"
+        file = host.read_file_text(f"/sys/block/{loops[0]}/loop/backing_file")
+        through = f" (through {loops[0]}, whose file is {file if is_present(file) else 'gone'})"
     return (
         f"{target}: not changed: the undo journal ({journal_dir}) lies on {device} itself{through}, and if {device} "
         f"hangs nothing could be undone; {_ELSEWHERE}"
@@ -52,6 +54,6 @@ def device_of(target: str) -> str:
     return ""
 
 
-def _existing(directory: Path) -> Path:
+def _nearest_existing(directory: Path) -> Path:
     """What is there of it: a plan asks before the directory is made."""
     return next((path for path in (directory, *directory.parents) if path.exists()), directory)

@@ -9,9 +9,9 @@ from pathlib import Path
 import msgspec
 
 from app.recording.limits import LINE_LIMIT
-from app.recording.writer import encoded
-from app.undo.journal import Header
-from app.undo.undo import PATIENCE_S, Undone, after_reboot, take, undo_entries
+from app.recording.writer import encode_event
+from app.undo.journal import JournalHeader
+from app.undo.undo import PATIENCE_S, UndoneEntry, is_after_reboot, lock_journal, undo_entries
 from scenarios import events as ev
 from scenarios.ranges import Seconds
 
@@ -26,9 +26,9 @@ class _Last(msgspec.Struct):
     t: Seconds
 
 
-def undone(path: Path) -> list[Undone]:
+def undo_killed_run(path: Path) -> list[UndoneEntry]:
     """All that a dead run left in this journal, undone, and the end of its recording. Raises Busy, Failure."""
-    journal = take(path, PATIENCE_S)
+    journal = lock_journal(path, PATIENCE_S)
     if journal is None:
         return []
     try:
@@ -36,32 +36,32 @@ def undone(path: Path) -> list[Undone]:
     finally:
         journal.close()
     with suppress(OSError):
-        write(journal.header, done)
+        write_ending(journal.header, done)
     return done
 
 
-def write(header: Header, done: list[Undone]) -> None:
+def write_ending(header: JournalHeader, done: list[UndoneEntry]) -> None:
     """Takes half a line back and appends what was undone, and the end, unless it has one. Raises OSError."""
     if not header.recording:
         return
     descriptor = os.open(header.recording, os.O_RDWR | os.O_CLOEXEC | os.O_NOFOLLOW)
     try:
-        found = os.fstat(descriptor)
-        if not stat.S_ISREG(found.st_mode) or found.st_uid != os.geteuid():
+        status = os.fstat(descriptor)
+        if not stat.S_ISREG(status.st_mode) or status.st_uid != os.geteuid():
             return
-        complete, last = _complete(descriptor, found.st_size)
+        complete, last = _complete_length(descriptor, status.st_size)
         if last is None or last.type == ENDED:
             return
         os.ftruncate(descriptor, complete)
         os.lseek(descriptor, 0, os.SEEK_END)
-        t = last.t if after_reboot(header.who) else max(last.t, time.monotonic() - header.began_s)
-        os.write(descriptor, b"".join(encoded(event) for event in _events(round(t, 4), done)))
+        t = last.t if is_after_reboot(header.who) else max(last.t, time.monotonic() - header.began_s)
+        os.write(descriptor, b"".join(encode_event(event) for event in _ending_events(round(t, 4), done)))
         os.fsync(descriptor)
     finally:
         os.close(descriptor)
 
 
-def _complete(descriptor: int, size: int) -> tuple[int, _Last | None]:
+def _complete_length(descriptor: int, size: int) -> tuple[int, _Last | None]:
     """The length up to the last line end, and the last event."""
     start = max(0, size - 2 * LINE_LIMIT)
     tail = os.pread(descriptor, size - start, start)
@@ -73,7 +73,7 @@ def _complete(descriptor: int, size: int) -> tuple[int, _Last | None]:
     return start + end, last
 
 
-def _events(t: float, done: list[Undone]) -> list[ev.AnyEvent]:
+def _ending_events(t: float, done: list[UndoneEntry]) -> list[ev.AnyEvent]:
     events: list[ev.AnyEvent] = [
         ev.ActionEvent(
             t=t, id=u.entry.id, action=u.entry.action, state=u.outcome.state, reason=u.outcome.reason

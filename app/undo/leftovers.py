@@ -9,54 +9,55 @@ from app.undo.undo import Leftover
 from probes.host import Host
 from probes.system.disk.backing import devices_under
 from probes.types import Absent
-from probes.units import counted, listed
+from probes.units import count_noun, join_names
 from scenarios.plan import Plan
 
-MOST_NAMED = 3
+MAX_NAMED_CHANGES = 3
 
 
-def mentions() -> list[str]:
+def leftover_lines() -> list[str]:
     """One line for each journal with something open in it; also for one that cannot be read."""
-    found, troubles = undo.leftovers()
-    return troubles + [mention(leftover) for leftover in found if leftover.open]
+    all_leftovers, troubles = undo.find_leftovers()
+    return troubles + [leftover_line(leftover) for leftover in all_leftovers if leftover.open]
 
 
-def mention(leftover: Leftover) -> str:
+def leftover_line(leftover: Leftover) -> str:
     run, count = leftover.header.run, len(leftover.entries)
     if leftover.living:
         pid = leftover.header.who.pid
         return (
-            f"a run is under way ({run}, pid {pid}) and holds {counted(count, 'change')}: {_what(leftover)}"
+            f"a run is under way ({run}, pid {pid}) and holds {count_noun(count, 'change')}: "
+            f"{_settings_text(leftover)}"
         )
-    ended = f"an earlier run ({run}) ended without undoing {counted(count, 'change')}"
-    return f"{ended}: {_what(leftover)}; see `hostdx undo`"
+    ended = f"an earlier run ({run}) ended without undoing {count_noun(count, 'change')}"
+    return f"{ended}: {_settings_text(leftover)}; see `hostdx undo`"
 
 
-def _what(leftover: Leftover) -> str:
-    if undo.after_reboot(leftover.header.who):
+def _settings_text(leftover: Leftover) -> str:
+    if undo.is_after_reboot(leftover.header.who):
         return "a reboot undid the settings; files may be left"
-    settings = [_setting(entry) for entry in leftover.settings]
+    settings = [_setting_text(entry) for entry in leftover.setting_entries]
     if not settings:
         return "no setting"
-    return listed(settings, MOST_NAMED)
+    return join_names(settings, MAX_NAMED_CHANGES)
 
 
-def _setting(entry: JournalEntry) -> str:
+def _setting_text(entry: JournalEntry) -> str:
     if entry.action.kind != "attribute":
         return entry.action.title
     return f"{entry.action.target} is {entry.value}, was {entry.old}"
 
 
-def in_the_way(host: Host, leftover: Leftover, plan: Plan) -> bool:
+def is_in_the_way(host: Host, leftover: Leftover, plan: Plan) -> bool:
     """Whether a run of this plan would measure, or change, what the killed run left changed.
 
     A run that makes nothing and changes nothing only watches: it is wanted most when something hangs.
     """
-    if not leftover.settings or not plan.actions or undo.after_reboot(leftover.header.who):
+    if not leftover.setting_entries or not plan.actions or undo.is_after_reboot(leftover.header.who):
         return False
     if plan.needs_consent:
         return True
-    changed = {device_of(entry.action.target) for entry in leftover.settings}
+    changed = {device_of(entry.action.target) for entry in leftover.setting_entries}
     if "" in changed:  # no block device's: it may bear on anything that is measured
         return True
     met = {written.device for written in plan.writes}

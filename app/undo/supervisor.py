@@ -16,9 +16,9 @@ from pathlib import Path
 from time import sleep
 
 from app.failure import Failure
-from app.process import Identity, lives
+from app.process import Identity, is_living
 from app.undo import killed_ending, undo
-from app.undo.journal import Journal, peek
+from app.undo.journal import Journal, read_unlocked
 from probes.children.own_module import own_module
 
 ROUNDS = 1000  # each waits for what hung in the one before, or a while
@@ -32,14 +32,14 @@ def main(argv: list[str]) -> int:
     for number in (signal.SIGHUP, signal.SIGINT, signal.SIGTERM, signal.SIGQUIT, signal.SIGTSTP):
         signal.signal(number, signal.SIG_IGN)
     path = Path(argv[0])
-    header, _ = peek(path)
+    header, _ = read_unlocked(path)
     os.write(1, b"r")
     null = os.open(os.devnull, os.O_RDWR | os.O_CLOEXEC)
     os.dup2(null, 1)
-    if _dismissed(header.who):
+    if _wait_for_dismissal(header.who):
         return 0
     for _ in range(ROUNDS):
-        journal = Journal.wait(path)
+        journal = Journal.wait_for_lock(path)
         if journal is None:
             return 0
         try:
@@ -47,25 +47,25 @@ def main(argv: list[str]) -> int:
         finally:
             journal.close()
         with suppress(OSError, Failure):
-            killed_ending.write(header, done)
-        stuck = [one for one in done if one.outcome.stuck]
+            killed_ending.write_ending(header, done)
+        stuck = [undone for undone in done if undone.outcome.stuck]
         if not stuck:
             break
         # nothing is left that holds the lock until it answers
-        if not all(one.outcome.writer for one in stuck):
+        if not all(undone.outcome.writer for undone in stuck):
             sleep(AGAIN_S)
     # the journal stays for `hostdx undo`
-    return 0 if all(one.outcome.state != "failed" for one in done) else 3
+    return 0 if all(undone.outcome.state != "failed" for undone in done) else 3
 
 
-def _dismissed(runner: Identity) -> bool:
+def _wait_for_dismissal(runner: Identity) -> bool:
     """Waits until the runner says goodbye (True) or is dead (False)."""
-    pidfd = _pidfd(runner)
+    pidfd = _open_pidfd(runner)
     poll = select.poll()
     if pidfd is not None:
         poll.register(pidfd, select.POLLIN)
     poll.register(0, select.POLLIN)
-    while lives(runner):
+    while is_living(runner):
         ready = poll.poll(None if pidfd is not None else POLL_S * 1000)
         for descriptor, _ in ready:
             if descriptor != 0:
@@ -76,14 +76,14 @@ def _dismissed(runner: Identity) -> bool:
     return False
 
 
-def _pidfd(runner: Identity) -> int | None:
+def _open_pidfd(runner: Identity) -> int | None:
     try:
         return os.pidfd_open(runner.pid)
     except (OSError, AttributeError):
         return None
 
 
-class Guardian:
+class SupervisorProcess:
     """A supervisor process in a session of its own. It acts when this process dies without saying goodbye."""
 
     def __init__(self, journal: Path) -> None:
@@ -107,10 +107,10 @@ class Guardian:
         self._process.stdout.close()
 
     @property
-    def pid(self) -> int:
+    def supervisor_pid(self) -> int:
         return self._process.pid if self._process is not None else 0
 
-    def dismiss(self) -> None:
+    def end_watch(self) -> None:
         """Everything is undone: there is nothing left to watch."""
         if self._process is None or self._process.stdin is None:
             return
@@ -124,7 +124,7 @@ class Guardian:
         except subprocess.TimeoutExpired:
             self._process.kill()
 
-    def bequeath(self) -> None:
+    def hand_over(self) -> None:
         """Something is left: it tries again as soon as we are gone and nothing hangs at it any more."""
         if self._process is not None and self._process.stdin is not None:
             self._process.stdin.close()

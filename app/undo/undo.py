@@ -6,23 +6,31 @@ from pathlib import Path
 import msgspec
 
 from app.failure import Failure
-from app.process import Identity, boot_id, lives
+from app.process import Identity, boot_id, is_living
 from app.state import journal_dir
 from app.undo import effects
 from app.undo.change_report import UndoneChange
-from app.undo.journal import Busy, Header, Journal, JournalEntry, Outcome, journals, peek
+from app.undo.journal import (
+    Busy,
+    Journal,
+    JournalEntry,
+    JournalHeader,
+    UndoOutcome,
+    list_journals,
+    read_unlocked,
+)
 
 PATIENCE_S = 10.0
 
 
-class Undone(msgspec.Struct, frozen=True):
+class UndoneEntry(msgspec.Struct, frozen=True):
     """One entry and how undoing it went (or would go)."""
 
     entry: JournalEntry
-    outcome: Outcome
+    outcome: UndoOutcome
 
     @property
-    def told(self) -> UndoneChange:
+    def change_report(self) -> UndoneChange:
         return UndoneChange(
             title=self.entry.action.title, state=self.outcome.state, reason=self.outcome.reason
         )
@@ -32,12 +40,12 @@ class Leftover(msgspec.Struct, frozen=True):
     """A journal that still has open entries. `living`: its runner is still there."""
 
     path: Path
-    header: Header
+    header: JournalHeader
     entries: tuple[JournalEntry, ...]
     living: bool
 
     @property
-    def settings(self) -> tuple[JournalEntry, ...]:
+    def setting_entries(self) -> tuple[JournalEntry, ...]:
         """The entries that a measurement or another change would meet: everything but private directories."""
         return tuple(entry for entry in self.entries if entry.action.consent)
 
@@ -47,48 +55,48 @@ class Leftover(msgspec.Struct, frozen=True):
         return bool(self.entries) and not self.header.kept
 
 
-def leftovers() -> tuple[list[Leftover], list[str]]:
+def find_leftovers() -> tuple[list[Leftover], list[str]]:
     """Every journal in the state directory, and a line for each that cannot be read."""
-    found: list[Leftover] = []
+    journals_left: list[Leftover] = []
     troubles: list[str] = []
     try:
-        paths = journals(journal_dir())
+        paths = list_journals(journal_dir())
     except Failure as why:
         return [], [why.text]
     for path in paths:
         try:
-            header, entries = peek(path)
+            header, entries = read_unlocked(path)
         except Failure as why:
             if path.exists():
                 troubles.append(why.text)
             continue
-        found.append(Leftover(path, header, tuple(entries), lives(header.who)))
-    return found, troubles
+        journals_left.append(Leftover(path, header, tuple(entries), is_living(header.who)))
+    return journals_left, troubles
 
 
-def sweep(leftover: Leftover) -> None:
+def remove_if_empty(leftover: Leftover) -> None:
     """Removes the journal of a run that was killed before it changed anything."""
     if leftover.living or leftover.entries:
         return
     try:
-        journal = take(leftover.path)
+        journal = lock_journal(leftover.path)
     except (Busy, Failure):
         return
     if journal is not None:
         journal.close()
 
 
-def undo_entry(journal: Journal, entry: JournalEntry) -> Outcome:
+def undo_entry(journal: Journal, entry: JournalEntry) -> UndoOutcome:
     """Undoes it and strikes it out; what fails stays open, with the child that hangs at it."""
-    outcome = effects.revert(entry, (journal.descriptor,), journal)
+    outcome = effects.revert_entry(entry, (journal.descriptor,), journal)
     if outcome.state != "failed":
-        journal.strike(entry.id, outcome)
+        journal.strike_out(entry.id, outcome)
     elif outcome.writer is not None:
-        journal.hanging(entry.id, outcome.writer)
+        journal.record_hanging(entry.id, outcome.writer)
     return outcome
 
 
-def take(path: Path, patience_s: float = 0.0) -> Journal | None:
+def lock_journal(path: Path, patience_s: float = 0.0) -> Journal | None:
     """The journal with its lock; None when it is gone meanwhile. Raises Busy.
 
     A dying runner holds the lock for the moment in which its last thread goes, a child that was writing for it until
@@ -97,55 +105,55 @@ def take(path: Path, patience_s: float = 0.0) -> Journal | None:
     deadline = time.monotonic() + patience_s
     while True:
         try:
-            return Journal.take(path)
+            return Journal.lock_existing(path)
         except Busy:
             if time.monotonic() >= deadline:
                 raise
             time.sleep(0.05)
 
 
-def undo_entries(journal: Journal, *, kept: bool = False) -> list[Undone]:
-    """Undoes every open entry, last first, and strikes it out; what fails stays open. `kept`: those as well that stay
-    on purpose."""
-    if journal.header.kept and not kept:
+def undo_entries(journal: Journal, *, include_kept: bool = False) -> list[UndoneEntry]:
+    """Undoes every open entry, last first, and strikes it out; what fails stays open. `include_kept`: those as
+    well that stay on purpose."""
+    if journal.header.kept and not include_kept:
         return []
-    rebooted = after_reboot(journal.header.who)
-    done: list[Undone] = []
+    rebooted = is_after_reboot(journal.header.who)
+    done: list[UndoneEntry] = []
     for entry in reversed(journal.open_entries):
-        outcome = _by_reboot(entry) if rebooted else None
+        outcome = _outcome_of_reboot(entry) if rebooted else None
         if outcome is None:
             outcome = undo_entry(journal, entry)
         else:
-            journal.strike(entry.id, outcome)
-        done.append(Undone(entry, outcome))
+            journal.strike_out(entry.id, outcome)
+        done.append(UndoneEntry(entry, outcome))
     return done
 
 
-def forget(journal: Journal, identifier: str) -> list[Undone]:
+def forget_entries(journal: Journal, identifier: str) -> list[UndoneEntry]:
     """Strikes out the run's open entries, or the one of that id, and leaves what they are about as it is."""
-    done: list[Undone] = []
+    done: list[UndoneEntry] = []
     for entry in reversed(journal.open_entries):
         if identifier in (journal.header.run, entry.id):
-            outcome = Outcome("kept", "forgotten on request: left as it is")
-            journal.strike(entry.id, outcome)
-            done.append(Undone(entry, outcome))
+            outcome = UndoOutcome("kept", "forgotten on request: left as it is")
+            journal.strike_out(entry.id, outcome)
+            done.append(UndoneEntry(entry, outcome))
     return done
 
 
-def after_reboot(runner: Identity) -> bool:
+def is_after_reboot(runner: Identity) -> bool:
     return bool(runner.boot_id) and runner.boot_id != boot_id()
 
 
-def hanging(path: Path) -> list[int]:
+def hanging_pids(path: Path) -> list[int]:
     """The children that are still at a change on a device that does not answer."""
     try:
-        _, entries = peek(path)
+        _, entries = read_unlocked(path)
     except Failure:
         return []
-    return [writer.pid for entry in entries for writer in entry.writers if lives(writer)]
+    return [writer.pid for entry in entries for writer in entry.writers if is_living(writer)]
 
 
-def foreseen(leftover: Leftover) -> list[UndoneChange]:
+def foresee_changes(leftover: Leftover) -> list[UndoneChange]:
     """What `undo` would do, in its order, in words; changes nothing."""
     if until := leftover.header.kept:
         return [
@@ -157,21 +165,21 @@ def foreseen(leftover: Leftover) -> list[UndoneChange]:
             )
             for entry in leftover.entries
         ]
-    rebooted = after_reboot(leftover.header.who)
+    rebooted = is_after_reboot(leftover.header.who)
     return [
-        UndoneChange(title=entry.action.title, state="open", would=_foreseen(entry, rebooted))
+        UndoneChange(title=entry.action.title, state="open", would=_foreseen_text(entry, rebooted))
         for entry in reversed(leftover.entries)
     ]
 
 
-def _by_reboot(entry: JournalEntry) -> Outcome | None:
+def _outcome_of_reboot(entry: JournalEntry) -> UndoOutcome | None:
     if effects.survives_reboot(entry.action):
         return None
-    return Outcome("reverted", "the reboot has undone it")
+    return UndoOutcome("reverted", "the reboot has undone it")
 
 
-def _foreseen(entry: JournalEntry, rebooted: bool) -> str:
-    if rebooted and _by_reboot(entry) is not None:
+def _foreseen_text(entry: JournalEntry, rebooted: bool) -> str:
+    if rebooted and _outcome_of_reboot(entry) is not None:
         return "forget it: the reboot has undone it"
     action = entry.action
     if action.kind == "attribute":

@@ -19,7 +19,7 @@ WRITES_BYTES = 512 << 20
 KEEP = 180  # nights; a recording of one has about 100 kB
 
 
-class Wanted(msgspec.Struct, frozen=True, kw_only=True):
+class WatchSettings(msgspec.Struct, frozen=True, kw_only=True):
     """`directory`: to measure in, empty for the battery's own choice; `textfile`: for node_exporter, empty for none;
     `fleet`: where other nodes' nights are.
     """
@@ -30,34 +30,34 @@ class Wanted(msgspec.Struct, frozen=True, kw_only=True):
     fleet: str = ""
 
 
-def arguments(wanted: Wanted) -> tuple[str, ...]:
+def command_arguments(wanted: WatchSettings) -> tuple[str, ...]:
     """As `hostdx watch --night` takes them."""
     places = {"--dir": wanted.directory, "--textfile": wanted.textfile, "--fleet": wanted.fleet}
-    named = [word for option, place in places.items() if place for word in (option, place)]
-    return ("--keep", str(wanted.keep), *named)
+    words = [word for option, place in places.items() if place for word in (option, place)]
+    return ("--keep", str(wanted.keep), *words)
 
 
-def checked(wanted: Wanted) -> None:
+def check_directories(wanted: WatchSettings) -> None:
     """A timer for what is not there would fail every night. Raises Failure."""
     above = os.path.dirname(wanted.textfile)  # noqa: PTH120
     places = {"--dir": wanted.directory, "--textfile": above, "--fleet": wanted.fleet}
     with closing(Host()) as host:
         for option, place in places.items():
-            if place and not host.exists(f"{place}/.", may_hang=True):
+            if place and not host.path_exists(f"{place}/.", may_hang=True):
                 raise Failure(f"watch: {option}: no directory at {place}; make it, or name another", USAGE)
 
 
-def battery() -> Scenario:
+def load_benchmark_set() -> Scenario:
     return registry.load(card_with_role("battery").id)
 
 
-def options(wanted: Wanted) -> dict[str, Json]:
+def scenario_options(wanted: WatchSettings) -> dict[str, Json]:
     chosen: dict[str, Json] = {"budget": BUDGET_S, "size": SIZE_BYTES, "writes": WRITES_BYTES}
     return chosen | ({"dir": wanted.directory} if wanted.directory else {})
 
 
-def planned(wanted: Wanted) -> Plan:
+def plan_of_night(wanted: WatchSettings) -> Plan:
     """Of one night. Raises Usage and Refused as the scenario does."""
-    scenario = battery()
-    with closing(Host()) as host, host.standing_still():
-        return scenario.prepare(host, Options(options(wanted), scenario.options)).plan.with_digest()
+    scenario = load_benchmark_set()
+    with closing(Host()) as host, host.hold_static():
+        return scenario.prepare(host, Options(scenario_options(wanted), scenario.options)).plan.with_digest()

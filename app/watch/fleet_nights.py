@@ -13,18 +13,18 @@ import msgspec
 from app.failure import Failure
 from app.output_file import write_bytes
 from app.recording import store
-from app.recording.sides import take_of
-from app.state import private, state_dir
+from app.recording.sides import read_run_summary
+from app.state import make_private, state_dir
 from probes.safe_read import read_named
-from probes.units import counted
+from probes.units import count_noun
 from scenarios.compare.run_summary import FigureKey
 from scenarios.nights.fleet import OtherNight
 
-_MOST_BYTES = 1 << 30
+_MAX_CACHE_BYTES = 1 << 30
 _ANSWERS = "answers.jsonl"  # of a fleet run: no recording
 
 
-class _Kept(msgspec.Struct, array_like=True):
+class _CachedNight(msgspec.Struct, array_like=True):
     """`keys`: places in the list of all keys, one for each of `logs`. `why` it cannot be read."""
 
     size: int
@@ -36,9 +36,9 @@ class _Kept(msgspec.Struct, array_like=True):
     why: str = ""
 
 
-class _File(msgspec.Struct):
+class _NightCache(msgspec.Struct):
     keys: list[FigureKey] = []
-    entries: dict[str, _Kept] = {}
+    entries: dict[str, _CachedNight] = {}
 
 
 class FleetNights(msgspec.Struct, frozen=True):
@@ -48,90 +48,93 @@ class FleetNights(msgspec.Struct, frozen=True):
     trouble: str = ""
 
 
-_decoder = msgspec.msgpack.Decoder(_File)
+_decoder = msgspec.msgpack.Decoder(_NightCache)
 
 
-def fleet_nights(folder: str) -> FleetNights:
+def read_fleet_nights(folder: str) -> FleetNights:
     """Of all recordings below it; no link is followed. Raises Failure."""
     kept_in = state_dir() / "fleet-nights" / f"{sha256(os.fsencode(folder)).hexdigest()[:16]}.msgpack"
-    before = _kept(kept_in)
-    found = _File(before.keys)
-    places = {key: place for place, key in enumerate(found.keys)}
+    before = _read_cache(kept_in)
+    cache = _NightCache(before.keys)
+    places = {key: place for place, key in enumerate(cache.keys)}
     fresh: dict[Path, tuple[int, int]] = {}
-    for path, there in _below(folder):
-        known = before.entries.get(str(path))
-        seen = (there.st_size, there.st_mtime_ns)
-        if known is not None and (known.size, known.changed_ns) == seen:
-            found.entries[str(path)] = known
+    for path, there in _recordings_below(folder):
+        earlier = before.entries.get(str(path))
+        size_and_time = (there.st_size, there.st_mtime_ns)
+        if earlier is not None and (earlier.size, earlier.changed_ns) == size_and_time:
+            cache.entries[str(path)] = earlier
         else:
-            fresh[path] = seen
-    for path, seen in fresh.items():
-        night, why = _read(path)
-        entry = found.entries[str(path)] = _Kept(*seen, why=why)
+            fresh[path] = size_and_time
+    for path, size_and_time in fresh.items():
+        night, why = _read_night(path)
+        entry = cache.entries[str(path)] = _CachedNight(*size_and_time, why=why)
         if night is not None:
             entry.host, entry.wall, entry.logs = night.host, night.wall, list(night.logs.values())
             entry.keys = [places.setdefault(key, len(places)) for key in night.logs]
-    found.keys = list(places)
-    if fresh or len(found.entries) < len(before.entries):
-        _keep(kept_in, found)
-    return _told(folder, found)
+    cache.keys = list(places)
+    if fresh or len(cache.entries) < len(before.entries):
+        _write_cache(kept_in, cache)
+    return _fleet_nights_of(folder, cache)
 
 
-def _told(folder: str, found: _File) -> FleetNights:
+def _fleet_nights_of(folder: str, cache: _NightCache) -> FleetNights:
     others: dict[str, list[OtherNight]] = {}
     unread = []
-    for path, entry in sorted(found.entries.items()):
+    for path, entry in sorted(cache.entries.items()):
         if entry.why:
             unread.append(f"{path}: {entry.why}")
         elif entry.logs:
-            logs = {found.keys[place]: log for place, log in zip(entry.keys, entry.logs, strict=True)}
+            logs = {cache.keys[place]: log for place, log in zip(entry.keys, entry.logs, strict=True)}
             others.setdefault(entry.host, []).append(OtherNight(entry.host, entry.wall, logs))
     if not unread:
         return FleetNights(others)
-    count = f"{len(unread)} of {counted(len(found.entries), 'recording')}"
+    count = f"{len(unread)} of {count_noun(len(cache.entries), 'recording')}"
     return FleetNights(others, f"{count} below {folder} cannot be read, the first: {unread[0]}")
 
 
-def _read(path: Path) -> tuple[OtherNight | None, str]:
+def _read_night(path: Path) -> tuple[OtherNight | None, str]:
     """None of one that did not end as it should; with the reason where it cannot be read."""
     try:
-        take = take_of(path, path.name, spread=False)
+        take = read_run_summary(path, path.name, spread=False)
     except (OSError, Failure, ValueError) as why:
         return None, " ".join(str(getattr(why, "text", why)).removeprefix(f"{path}: ").split())[:200]
     if take.status != "done":
         return None, ""
-    return OtherNight(take.host, take.wall, {key: one.log_mean for key, one in take.figures.items()}), ""
+    return OtherNight(
+        take.host, take.wall, {key: figure.log_mean for key, figure in take.figures.items()}
+    ), ""
 
 
-def _below(folder: str) -> list[tuple[Path, os.stat_result]]:
-    found = []
+def _recordings_below(folder: str) -> list[tuple[Path, os.stat_result]]:
+    paths = []
     for at, _, _ in os.walk(folder):
-        for path in store.files(Path(at)):
+        for path in store.list_files(Path(at)):
             try:
                 if path.name != _ANSWERS:
-                    found.append((path, path.stat()))
+                    paths.append((path, path.stat()))
             except OSError:
                 continue  # it has gone meanwhile
-    return found
+    return paths
 
 
-def _kept(path: Path) -> _File:
+def _read_cache(path: Path) -> _NightCache:
     """Nothing where there is none, or none of this version."""
     try:
-        found = _decoder.decode(read_named(path, _MOST_BYTES))
+        cache = _decoder.decode(read_named(path, _MAX_CACHE_BYTES))
     except (OSError, msgspec.MsgspecError, RecursionError, UnicodeDecodeError):
-        return _File()
+        return _NightCache()
     sound = all(
-        len(one.keys) == len(one.logs) and all(0 <= place < len(found.keys) for place in one.keys)
-        for one in found.entries.values()
+        len(cached_night.keys) == len(cached_night.logs)
+        and all(0 <= place < len(cache.keys) for place in cached_night.keys)
+        for cached_night in cache.entries.values()
     )
-    return found if sound else _File()
+    return cache if sound else _NightCache()
 
 
-def _keep(path: Path, found: _File) -> None:
+def _write_cache(path: Path, cache: _NightCache) -> None:
     """Where that cannot be written all of them are read again the next time."""
     try:
-        private(path.parent)
-        write_bytes("history", str(path), 0o600, msgspec.msgpack.encode(found))
+        make_private(path.parent)
+        write_bytes("history", str(path), 0o600, msgspec.msgpack.encode(cache))
     except Failure:
         pass

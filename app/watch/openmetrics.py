@@ -11,21 +11,21 @@ from datetime import datetime
 from pathlib import Path
 
 from app.failure import Failure
-from scenarios.nights.history import History, LoadNights
+from scenarios.nights.history import HostHistory, LoadNights
 
 STATES = ("done", "skipped", "failed", "interrupted")
 SUFFIX = ".prom"  # the collector reads no other
 _FORBIDDEN = re.compile(r"[\x00-\x1f\x7f]")
 
 
-def text(history: History, last: str = "") -> str:
+def metrics_text(history: HostHistory, last: str = "") -> str:
     """`last`: how the last night ended."""
-    return "\n".join([*_lines(history, last), "# EOF", ""])
+    return "\n".join([*_metric_lines(history, last), "# EOF", ""])
 
 
-def _lines(history: History, last: str) -> Iterator[str]:
+def _metric_lines(history: HostHistory, last: str) -> Iterator[str]:
     for name, says, value in (
-        ("nights", "Measured nights on record.", history.measured),
+        ("nights", "Measured nights on record.", history.measured_count),
         (
             "baseline_nights",
             "Nights of the baseline that is being made; 0 when it is whole.",
@@ -38,58 +38,61 @@ def _lines(history: History, last: str) -> Iterator[str]:
             sum(load.slow for load in history.loads),
         ),
     ):
-        yield from _metric(f"hostdx_watch_{name}", says, [("", value)])
+        yield from _metric_with_head(f"hostdx_watch_{name}", says, [("", value)])
     if (when := _last_measured(history)) is not None:
-        yield from _metric(
+        yield from _metric_with_head(
             "hostdx_watch_last_measured_timestamp_seconds", "Start of the last measured night.", [("", when)]
         )
     if last:
-        yield from _metric(
+        yield from _metric_with_head(
             "hostdx_watch_last_night",
             "How the last night ended.",
             [(f'{{state="{state}"}}', int(state == last)) for state in STATES],
         )
     watched = [load for load in history.loads if load.centre and load.values]
     for name, says, of in (
-        ("hostdx_watch_load_ratio", "Last night over the baseline; under 1 is slower.", _ratio),
+        ("hostdx_watch_load_ratio", "Last night over the baseline; under 1 is slower.", _ratio_to_baseline),
         ("hostdx_watch_load_cusum", "CUSUM of the shortfall, in deviations.", lambda load: load.total),
         ("hostdx_watch_load_slower", "Slower than the baseline.", lambda load: int(load.slow)),
     ):
-        yield from _metric(name, says, [(_labels(load), of(load)) for load in watched])
+        yield from _metric_with_head(name, says, [(_label_text(load), of(load)) for load in watched])
 
 
-def _metric(name: str, says: str, samples: list[tuple[str, float]]) -> Iterator[str]:
+def _metric_with_head(name: str, says: str, samples: list[tuple[str, float]]) -> Iterator[str]:
     if samples:
         yield f"# HELP {name} {says}"
         yield f"# TYPE {name} gauge"
         yield from (f"{name}{labels} {value!r}" for labels, value in samples)
 
 
-def _ratio(load: LoadNights) -> float:
+def _ratio_to_baseline(load: LoadNights) -> float:
     value, centre = load.values[-1][1], load.centre or 1.0
     return value / centre if load.metric.better == "more" else centre / value
 
 
-def _labels(load: LoadNights) -> str:
+def _label_text(load: LoadNights) -> str:
     pairs = {"load": load.key.workload, "metric": load.key.metric, "slot": load.key.variant}
-    return "{" + ",".join(f'{name}="{_escaped(value)}"' for name, value in pairs.items() if value) + "}"
+    return "{" + ",".join(f'{name}="{_escape_label(value)}"' for name, value in pairs.items() if value) + "}"
 
 
-def _escaped(value: str) -> str:
+def _escape_label(value: str) -> str:
     """Foreign recordings name loads as they like."""
     safe = _FORBIDDEN.sub(" ", value)[:200].encode("utf-8", "replace").decode()
     return safe.replace("\\", r"\\").replace('"', r"\"")
 
 
-def _last_measured(history: History) -> float | None:
-    wall = next((seen.wall for seen in reversed(history.nights) if seen.state == "measured"), "")
+def _last_measured(history: HostHistory) -> float | None:
+    wall = next(
+        (listed_night.wall for listed_night in reversed(history.nights) if listed_night.state == "measured"),
+        "",
+    )
     try:
         return datetime.fromisoformat(wall.replace("Z", "+00:00")).timestamp()
     except (ValueError, OverflowError, OSError):
         return None
 
 
-def write(history: History, path: Path, last: str = "") -> None:
+def write_metrics(history: HostHistory, path: Path, last: str = "") -> None:
     """In one step, readable by everybody. Raises Failure."""
     target = path.with_name(f".{path.name}.hostdx-new")
     try:
@@ -98,7 +101,7 @@ def write(history: History, path: Path, last: str = "") -> None:
             target, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, 0o644
         )
         with os.fdopen(descriptor, "w", encoding="utf-8") as file:
-            file.write(text(history, last))
+            file.write(metrics_text(history, last))
             os.fchmod(file.fileno(), 0o644)
         target.replace(path)
     except OSError as why:

@@ -31,7 +31,7 @@ from probes.bench.measured import Measured, NotApplicable
 from probes.bench.workloads import MIB, EngineLoad
 from probes.host import Host
 from probes.private_directory import PrivateDirectory
-from probes.system.processor.throttle import held_back, quota_files
+from probes.system.processor.throttle import count_throttles, find_quota_files
 
 LEAD_S = 0.002
 COPIED_BYTES = 256 * MIB  # by all workers together: more than the caches of a socket hold
@@ -72,7 +72,7 @@ class BenchmarkSet:
         self._processes = WorkerPool(())
         self._names_fd: int | None = None
         self._files: dict[Slot, list[int]] = {}  # how many each worker made and has not deleted
-        self._host, self._quotas = host, quota_files(host)
+        self._host, self._quotas = host, find_quota_files(host)
         self._program = next((p for p in PROGRAMS if os.access(p, os.X_OK)), "")
         self._disk = (
             StorageBench(host, directory, private, size_bytes, seed, leaves, budget=budget, crew=self._crew)
@@ -122,9 +122,9 @@ class BenchmarkSet:
         specs = [self._call_spec(call, slot, index, count) for index in range(count)]
         if call.call in ("stat", "delete") and not all(spec["most"] != 0 for spec in specs):
             raise NotApplicable("no file was created")
-        before = held_back(self._host, self._quotas)
+        before = count_throttles(self._host, self._quotas)
         replies = await pool.run_block(specs, LEAD_S + 0.0002 * count)
-        held = held_back(self._host, self._quotas) != before
+        held = count_throttles(self._host, self._quotas) != before
         if call.call == "create":
             self._files[slot] = [int(reply["n"]) for reply in replies]
         elif call.call == "delete":

@@ -7,7 +7,7 @@ import msgspec
 from probes.bench.engine.loads import calls
 from probes.bench.engine.loads.pinned_loads import BLOCK, SYSTEM_CALLS
 from probes.bench.workloads import MIB, EngineLoad
-from probes.safe_read import own_data
+from probes.safe_read import read_own_data
 
 Slot: TypeAlias = Literal["one", "all"]
 SLOTS: tuple[Slot, ...] = ("one", "all")
@@ -74,7 +74,7 @@ TURNS: tuple[tuple[str, ...], ...] = (
 )
 
 
-DISK_LOADS = own_data(__file__, "battery.toml", dict[str, tuple[EngineLoad, ...]])["load"]
+DISK_LOADS = read_own_data(__file__, "battery.toml", dict[str, tuple[EngineLoad, ...]])["load"]
 
 
 def disk_loads(workers: int) -> tuple[EngineLoad, ...]:

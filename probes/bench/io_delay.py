@@ -18,8 +18,8 @@ from probes.bench import job_members
 from probes.host import Host
 from probes.process_stat import ProcessStat
 from probes.system.running.cgroup import cgroup_folders, group_pids, no_cgroup
-from probes.system.software.kernel import kernel
-from probes.types import Absent, present
+from probes.system.software.kernel import read_kernel
+from probes.types import Absent, is_present
 
 LOOKS_PER_S = 20
 WINDOW_S = 1.0
@@ -86,7 +86,7 @@ async def _by_pressure(host: Host, folder: str, seconds: float, clock: RealClock
     shares: list[float] = []
     began = at = clock.now()
     last = _waited_us(host, folder)
-    while present(last) and at - began < seconds - WINDOW_S / 2:
+    while is_present(last) and at - began < seconds - WINDOW_S / 2:
         await clock.sleep(WINDOW_S)
         now, value = clock.now(), _waited_us(host, folder)
         if isinstance(value, Absent):
@@ -125,7 +125,7 @@ async def _by_tasks(
             due = start + (number + jitter.random()) * WINDOW_S / LOOKS_PER_S
             await clock.sleep(max(0.0, due - clock.now()))
             after = job_members.read_stats(host, paths) or after
-            in_d += any(task.state == "D" for task in after)
+            in_d += any(task.state_letter == "D" for task in after)
             look_count += 1
         looks += look_count
         shares_in_d.append(in_d / look_count)
@@ -152,14 +152,18 @@ async def _by_tasks(
 
 def delay_accounting_off(host: Host) -> str:
     """Why field 42 stays 0, or "". Off by default since Linux 5.14, before on (kernel/delayacct.c)."""
-    setting = host.text("/proc/sys/kernel/task_delayacct")
+    setting = host.read_file_text("/proc/sys/kernel/task_delayacct")
     if isinstance(setting, str):
         return (
             ""
             if setting.strip() == "1"
             else "kernel.task_delayacct=0 (sysctl -w kernel.task_delayacct=1 counts exactly)"
         )
-    return "nodelayacct on the kernel's command line" if "nodelayacct" in kernel(host).parameters() else ""
+    return (
+        "nodelayacct on the kernel's command line"
+        if "nodelayacct" in read_kernel(host).boot_parameters()
+        else ""
+    )
 
 
 def _delayed_s(before: Sequence[ProcessStat], after: Sequence[ProcessStat]) -> float:
@@ -184,7 +188,7 @@ def interval(shares: Sequence[float], resolution: float) -> tuple[float, float] 
 
 def _waited_us(host: Host, folder: str) -> int | Absent:
     """EL8, EL9: the file is there, and reading it fails until the kernel is booted with psi=1."""
-    text = host.text(f"{folder}/io.pressure")
+    text = host.read_file_text(f"{folder}/io.pressure")
     if isinstance(text, Absent):
         return text
     match = re.search(r"^some .*\btotal=([0-9]{1,19})\b", text, re.MULTILINE)

@@ -9,7 +9,7 @@ from typing import Literal, TypeAlias
 import msgspec
 
 from probes.bench.command_line import fio_directory, shell_line
-from probes.safe_read import own_data
+from probes.safe_read import read_own_data
 
 Kind: TypeAlias = Literal["read", "write", "metadata", "cpu"]
 
@@ -52,7 +52,7 @@ class EngineLoad(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_field
     control: bool = False
 
 
-LOADS = own_data(__file__, "loads.toml", dict[str, tuple[EngineLoad, ...]])["load"]
+LOADS = read_own_data(__file__, "loads.toml", dict[str, tuple[EngineLoad, ...]])["load"]
 IDS: tuple[str, ...] = tuple(load.id for load in LOADS)
 
 

@@ -15,18 +15,18 @@ from collections import Counter
 from pathlib import Path
 from typing import IO, NamedTuple, Protocol
 
-from probes.named_file import opened
+from probes.named_file import open_regular
 
-MOST_MEMBERS = 250_000
+MAX_MEMBERS = 250_000
 MAX_SIBLINGS = 10_000  # names in one folder: of a host with 400,000 processes the first ones tell enough
-MOST_FILE_BYTES = 64 << 20
-MOST_BYTES = 1 << 30
-MOST_STREAM_BYTES = 4 << 30  # with what is left out: some 20 s of unpacking
-MOST_HEADER_BYTES = 1 << 20  # of one member: long names and extended attributes
-_OFTEN = 1 << 16
+MAX_FILE_BYTES = 64 << 20
+MAX_UNPACKED_BYTES = 1 << 30
+MAX_STREAM_BYTES = 4 << 30  # with what is left out: some 20 s of unpacking
+MAX_HEADER_BYTES = 1 << 20  # of one member: long names and extended attributes
+_CHUNK_BYTES = 1 << 16
 
 
-class Refused(Exception):
+class ArchiveRefusedError(Exception):
     """Why the archive cannot be used, in one line."""
 
 
@@ -34,28 +34,28 @@ class _Readable(Protocol):
     def read(self, size: int, /) -> bytes: ...
 
 
-class _Bounded:
+class _LimitedArchiveReader:
     """Hands out no more than `allowed` bytes; more is asked for by a header that is longer than any."""
 
     def __init__(self, archive: str, source: _Readable) -> None:
-        self._archive, self._source, self._given = archive, source, 0
-        self.allowed = MOST_HEADER_BYTES
+        self._archive, self._source, self._read_bytes = archive, source, 0
+        self.allowed = MAX_HEADER_BYTES
 
     def read(self, size: int, /) -> bytes:
-        data = self._source.read(min(size, _OFTEN))
-        self._given += len(data)
-        if self._given > MOST_STREAM_BYTES:
-            raise Refused(f"{self._archive}: more than {MOST_STREAM_BYTES} bytes unpacked")
-        if self._given > self.allowed:
-            raise Refused(f"{self._archive}: a header of more than {MOST_HEADER_BYTES} bytes")
+        data = self._source.read(min(size, _CHUNK_BYTES))
+        self._read_bytes += len(data)
+        if self._read_bytes > MAX_STREAM_BYTES:
+            raise ArchiveRefusedError(f"{self._archive}: more than {MAX_STREAM_BYTES} bytes unpacked")
+        if self._read_bytes > self.allowed:
+            raise ArchiveRefusedError(f"{self._archive}: a header of more than {MAX_HEADER_BYTES} bytes")
         return data
 
-    def allow(self, member_bytes: int) -> None:
+    def allow_member(self, member_bytes: int) -> None:
         """A member's data, and the next header."""
-        self.allowed = self._given + member_bytes + MOST_HEADER_BYTES
+        self.allowed = self._read_bytes + member_bytes + MAX_HEADER_BYTES
 
 
-def _unpacked(file: IO[bytes]) -> _Readable:
+def _open_decompressed(file: IO[bytes]) -> _Readable:
     magic = file.read(6)
     file.seek(0)
     if magic.startswith(b"\x1f\x8b"):
@@ -70,54 +70,56 @@ def _unpacked(file: IO[bytes]) -> _Readable:
 class Unpacked(NamedTuple):
     """How many members were unpacked, left out, and left out because their folder has too many names."""
 
-    kept: int
+    unpacked_count: int
     left_out: int
     crowded: int
 
 
-def unpack(archive: str, into: str) -> Unpacked:
+def unpack_archive(archive: str, into: str) -> Unpacked:
     """Raises Refused."""
-    count = kept = left_out = crowded = total = 0
+    count = unpacked_count = left_out = crowded = total = 0
     tree = _Tree(into)
     try:
-        with os.fdopen(opened(archive), "rb") as file:
-            stream = _Bounded(archive, _unpacked(file))
+        with os.fdopen(open_regular(archive), "rb") as file:
+            stream = _LimitedArchiveReader(archive, _open_decompressed(file))
             tar = tarfile.open(fileobj=stream, mode="r|", errorlevel=1)  # type: ignore[call-overload] # noqa: SIM115
             while (member := tar.next()) is not None:
                 tar.members.clear()  # it would keep half a million of them
                 count += 1
-                stream.allow(member.size)
-                if count > MOST_MEMBERS:
-                    raise Refused(f"{archive}: more than {MOST_MEMBERS} members")
+                stream.allow_member(member.size)
+                if count > MAX_MEMBERS:
+                    raise ArchiveRefusedError(f"{archive}: more than {MAX_MEMBERS} members")
                 path = tree.path_of(member.name)
-                if path is None or not _fits(member):
+                if path is None or not _is_allowed_member(member):
                     left_out += 1
                     continue
                 if not tree.has_room(path):
                     crowded += 1
                     continue
                 total += member.size if member.isreg() else 0
-                if total > MOST_BYTES:
-                    raise Refused(f"{archive}: more than {MOST_BYTES} bytes unpacked")
+                if total > MAX_UNPACKED_BYTES:
+                    raise ArchiveRefusedError(f"{archive}: more than {MAX_UNPACKED_BYTES} bytes unpacked")
                 try:
-                    tree.place(tar, member, path)
-                    kept += 1
+                    tree.place_member(tar, member, path)
+                    unpacked_count += 1
                 except OSError:  # a name that is too long, a file in the place of a folder
                     left_out += 1
     except (tarfile.TarError, EOFError, ValueError, OverflowError, MemoryError) as error:
-        raise Refused(f"{archive}: not a tar that can be read: {error}") from None
+        raise ArchiveRefusedError(f"{archive}: not a tar that can be read: {error}") from None
     except OSError as error:
-        raise Refused(f"{archive}: {error.strerror or error}") from None
+        raise ArchiveRefusedError(f"{archive}: {error.strerror or error}") from None
     except Exception as error:  # lzma and zlib have errors of their own
-        if isinstance(error, Refused):
+        if isinstance(error, ArchiveRefusedError):
             raise
-        raise Refused(f"{archive}: not a tar that can be read: {type(error).__name__}: {error}") from None
-    return Unpacked(kept, left_out, crowded)
+        raise ArchiveRefusedError(
+            f"{archive}: not a tar that can be read: {type(error).__name__}: {error}"
+        ) from None
+    return Unpacked(unpacked_count, left_out, crowded)
 
 
-def _fits(member: tarfile.TarInfo) -> bool:
+def _is_allowed_member(member: tarfile.TarInfo) -> bool:
     plain = member.isdir() or member.issym() or member.isreg()
-    return plain and member.size <= MOST_FILE_BYTES and "\0" not in member.linkname
+    return plain and member.size <= MAX_FILE_BYTES and "\0" not in member.linkname
 
 
 class _Tree:
@@ -149,26 +151,26 @@ class _Tree:
             path = folder
         return True
 
-    def place(self, tar: tarfile.TarFile, member: tarfile.TarInfo, path: str) -> None:
+    def place_member(self, tar: tarfile.TarFile, member: tarfile.TarInfo, path: str) -> None:
         """Raises OSError."""
-        self._make(path.rpartition("/")[0])
+        self._make_folder(path.rpartition("/")[0])
         if member.isdir():
-            self._make(path)
+            self._make_folder(path)
             return
         self._names[path.rpartition("/")[0]] += 1
-        _write(tar, member, path)
+        _write_member(tar, member, path)
 
-    def _make(self, folder: str) -> None:
+    def _make_folder(self, folder: str) -> None:
         if folder in self._folders:
             return
         above = folder.rpartition("/")[0]
-        self._make(above)
+        self._make_folder(above)
         Path(folder).mkdir(exist_ok=True)
         self._folders.add(folder)
         self._names[above] += 1
 
 
-def _write(tar: tarfile.TarFile, member: tarfile.TarInfo, path: str) -> None:
+def _write_member(tar: tarfile.TarFile, member: tarfile.TarInfo, path: str) -> None:
     place = Path(path)
     if os.path.lexists(path):
         if place.is_dir() and not place.is_symlink():
@@ -180,5 +182,5 @@ def _write(tar: tarfile.TarFile, member: tarfile.TarInfo, path: str) -> None:
     source = tar.extractfile(member)
     flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
     with os.fdopen(os.open(path, flags, 0o600), "wb") as file:
-        while source is not None and (data := source.read(_OFTEN)):
+        while source is not None and (data := source.read(_CHUNK_BYTES)):
             file.write(data)

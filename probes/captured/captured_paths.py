@@ -7,13 +7,15 @@ import errno
 import os
 from collections import deque
 
-MOST_LINKS = 40  # what the kernel follows as well (path_resolution(7))
+MAX_LINKS = 40  # what the kernel follows as well (path_resolution(7))
 
 
-def resolve(root: str, path: str, *, last: bool = True, seen: dict[str, str] | None = None) -> str:
+def resolve_host_path(
+    root: str, path: str, *, last: bool = True, followed_links: dict[str, str] | None = None
+) -> str:
     """The host path that `path` stands for, without symlinks and `..`; absolute targets start at the root.
 
-    With `last` false a symlink in the last place is not followed; `seen` takes up each symlink on the way.
+    With `last` false a symlink in the last place is not followed; `followed_links` takes up each symlink on the way.
     Raises OSError (ENOENT, ELOOP, ...) and ValueError (a NUL or an unencodable character in the path).
     """
     done: list[str] = []
@@ -31,21 +33,21 @@ def resolve(root: str, path: str, *, last: bool = True, seen: dict[str, str] | N
         if not last and not any(part not in ("", ".") for part in todo):
             break
         try:
-            target = os.readlink(outside(root, "/" + "/".join(done)))
+            target = os.readlink(to_local_path(root, "/" + "/".join(done)))
         except OSError as error:
             if error.errno == errno.EINVAL:  # there, and not a symlink
                 continue
             raise
-        if seen is not None:
-            seen["/" + "/".join(done)] = target
+        if followed_links is not None:
+            followed_links["/" + "/".join(done)] = target
         links += 1
-        if links > MOST_LINKS:
+        if links > MAX_LINKS:
             raise OSError(errno.ELOOP, os.strerror(errno.ELOOP), path)
         done = [] if target.startswith("/") else done[:-1]
         todo.extendleft(reversed(target.split("/")))
     return "/" + "/".join(done)
 
 
-def outside(root: str, path: str) -> str:
+def to_local_path(root: str, path: str) -> str:
     """The path on this machine of a host path that holds no symlink."""
     return root.rstrip("/") + path

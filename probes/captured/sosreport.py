@@ -21,30 +21,30 @@ def setting_key(path: str) -> str:
     return path.removeprefix("/proc/sys/").translate(str.maketrans("/.", "./"))
 
 
-def settings(text: str) -> dict[str, str]:
+def parse_settings(text: str) -> dict[str, str]:
     """The output of `sysctl -a`."""
     pairs = (line.partition(" = ") for line in text.splitlines())
     return {key.strip(): value.strip() for key, equals, value in pairs if equals}
 
 
-def spaces(blocks: str, inodes: str) -> dict[str, os.statvfs_result]:
+def parse_df(blocks: str, inodes: str) -> dict[str, os.statvfs_result]:
     """`df -al` in blocks of 1 KiB and `df -ali`, by mount point. A line that does not fit is left out."""
-    counted = {place: numbers for numbers, place in map(_df_line, inodes.splitlines()) if numbers}
-    found: dict[str, os.statvfs_result] = {}
-    for numbers, place in map(_df_line, blocks.splitlines()):
+    counted = {place: numbers for numbers, place in map(_parse_df_line, inodes.splitlines()) if numbers}
+    usages: dict[str, os.statvfs_result] = {}
+    for numbers, place in map(_parse_df_line, blocks.splitlines()):
         if numbers:
             total, used, usable = numbers
             files, _, free_files = counted.get(place, (0, 0, 0))
-            found[place] = os.statvfs_result(
+            usages[place] = os.statvfs_result(
                 (1024, 1024, total, max(0, total - used), usable, files, free_files, free_files, 0, 255)
             )
-    return found
+    return usages
 
 
-def _df_line(line: str) -> tuple[tuple[int, int, int] | None, str]:
+def _parse_df_line(line: str) -> tuple[tuple[int, int, int] | None, str]:
     """`/dev/sda1 1000 200 800 20% /data`, with -T the type behind the device; a mount point may hold blanks."""
-    found = re.match(
+    match = re.match(
         r"\S+(?:\s+[a-zA-Z][\w.-]*)?\s+([0-9]{1,18})\s+([0-9]{1,18})\s+([0-9]{1,18})\s+(?:[0-9]+%|-)\s+(/.*?)\s*$",
         line,
     )
-    return ((int(found[1]), int(found[2]), int(found[3])), found[4]) if found else (None, "")
+    return ((int(match[1]), int(match[2]), int(match[3])), match[4]) if match else (None, "")

@@ -6,9 +6,9 @@ import shutil
 import tempfile
 from pathlib import Path
 
-from probes.number_text import wholes
-from probes.path_ownership import ruled_by_others
-from probes.process_stat import own_stat
+from probes.number_text import parse_unsigned_list
+from probes.path_ownership import find_known_rulers
+from probes.process_stat import read_own_stat
 
 PREFIX = "hostdx-of-"
 _NAME = re.compile(rf"{PREFIX}(\d{{1,10}})-(\d{{1,20}})-(\d{{1,20}})-")
@@ -17,7 +17,7 @@ _NAME = re.compile(rf"{PREFIX}(\d{{1,10}})-(\d{{1,20}})-(\d{{1,20}})-")
 def temporary_folder() -> "tempfile.TemporaryDirectory[str]":
     """Return a private folder in the temporary directory, after removing those that killed processes left there."""
     remove_leftovers()
-    stat = own_stat()
+    stat = read_own_stat()
     start = stat.start_ticks if stat is not None else 0
     prefix = f"{PREFIX}{os.getpid()}-{start}-{_process_namespace()}-"
     return tempfile.TemporaryDirectory(prefix=prefix, ignore_cleanup_errors=True)
@@ -29,7 +29,7 @@ def remove_leftovers() -> int:
     Where others rule the temporary directory root removes nothing: a name there may be anybody's by then.
     """
     place = Path(tempfile.gettempdir())
-    if ruled_by_others(str(place)) or not shutil.rmtree.avoids_symlink_attacks:
+    if find_known_rulers(str(place)) or not shutil.rmtree.avoids_symlink_attacks:
         return 0
     removed = 0
     try:
@@ -37,8 +37,8 @@ def remove_leftovers() -> int:
     except OSError:
         return 0
     for name in names:
-        numbers = wholes(made.groups()) if (made := _NAME.match(name)) is not None else None
-        if numbers and numbers[2] == _process_namespace() and not _lives(numbers[0], numbers[1]):
+        numbers = parse_unsigned_list(match.groups()) if (match := _NAME.match(name)) is not None else None
+        if numbers and numbers[2] == _process_namespace() and not _is_alive(numbers[0], numbers[1]):
             try:
                 if (place / name).lstat().st_uid == os.geteuid():
                     shutil.rmtree(place / name)
@@ -56,6 +56,6 @@ def _process_namespace() -> int:
         return 0
 
 
-def _lives(pid: int, start: int) -> bool:
-    stat = own_stat(pid)
-    return stat is not None and not stat.ended and stat.start_ticks == start
+def _is_alive(pid: int, start: int) -> bool:
+    stat = read_own_stat(pid)
+    return stat is not None and not stat.has_ended and stat.start_ticks == start

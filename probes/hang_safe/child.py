@@ -11,14 +11,14 @@ import json
 import os
 import sys
 
-from probes.captured.captured_paths import outside, resolve
+from probes.captured.captured_paths import resolve_host_path, to_local_path
 from probes.safe_read import list_directory, read_regular
 
 
-def answer(operation: str, path: str, root: str, limit_bytes: int) -> object:
+def answer_request(operation: str, path: str, root: str, limit_bytes: int) -> object:
     """What one request gives; raises OSError and ValueError."""
     if root:  # what comes out holds no symlink; one that appears meanwhile is not followed
-        path = outside(root, resolve(root, path))
+        path = to_local_path(root, resolve_host_path(root, path))
     if operation == "text":
         return read_regular(path, limit_bytes, follow=not root).decode("utf-8", "backslashreplace")
     if operation == "listing":
@@ -36,7 +36,7 @@ def main() -> None:
     for line in sys.stdin.buffer:
         request = json.loads(line)
         try:
-            reply: dict[str, object] = {"value": answer(*request)}
+            reply: dict[str, object] = {"value": answer_request(*request)}
         except OSError as error:
             reply = {"errno": error.errno or 0, "text": error.strerror or str(error)}
         except ValueError as error:

@@ -15,8 +15,8 @@ from pathlib import Path
 from probes.children.own_module import own_module
 
 ABANDON_AFTER_S = 2.0
-WORKING_AT_MOST_S = 30.0  # of a child that is slow, not stuck: a starved host, an interpreter on a sick disk
-MOST_REQUEST_BYTES = 32 << 10  # any path that the kernel takes; a pipe holds 64 KiB
+MAX_WORKING_S = 30.0  # of a child that is slow, not stuck: a starved host, an interpreter on a sick disk
+MAX_REQUEST_BYTES = 32 << 10  # any path that the kernel takes; a pipe holds 64 KiB
 RETRY_AFTER_S = 60.0  # a path that hung is not tried again before: each try costs a process and 2 s
 
 
@@ -41,17 +41,17 @@ class GuardedReader:
         self._hung: dict[str, float] = {}
         self._lock = threading.Lock()
 
-    def ask(self, operation: str, path: str, *, root: str = "", limit_bytes: int = 0) -> object:
+    def ask_child(self, operation: str, path: str, *, root: str = "", limit_bytes: int = 0) -> object:
         """What `probes.hang_safe.child.answer` gives for it. Raises OSError from the child, Hung, and NotStarted."""
         request = json.dumps([operation, path, root, limit_bytes]).encode() + b"\n"
-        if len(request) > MOST_REQUEST_BYTES:
+        if len(request) > MAX_REQUEST_BYTES:
             raise OSError(errno.ENAMETOOLONG, os.strerror(errno.ENAMETOOLONG), path[:100])
         with self._lock:
             if time.monotonic() - self._hung.get(path, -RETRY_AFTER_S) < RETRY_AFTER_S:
                 raise Hung(path)
             try:
                 # A child that was killed from outside is replaced once; one that hangs is not.
-                reply = self._exchange(request) or self._exchange(request)
+                reply = self._exchange_line(request) or self._exchange_line(request)
             except TimeoutError:
                 self._hung[path] = time.monotonic()
                 raise Hung(path) from None
@@ -65,18 +65,18 @@ class GuardedReader:
     def start(self) -> None:
         """Start the child process before the first read asks for it: an interpreter needs 50 ms to be there."""
         with self._lock, contextlib.suppress(NotStarted):
-            self._running()
+            self._ensure_child()
 
     def close(self) -> None:
         if self._child is not None and self._owner == os.getpid():
-            _stop(self._child)
+            _stop_child(self._child)
         self._child = None
 
-    def _exchange(self, request: bytes) -> bytes | None:
+    def _exchange_line(self, request: bytes) -> bytes | None:
         """The answer's line; None when the child ended. A child that gave no answer is gone after this."""
         began = time.monotonic()
         deadline = began + self.abandon_after_s
-        child = self._running()
+        child = self._ensure_child()
         worked = _cpu_ns(child.pid)
         assert child.stdin is not None and child.stdout is not None
         reply = bytearray()
@@ -88,8 +88,8 @@ class GuardedReader:
                     left = deadline - time.monotonic()
                     if left <= 0 or not ready.select(left):
                         before, worked = worked, _cpu_ns(child.pid)
-                        if time.monotonic() - began > WORKING_AT_MOST_S or not (
-                            worked > before or _runnable(child.pid)
+                        if time.monotonic() - began > MAX_WORKING_S or not (
+                            worked > before or _is_runnable(child.pid)
                         ):
                             raise TimeoutError
                         deadline = time.monotonic() + self.abandon_after_s
@@ -106,7 +106,7 @@ class GuardedReader:
             return None
         return bytes(reply)
 
-    def _running(self) -> subprocess.Popen[bytes]:
+    def _ensure_child(self) -> subprocess.Popen[bytes]:
         # After a fork the pipes belong to the parent: answers would get mixed up.
         if self._child is None or self._owner != os.getpid() or self._child.poll() is not None:
             try:
@@ -123,7 +123,7 @@ class GuardedReader:
                 why = os.strerror(error.errno or 0)
                 raise NotStarted(f"{sys.executable} -m probes.hang_safe.child: {why}") from error
             self._owner = os.getpid()
-            weakref.finalize(self, _stop, self._child, os.getpid())
+            weakref.finalize(self, _stop_child, self._child, os.getpid())
         return self._child
 
 
@@ -135,7 +135,7 @@ def _cpu_ns(pid: int) -> int:
         return 0
 
 
-def _runnable(pid: int) -> bool:
+def _is_runnable(pid: int) -> bool:
     """It waits for a CPU, not in the kernel (proc(5), state)."""
     try:
         return Path(f"/proc/{pid}/stat").read_bytes().rpartition(b")")[2].split()[:1] == [b"R"]
@@ -143,7 +143,7 @@ def _runnable(pid: int) -> bool:
         return False
 
 
-def _stop(child: subprocess.Popen[bytes], owner: int | None = None) -> None:
+def _stop_child(child: subprocess.Popen[bytes], owner: int | None = None) -> None:
     if owner is not None and owner != os.getpid():
         return
     child.kill()

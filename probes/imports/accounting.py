@@ -15,9 +15,9 @@ import msgspec
 
 from probes.imports import json_text
 from probes.imports.formats import load_format
-from probes.imports.model import LeftOut, Refused, Result
-from probes.imports.numbers import number
-from probes.imports.source import Source
+from probes.imports.model import ImportRefusedError, ImportResult, OmittedFields
+from probes.imports.numbers import parse_number
+from probes.imports.source import ImportSource
 from probes.imports.sysstat.sysstat_table import Sysstat, columns_left_out
 
 Use: TypeAlias = Literal["imported", "condition", "left out", "unknown"]
@@ -51,11 +51,11 @@ class Account(msgspec.Struct, frozen=True, kw_only=True, rename="kebab"):
     def use_of(self, field: str) -> tuple[Use, Omission | None]:
         """What is done with a field, and with what it is left out. The more special declaration stands first."""
         for omission in self.left_out:
-            if matches(omission.fields, field):
+            if matches_any(omission.fields, field):
                 return "left out", omission
-        if matches(self.condition, field):
+        if matches_any(self.condition, field):
             return "condition", None
-        return ("imported", None) if matches(self.imported, field) else ("unknown", None)
+        return ("imported", None) if matches_any(self.imported, field) else ("unknown", None)
 
 
 @lru_cache(maxsize=1)
@@ -64,13 +64,13 @@ def load_accounts() -> dict[str, Account]:
     return load_format("accounts.toml", dict[str, Account])
 
 
-def add_left_out(result: Result, kind: str, source: Source) -> Result:
+def add_left_out(result: ImportResult, kind: str, source: ImportSource) -> ImportResult:
     """The result with what of its file is left out."""
     account = load_accounts().get(kind)
     if account is None:
         return result
     if account.form == "json" and source.size > MAX_LISTED_BYTES:
-        too_large = LeftOut(
+        too_large = OmittedFields(
             name="fields of a large file", reason="what is left out of more than 8 MiB is not listed"
         )
         return msgspec.structs.replace(result, left_out=(*result.left_out, too_large))
@@ -84,11 +84,11 @@ def add_left_out(result: Result, kind: str, source: Source) -> Result:
         else:
             continue
         groups[key] = groups.get(key, 0) + 1
-    omitted = tuple(LeftOut(name=name, reason=reason, fields=n) for (name, reason), n in groups.items())
+    omitted = tuple(OmittedFields(name=name, reason=reason, fields=n) for (name, reason), n in groups.items())
     return msgspec.structs.replace(result, left_out=(*result.left_out, *omitted))
 
 
-def numeric_fields(source: Source, account: Account, result: Result) -> list[str]:
+def numeric_fields(source: ImportSource, account: Account, result: ImportResult) -> list[str]:
     """The numeric fields of the file, each once."""
     if account.form == "columns":
         return list(_columns_of(result))[:_MAX_FIELDS]
@@ -100,52 +100,52 @@ def numeric_fields(source: Source, account: Account, result: Result) -> list[str
     return list(names)
 
 
-def _json_values(source: Source) -> Iterator[tuple[str, float]]:
+def _json_values(source: ImportSource) -> Iterator[tuple[str, float]]:
     try:
-        for _, _, document in json_text.documents(source.data, object, source.name):
-            yield from _leaves(document, "")
-    except Refused:
+        for _, _, document in json_text.iterate_documents(source.data, object, source.name):
+            yield from _iterate_leaves(document, "")
+    except ImportRefusedError:
         return  # the importer says what is broken
 
 
-def _leaves(value: object, path: str) -> Iterator[tuple[str, float]]:
+def _iterate_leaves(value: object, path: str) -> Iterator[tuple[str, float]]:
     if isinstance(value, dict):
         for key, inner in value.items():
-            yield from _leaves(inner, f"{path}/{key}" if path else str(key))
+            yield from _iterate_leaves(inner, f"{path}/{key}" if path else str(key))
     elif isinstance(value, list):
         for inner in value:
-            yield from _leaves(inner, path)
-    elif not isinstance(value, bool) and (read := number(value)) is not None:
+            yield from _iterate_leaves(inner, path)
+    elif not isinstance(value, bool) and (read := parse_number(value)) is not None:
         yield path, read
 
 
-def _csv_values(source: Source, account: Account) -> Iterator[tuple[str, float]]:
+def _csv_values(source: ImportSource, account: Account) -> Iterator[tuple[str, float]]:
     heading: Sequence[str] = ()
     try:
-        for row, cells in enumerate(csv.reader(source.lines(), delimiter=account.delimiter)):
+        for row, cells in enumerate(csv.reader(source.read_lines(), delimiter=account.delimiter)):
             is_heading = ",".join(cells).startswith(account.heading) if account.heading else not row
             if is_heading:
                 heading = [cell.strip() for cell in cells]
             elif row > _MAX_ROWS:
                 return
             for name, cell in zip(heading, cells, strict=False):
-                if (read := number(cell)) is not None:
+                if (read := parse_number(cell)) is not None:
                     yield name, read
     except csv.Error:
         return
 
 
-def _columns_of(result: Result) -> Iterator[str]:
+def _columns_of(result: ImportResult) -> Iterator[str]:
     """`memory/kbcached`: of sysstat's tables those columns that gave no figure."""
     if isinstance(result.detail, Sysstat):
         yield from columns_left_out(result.detail.tables)
 
 
 @lru_cache(maxsize=4096)
-def _pattern(declared: str) -> re.Pattern[str]:
+def _compile_pattern(declared: str) -> re.Pattern[str]:
     parts = {"**": ".+", "*": "[^/]*"}
     return re.compile("".join(parts.get(p) or re.escape(p) for p in re.split(r"(\*\*|\*)", declared)))
 
 
-def matches(declared: Sequence[str], field: str) -> bool:
-    return any(_pattern(text).fullmatch(field) for text in declared)
+def matches_any(declared: Sequence[str], field: str) -> bool:
+    return any(_compile_pattern(text).fullmatch(field) for text in declared)

@@ -5,23 +5,23 @@ from collections.abc import Collection
 _MAX_LENGTH = 200
 
 
-def command_options(command: str | None, neutral: Collection[str], told: Collection[str]) -> str:
-    """The command's options in a fixed order, without paths and `neutral` ones, and those `told` elsewhere with their
-    values. "" where there is no command or no such option.
+def command_options(command: str | None, neutral: Collection[str], other_options: Collection[str]) -> str:
+    """The command's options in a fixed order, without paths and `neutral` ones, and those `other_options`
+    elsewhere with their values. "" where there is no command or no such option.
     """
     words = [word.strip("\"'") for word in (command or "").split()[1:]]
-    kept: list[str] = []
+    kept_words: list[str] = []
     skip = False
     for word in words:
         is_option = word.startswith("-") and not word[1:2].isdigit()
         if skip and not is_option:
             skip = False
             continue
-        skip = word in told
-        if word in neutral or word in told or "/" in word:
+        skip = word in other_options
+        if word in neutral or word in other_options or "/" in word:
             continue
-        if is_option or not kept:
-            kept.append(word)
+        if is_option or not kept_words:
+            kept_words.append(word)
         else:  # an option's value stays with it
-            kept[-1] += f" {word}"
-    return " ".join(sorted(word for word in kept if word.startswith("-")))[:_MAX_LENGTH]
+            kept_words[-1] += f" {word}"
+    return " ".join(sorted(word for word in kept_words if word.startswith("-")))[:_MAX_LENGTH]

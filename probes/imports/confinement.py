@@ -6,11 +6,11 @@ import sys
 
 MEMORY_BYTES = 4 << 30  # of addresses: numpy alone takes 1 GiB of them
 SECONDS = 100
-MOST_WRITTEN = 64 << 20
+MAX_WRITTEN_BYTES = 64 << 20
 NOBODY = 65534  # nobody and nogroup, or the kernel's overflow user: proc_sys_kernel(5)
 
 
-def confine() -> None:
+def confine_process() -> None:
     """For the process that calls it, for good. Open descriptors and the working directory stay usable.
 
     Rights are given up where the kernel lets us: in a user namespace without that user they cannot be.
@@ -18,7 +18,7 @@ def confine() -> None:
     for limit, most in (
         (resource.RLIMIT_AS, MEMORY_BYTES),
         (resource.RLIMIT_CPU, SECONDS),
-        (resource.RLIMIT_FSIZE, MOST_WRITTEN),
+        (resource.RLIMIT_FSIZE, MAX_WRITTEN_BYTES),
         (resource.RLIMIT_CORE, 0),
     ):
         _, hard = resource.getrlimit(limit)

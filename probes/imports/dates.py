@@ -16,7 +16,7 @@ _FORMATS = (
 )
 
 
-def iso(text: object) -> str | None:
+def to_iso(text: object) -> str | None:
     """ "2021-03-02T15:53:19", with Z where the text says UTC; None where it is no date that we know."""
     if not isinstance(text, str) or len(text) > 60:
         return None
@@ -33,7 +33,7 @@ def iso(text: object) -> str | None:
     return None
 
 
-def epoch(seconds: float | None) -> str | None:
+def epoch_to_iso(seconds: float | None) -> str | None:
     """Epoch seconds as UTC."""
     if seconds is None or not 0 < seconds < 7e9:
         return None

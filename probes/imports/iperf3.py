@@ -10,11 +10,20 @@ from statistics import fmean
 import msgspec
 
 from probes.imports import json_text
-from probes.imports.dates import epoch
-from probes.imports.json_text import mapping
-from probes.imports.model import Contradiction, Measure, Point, Refused, Result, Trouble, compared, noted
-from probes.imports.numbers import integer, number
-from probes.imports.source import Source
+from probes.imports.dates import epoch_to_iso
+from probes.imports.json_text import as_mapping
+from probes.imports.model import (
+    Contradiction,
+    ImportedMeasure,
+    ImportRefusedError,
+    ImportResult,
+    ImportTrouble,
+    SeriesPoint,
+    compare_claim,
+    make_noted,
+)
+from probes.imports.numbers import parse_integer, parse_number
+from probes.imports.source import ImportSource
 from probes.types import Json
 
 _MAX_POINTS = 4000  # kept for the drawing, evenly spread
@@ -51,88 +60,97 @@ class _Way(msgspec.Struct):
     round_trips_us: list[float | None] = []
 
     @property
-    def rates(self) -> tuple[float, ...]:
+    def interval_rates(self) -> tuple[float, ...]:
         """Bit/s of each interval that counts."""
         counted = (s for s in self.sums if not s.get("omitted"))
-        return tuple(rate for s in counted if (rate := number(s.get("bits_per_second"))) is not None)
+        return tuple(rate for s in counted if (rate := parse_number(s.get("bits_per_second"))) is not None)
 
 
-def recognised(source: Source) -> bool:
-    known = source.has(b'"start"', b'"version"', b"iperf") or source.has(b'"start"', b'"intervals"')
-    return known or source.head.lstrip().startswith(b'{"event":')
+def is_recognised(source: ImportSource) -> bool:
+    is_document = source.contains_all(b'"start"', b'"version"', b"iperf") or source.contains_all(
+        b'"start"', b'"intervals"'
+    )
+    return is_document or source.head.lstrip().startswith(b'{"event":')
 
 
-def parse(source: Source) -> Result:
-    documents = list(_documents(source))
+def parse(source: ImportSource) -> ImportResult:
+    documents = list(_read_documents(source))
     if not documents:
-        raise Refused("iperf3: no JSON document in it", "run iperf3 with -J")
+        raise ImportRefusedError("iperf3: no JSON document in it", "run iperf3 with -J")
     document = documents[-1]
     start, end = document.start, document.end
-    test = mapping(start.get("test_start"))
-    ways = _ways(document, test)
+    test = as_mapping(start.get("test_start"))
+    ways = _find_ways(document, test)
     first = ways[0]
-    cpu = mapping(end.get("cpu_utilization_percent"))
-    error, seconds = json_text.text(document.error), number(test.get("duration"))
-    troubles = [Trouble(id="iperf3.error", said=error)] if error else []
-    if not any(number(part.get("bits_per_second")) for way in ways for part in (way.sent, way.received)):
+    cpu = as_mapping(end.get("cpu_utilization_percent"))
+    error, seconds = json_text.text(document.error), parse_number(test.get("duration"))
+    troubles = [ImportTrouble(id="iperf3.error", said=error)] if error else []
+    if not any(
+        parse_number(part.get("bits_per_second")) for way in ways for part in (way.sent, way.received)
+    ):
         if error:
-            raise Refused(f"iperf3: the test failed: {error[:120]}", "repeat the test")
-        raise Refused("iperf3: no sum at its end", "the test did not end: import a finished one")
+            raise ImportRefusedError(f"iperf3: the test failed: {error[:120]}", "repeat the test")
+        raise ImportRefusedError("iperf3: no sum at its end", "the test did not end: import a finished one")
     if len(documents) > 1:
-        troubles.append(Trouble(id="iperf3.several-runs", said=str(len(documents))))
+        troubles.append(ImportTrouble(id="iperf3.several-runs", said=str(len(documents))))
     for way in ways:
-        if count := integer(way.sent.get("retransmits")):
+        if count := parse_integer(way.sent.get("retransmits")):
             subject = way.name if len(ways) > 1 else ""
-            troubles.append(Trouble(id="iperf3.retransmits", subject=subject, said=str(count)))
+            troubles.append(ImportTrouble(id="iperf3.retransmits", subject=subject, said=str(count)))
     congestion = json_text.text(end.get("sender_tcp_congestion"), 40)
-    facts = noted(
+    facts = make_noted(
         ("protocol", json_text.text(test.get("protocol"), 20)),
-        ("streams", integer(test.get("num_streams"))),
+        ("streams", parse_integer(test.get("num_streams"))),
         ("duration", seconds, "s"),
-        ("bytes received", integer(first.received.get("bytes")), "B"),
-        ("other end", json_text.text(mapping(start.get("connecting_to")).get("host"))),
+        ("bytes received", parse_integer(first.received.get("bytes")), "B"),
+        ("other end", json_text.text(as_mapping(start.get("connecting_to")).get("host"))),
         ("congestion control", congestion),
-        ("CPU used", _share(number(cpu.get("host_total"))), ""),
-        ("CPU used at the other end", _share(number(cpu.get("remote_total"))), ""),
+        ("CPU used", _to_share(parse_number(cpu.get("host_total"))), ""),
+        ("CPU used at the other end", _to_share(parse_number(cpu.get("remote_total"))), ""),
     )
     words = str(start.get("system_info", "")).split()
     linux = len(words) > 2 and words[0] == "Linux"
-    facts += noted(("release", words[2]), subject="kernel") if linux else []
-    conditions = _conditions(test, start) | ({"congestion control": congestion} if congestion else {})
+    facts += make_noted(("release", words[2]), subject="kernel") if linux else []
+    conditions = _test_conditions(test, start) | ({"congestion control": congestion} if congestion else {})
     conditions |= {"bidir": "1"} if len(ways) > 1 else {}  # before 3.16 the settings do not name it
-    return Result(
-        kind="iperf3", tool="iperf3", version=str(start.get("version") or "")[:60].removeprefix("iperf ") or None,
+    return ImportResult(
+        kind="iperf3",
+        tool="iperf3",
+        version=str(start.get("version") or "")[:60].removeprefix("iperf ") or None,
         host=words[1][:120] if linux else None,
-        began=epoch(number(mapping(start.get("timestamp")).get("timesecs"))), seconds=number(first.sent.get("seconds")),
-        measures=tuple(m for way in ways for m in _measures(way, seconds or 0.0, error, conditions)),
-        facts=tuple(facts), contradictions=tuple(c for way in ways for c in _contradictions(way)),
-        troubles=tuple(troubles), points=tuple(p for way in ways for p in _points(way, len(ways))),
+        began=epoch_to_iso(parse_number(as_mapping(start.get("timestamp")).get("timesecs"))),
+        seconds=parse_number(first.sent.get("seconds")),
+        measures=tuple(m for way in ways for m in _make_measures(way, seconds or 0.0, error, conditions)),
+        facts=tuple(facts),
+        contradictions=tuple(c for way in ways for c in _find_contradictions(way)),
+        troubles=tuple(troubles),
+        points=tuple(p for way in ways for p in _make_points(way, len(ways))),
         recomputed=("rate from bytes and seconds", "bytes from the intervals"),
-    )  # fmt: skip
+    )
 
 
-def _documents(source: Source) -> Iterator[_Document]:
+def _read_documents(source: ImportSource) -> Iterator[_Document]:
     """Every test in the file, whatever form it was written in."""
     if source.head.lstrip().startswith(b'{"event":'):
-        yield from _streamed(source)
+        yield from _read_stream(source)
         return
-    for start, end, document in json_text.documents(source.data, _Document, "iperf3"):
+    for start, end, document in json_text.iterate_documents(source.data, _Document, "iperf3"):
         twice = "sum_sent" in document.end and source.data.count(b'"sum_sent":', start, end) > 1
         yield _with_both_ways(source.data[start:end]) if twice else document
 
 
-def _streamed(source: Source) -> Iterator[_Document]:
+def _read_stream(source: ImportSource) -> Iterator[_Document]:
     """`--json-stream`: an event a line; "end" closes a test."""
     document = _Document()
-    for _, _, event in json_text.documents(source.data, _Event, "iperf3"):
+    for _, _, event in json_text.iterate_documents(source.data, _Event, "iperf3"):
         if event.event == "start":
-            document = _Document(start=mapping(event.data))
+            document = _Document(start=as_mapping(event.data))
         elif event.event == "interval":
-            document.intervals.append(mapping(event.data))
+            document.intervals.append(as_mapping(event.data))
         elif event.event == "error":
             document.error = event.data
         elif event.event == "end":
-            document.end = mapping(event.data)
+            document.end = as_mapping(event.data)
             yield document
             document = _Document()
     if document.intervals or document.error:
@@ -142,50 +160,53 @@ def _streamed(source: Source) -> Iterator[_Document]:
 def _with_both_ways(data: bytes) -> _Document:
     """3.7 writes the sums of the way back under the keys of the way there, once more."""
     if len(data) > json_text.UNTYPED_LIMIT:
-        raise Refused("iperf3: both ways have the same keys in it", "run iperf3 3.12 or newer")
+        raise ImportRefusedError("iperf3: both ways have the same keys in it", "run iperf3 3.12 or newer")
 
     def rename_second(pairs: list[tuple[str, Json]]) -> dict[str, Json]:
-        named: dict[str, Json] = {}
+        renamed: dict[str, Json] = {}
         for key, value in pairs:
-            named[f"{key}{_BACK}" if key in named else key] = value
-        return named
+            renamed[f"{key}{_BACK}" if key in renamed else key] = value
+        return renamed
 
     return msgspec.convert(json.loads(data, object_pairs_hook=rename_second), _Document)
 
 
-def _ways(document: _Document, test: dict[str, Json]) -> list[_Way]:
+def _find_ways(document: _Document, test: dict[str, Json]) -> list[_Way]:
     """The way that was tested; with `--bidir` the way there and the way back."""
     protocol = json_text.text(test.get("protocol"), 20) or "TCP"
     end = document.end
     streams = end.get("streams")
     senders = [
-        mapping(mapping(stream).get("sender")) for stream in (streams if isinstance(streams, list) else [])
+        as_mapping(as_mapping(stream).get("sender"))
+        for stream in (streams if isinstance(streams, list) else [])
     ]
 
-    def way(name: str, suffix: str) -> _Way:
-        both = mapping(end.get(f"sum{suffix}"))
+    def make_way(name: str, suffix: str) -> _Way:
+        both = as_mapping(end.get(f"sum{suffix}"))
         return _Way(
             name=f"iperf3 {protocol} {name}",
-            sent=mapping(end.get(f"sum_sent{suffix}")) or both,
-            received=mapping(end.get(f"sum_received{suffix}")) or both,
-            sums=[mapping(interval.get(f"sum{suffix}")) for interval in document.intervals],
+            sent=as_mapping(end.get(f"sum_sent{suffix}")) or both,
+            received=as_mapping(end.get(f"sum_received{suffix}")) or both,
+            sums=[as_mapping(interval.get(f"sum{suffix}")) for interval in document.intervals],
             # of a stream that the other end sends, this end knows no round trip
             round_trips_us=[
-                number(one.get("mean_rtt")) for one in senders if one.get("sender", True) and not suffix
+                parse_number(sender.get("mean_rtt"))
+                for sender in senders
+                if sender.get("sender", True) and not suffix
             ],
         )
 
-    back = way("receive", _BACK)
+    back = make_way("receive", _BACK)
     if back.sent or back.received:
-        return [way("send", ""), back]
-    return [way("receive" if test.get("reverse") else "send", "")]
+        return [make_way("send", ""), back]
+    return [make_way("receive" if test.get("reverse") else "send", "")]
 
 
-def _share(percent: float | None) -> float | None:
+def _to_share(percent: float | None) -> float | None:
     return percent / 100 if percent is not None else None
 
 
-def _conditions(test: dict[str, Json], start: dict[str, Json]) -> dict[str, str]:
+def _test_conditions(test: dict[str, Json], start: dict[str, Json]) -> dict[str, str]:
     """Every setting that is not at zero, and the sizes of segments and buffers that were asked for."""
     asked = test | {name: start.get(name) for name in ("sock_bufsize", "tcp_mss")}
     return {
@@ -195,54 +216,61 @@ def _conditions(test: dict[str, Json], start: dict[str, Json]) -> dict[str, str]
     }
 
 
-def _points(way: _Way, ways: int) -> Iterator[Point]:
-    for one in way.sums[:: -(-len(way.sums) // _MAX_POINTS) or 1]:
-        at, rate = number(one.get("end")), number(one.get("bits_per_second"))
+def _make_points(way: _Way, ways: int) -> Iterator[SeriesPoint]:
+    for interval in way.sums[:: -(-len(way.sums) // _MAX_POINTS) or 1]:
+        at, rate = parse_number(interval.get("end")), parse_number(interval.get("bits_per_second"))
         if at is not None and rate is not None:
             series = f"throughput, {way.name}" if ways > 1 else "throughput"
-            yield Point(series=series, at_s=at, value=rate / 8, unit="B/s")
+            yield SeriesPoint(series=series, at_s=at, value=rate / 8, unit="B/s")
 
 
-def _measures(way: _Way, seconds: float, error: str | None, conditions: dict[str, str]) -> Iterator[Measure]:
-    runs = tuple(rate / 8 for rate in way.rates[:1000])
+def _make_measures(
+    way: _Way, seconds: float, error: str | None, conditions: dict[str, str]
+) -> Iterator[ImportedMeasure]:
+    runs = tuple(rate / 8 for rate in way.interval_rates[:1000])
     invalid = f"iperf3 reports an error: {error}"[:200] if error else ""
     round_trips = [t for t in way.round_trips_us if t]
-    lost, jitter = number(way.received.get("lost_percent")), number(way.received.get("jitter_ms"))
-    received, sent = number(way.received.get("bits_per_second")), number(way.sent.get("bits_per_second"))
+    lost, jitter = parse_number(way.received.get("lost_percent")), parse_number(way.received.get("jitter_ms"))
+    received, sent = (
+        parse_number(way.received.get("bits_per_second")),
+        parse_number(way.sent.get("bits_per_second")),
+    )
     for metric, value, unit in (
         ("bandwidth received", received and received / 8, "B/s"),
         ("bandwidth sent", sent and sent / 8, "B/s"),
-        ("retransmits", number(way.sent.get("retransmits")), ""),
-        ("packets lost", _share(lost), ""),
+        ("retransmits", parse_number(way.sent.get("retransmits")), ""),
+        ("packets lost", _to_share(lost), ""),
         ("jitter", jitter / 1000 if jitter is not None else None, "s"),
         ("mean round trip", fmean(round_trips) / 1e6 if round_trips else None, "s"),
     ):
         is_rate = unit == "B/s"
         if value is None or (is_rate and not value):
             continue
-        yield Measure(
+        yield ImportedMeasure(
             workload=way.name, metric=metric, value=value, unit=unit, better="more" if is_rate else "less",
             seconds=seconds, runs=runs if metric == "bandwidth sent" else (), invalid=invalid,
             judged=metric == "bandwidth received", conditions=conditions,
         )  # fmt: skip
 
 
-def _contradictions(way: _Way) -> list[Contradiction]:
-    found: list[Contradiction] = []
+def _find_contradictions(way: _Way) -> list[Contradiction]:
+    contradictions: list[Contradiction] = []
     for name, part in (("sum_sent", way.sent), ("sum_received", way.received)):
-        rate, moved, seconds = (number(part.get(k)) for k in ("bits_per_second", "bytes", "seconds"))
+        rate, moved, seconds = (parse_number(part.get(k)) for k in ("bits_per_second", "bytes", "seconds"))
         if rate and moved and seconds:
-            found += compared(
+            contradictions += compare_claim(
                 "iperf3.rate", name, rate / 8, moved / seconds, "bytes ÷ seconds", 0.01, unit="B/s"
             )
-    parts = [number(s.get("bytes")) for s in way.sums if not s.get("omitted")]
+    parts = [parse_number(s.get("bytes")) for s in way.sums if not s.get("omitted")]
     total = sum(p for p in parts if p is not None)
-    both = sorted(v for v in (number(way.sent.get("bytes")), number(way.received.get("bytes"))) if v)
+    both = sorted(
+        v for v in (parse_number(way.sent.get("bytes")), parse_number(way.received.get("bytes"))) if v
+    )
     if both and total and not (both[0] * 0.98 <= total <= both[-1] * 1.02):
-        found.append(
+        contradictions.append(
             Contradiction(
                 id="iperf3.bytes", subject="sum_sent", claimed=both[-1], recomputed=total, unit="B",
                 rule="sum over the intervals",
             )
         )  # fmt: skip
-    return found
+    return contradictions

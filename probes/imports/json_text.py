@@ -7,8 +7,8 @@ from typing import Any, TypeVar
 import msgspec
 
 from probes import units
-from probes.imports.model import Refused
-from probes.imports.numbers import number
+from probes.imports.model import ImportRefusedError
+from probes.imports.numbers import parse_number
 from probes.types import Json
 
 T = TypeVar("T")
@@ -23,45 +23,47 @@ _NOT_FINITE = re.compile(rb"([:\[,]\s*)[+-]?(?:nan|inf|infinity|NaN|Infinity)(?=
 _WORDS = (b"nan", b"NaN", b"inf", b"Inf")
 _BROKEN = (msgspec.MsgspecError, RecursionError, UnicodeDecodeError)
 _STEP = 1 << 20  # bytes looked at at once
-_MOST_STARTS = 200  # lines that begin with a brace and are no document
-MOST_DOCUMENTS = 100_000
+_MAX_STARTS = 200  # lines that begin with a brace and are no document
+MAX_DOCUMENTS = 100_000
 
 
-def decode(data: bytes | memoryview, kind: type[T], what: str) -> T:
+def decode_document(data: bytes | memoryview, kind: type[T], subject: str) -> T:
     """One document. Raises Refused with the place."""
-    value, end = first(data, kind, what)
+    value, end = decode_first(data, kind, subject)
     rest = bytes(data[end : end + 4096]).strip()
     if rest:
         line = _line_ends(memoryview(data)[:end]) + 1
-        raise Refused(
+        raise ImportRefusedError(
             f"line {line}: something follows the JSON document", "remove everything but the document"
         )
     return value
 
 
-def untyped(data: bytes, what: str) -> Any:
+def decode_untyped(data: bytes, subject: str) -> Any:
     """One document as Python objects, up to 32 MiB."""
     if len(data) > UNTYPED_LIMIT:
-        raise Refused(f"{what} larger than {units.size(UNTYPED_LIMIT)}", "import a part of it")
-    return decode(data, Any, what)
+        raise ImportRefusedError(
+            f"{subject} larger than {units.format_size(UNTYPED_LIMIT)}", "import a part of it"
+        )
+    return decode_document(data, Any, subject)
 
 
-def first(data: bytes | memoryview, kind: type[T], what: str) -> tuple[T, int]:
+def decode_first(data: bytes | memoryview, kind: type[T], subject: str) -> tuple[T, int]:
     """The first document and where it ends. NaN and infinity are read as "", which is no number; not in a view."""
     view = memoryview(data)
     try:
-        return _first(view, kind)
+        return _decode_start(view, kind)
     except _BROKEN as error:
         broken: Exception = error
-    if not isinstance(data, memoryview) and (cleaned := finite(data, what)) is not None:
+    if not isinstance(data, memoryview) and (cleaned := replace_non_finite(data, subject)) is not None:
         try:
-            return _first(memoryview(cleaned), kind)
+            return _decode_start(memoryview(cleaned), kind)
         except _BROKEN as error:
             broken = error
-    raise _refused(view, broken, what)
+    raise _explain_error(view, broken, subject)
 
 
-def finite(data: bytes | bytearray, what: str) -> bytearray | None:
+def replace_non_finite(data: bytes | bytearray, subject: str) -> bytearray | None:
     """The same without C's NaN and infinity, every byte in its place; None where it has none.
 
     Raises Refused where the second copy would be too large.
@@ -69,20 +71,20 @@ def finite(data: bytes | bytearray, what: str) -> bytearray | None:
     if not any(word in data for word in _WORDS) or not _NOT_FINITE.search(data):
         return None
     if len(data) > NOT_FINITE_LIMIT:
-        raise Refused(
-            f"{what}: holds nan or inf, and is larger than {units.size(NOT_FINITE_LIMIT)}",
+        raise ImportRefusedError(
+            f"{subject}: holds nan or inf, and is larger than {units.format_size(NOT_FINITE_LIMIT)}",
             "write null for them: sed -i 's/: *-\\?nan/: null/g; s/: *-\\?inf/: null/g' FILE",
         )
-    made, start = bytearray(), 0
+    cleaned, start = bytearray(), 0
     while start < len(data):  # from quote to quote: none of them stands in what is looked for
         end = data.find(b'"', start + _STEP) if start + _STEP < len(data) else -1
         stop = end if end > 0 else len(data)
-        made += _NOT_FINITE.sub(lambda f: f[1] + b'""'.ljust(len(f[0]) - len(f[1])), data[start:stop])
+        cleaned += _NOT_FINITE.sub(lambda f: f[1] + b'""'.ljust(len(f[0]) - len(f[1])), data[start:stop])
         start = stop
-    return made
+    return cleaned
 
 
-def _first(view: memoryview, kind: type[T]) -> tuple[T, int]:
+def _decode_start(view: memoryview, kind: type[T]) -> tuple[T, int]:
     try:
         return msgspec.json.decode(view, type=kind), len(view)
     except msgspec.DecodeError as error:
@@ -93,52 +95,58 @@ def _first(view: memoryview, kind: type[T]) -> tuple[T, int]:
         return msgspec.json.decode(view[:end], type=kind), end
 
 
-def documents(data: bytes | bytearray, kind: type[T], what: str) -> Iterator[tuple[int, int, T]]:
+def iterate_documents(data: bytes | bytearray, kind: type[T], subject: str) -> Iterator[tuple[int, int, T]]:
     """Start, end and value of every document that begins a line. Text between them is left out.
 
     Raises Refused where none can be read at all; a broken one after a good one ends the list with Refused too.
     """
-    position, tried, found = 0, 0, 0
-    view, whole = memoryview(data), False
-    while found < MOST_DOCUMENTS:
+    position, tried, count = 0, 0, 0
+    view, is_cleaned = memoryview(data), False
+    while count < MAX_DOCUMENTS:
         start = _START.search(data, position)
         if start is None:
             break
         begin = start.end() - 1
         try:
-            value, length = first(view[begin:], kind, what)
-        except Refused:
-            if not whole:  # once for all documents: each may hold a nan
-                whole, cleaned = True, finite(data, what)
+            value, length = decode_first(view[begin:], kind, subject)
+        except ImportRefusedError:
+            if not is_cleaned:  # once for all documents: each may hold a nan
+                is_cleaned, cleaned = True, replace_non_finite(data, subject)
                 if cleaned is not None:
                     data, view = cleaned, memoryview(cleaned)
                     continue
             tried += 1
             # a brace in a line of text is no document; one that opens an object with a key is
-            if found or tried >= _MOST_STARTS or re.match(rb'[{\[]\s*"', data[begin : begin + 200]):
+            if count or tried >= _MAX_STARTS or re.match(rb'[{\[]\s*"', data[begin : begin + 200]):
                 raise
             position = start.end()
             continue
         yield begin, begin + length, value
-        position, found = begin + length, found + 1
+        position, count = begin + length, count + 1
 
 
-def _refused(view: memoryview, error: Exception, what: str) -> Refused:
+def _explain_error(view: memoryview, error: Exception, subject: str) -> ImportRefusedError:
     if isinstance(error, RecursionError):
-        return Refused(f"{what}: nested too deeply", "check how the file was made")
+        return ImportRefusedError(f"{subject}: nested too deeply", "check how the file was made")
     if isinstance(error, UnicodeDecodeError):
-        return Refused(f"{what}: byte {error.start} is not UTF-8", "check how the file was copied")
+        return ImportRefusedError(
+            f"{subject}: byte {error.start} is not UTF-8", "check how the file was copied"
+        )
     text = " ".join(str(error).split())[:160]
     place = re.search(r"\(byte (\d+)\)", text)
     if place is not None:
         end = int(place[1])
         before = bytes(view[max(0, end - _STEP) : end])
         line, column = _line_ends(view[:end]) + 1, len(before) - before.rfind(b"\n")
-        return Refused(f"{what}: line {line} column {column}: {text}", "repair it there, or export it again")
+        return ImportRefusedError(
+            f"{subject}: line {line} column {column}: {text}", "repair it there, or export it again"
+        )
     if "truncated" in text:
         lines = _line_ends(view) + 1
-        return Refused(f"{what}: ends in line {lines} before it is complete", "copy or export it again")
-    return Refused(f"{what}: {text}", "check which tool and version wrote it")
+        return ImportRefusedError(
+            f"{subject}: ends in line {lines} before it is complete", "copy or export it again"
+        )
+    return ImportRefusedError(f"{subject}: {text}", "check which tool and version wrote it")
 
 
 def _line_ends(view: memoryview) -> int:
@@ -146,7 +154,7 @@ def _line_ends(view: memoryview) -> int:
     return sum(bytes(view[at : at + _STEP]).count(b"\n") for at in range(0, len(view), _STEP))
 
 
-def mapping(value: Json) -> dict[str, Json]:
+def as_mapping(value: Json) -> dict[str, Json]:
     """The object, or an empty one where it is something else."""
     return value if isinstance(value, dict) else {}
 
@@ -158,7 +166,7 @@ def text(value: Json, limit: int = 300) -> str | None:
     return str(value)[:limit]
 
 
-def numbers(values: Json, most: int = 200) -> dict[str, float]:
+def read_numbers(values: Json, most: int = 200) -> dict[str, float]:
     """The members that are numbers: "" and other text are absent, not zero."""
-    read = {str(k)[:120]: number(v) for k, v in list(mapping(values).items())[:most]}
+    read = {str(k)[:120]: parse_number(v) for k, v in list(as_mapping(values).items())[:most]}
     return {k: v for k, v in read.items() if v is not None}

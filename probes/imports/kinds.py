@@ -14,8 +14,8 @@ from probes.imports.cluster import elbencho, nccl
 from probes.imports.cpu import hwloc, numactl, perf_stat
 from probes.imports.hep import hep_suite, hepscore, prmon
 from probes.imports.line_format import load_line_format
-from probes.imports.model import Refused, Result, noted
-from probes.imports.source import Source
+from probes.imports.model import ImportRefusedError, ImportResult, make_noted
+from probes.imports.source import ImportSource
 from probes.imports.storage import (
     darshan,
     darshan_log,
@@ -33,86 +33,90 @@ from probes.imports.sysstat import iostat, pidstat, sar, sysstat_json, vmstat
 from probes.imports.validity import apply_validity
 
 
-class Kind(NamedTuple):
+class ImportKind(NamedTuple):
     id: str
     title: str
-    recognised: Callable[[Source], bool]
-    parse: Callable[[Source], Result]
+    is_recognised: Callable[[ImportSource], bool]
+    parse: Callable[[ImportSource], ImportResult]
 
 
-def _of_lines(name: str) -> Kind:
+def _line_kind(name: str) -> ImportKind:
     """A line-oriented kind, whose format is data."""
     form = load_line_format(name)
-    return Kind(form.kind, form.title, form.recognised, form.parse)
+    return ImportKind(form.kind, form.title, form.is_recognised, form.parse)
 
 
-KINDS: tuple[Kind, ...] = (
-    Kind("io500", "IO500 result_summary.txt, result.txt or stdout", io500.recognised, io500.parse),
-    Kind("io500-table", "table of IO500 results", io500_table.recognised, io500_table.parse),
-    Kind("fio", "fio JSON or json+", fio.recognised, fio.parse),
-    Kind("fio-terse", "fio terse output", fio_terse.recognised, fio_terse.parse),
-    Kind("fio-text", "fio's normal output", fio_text.recognised, fio_text.parse),
-    Kind("hep-suite", "HEP benchmark suite document", hep_suite.recognised, hep_suite.parse),
-    _of_lines("hep-suite-text"),
-    Kind("hepscore", "hep-score result", hepscore.recognised, hepscore.parse),
-    Kind("hep-workload", "hep-workload summary", hepscore.workload_recognised, hepscore.parse_workload),
-    Kind("prmon-text", "prmon time series", prmon.text_recognised, prmon.parse_text),
-    Kind("prmon-json", "prmon summary", prmon.json_recognised, prmon.parse_json),
-    Kind("ior", "IOR output", ior.recognised, ior.parse),
-    Kind("ior-json", "IOR JSON summary", ior_json.recognised, ior_json.parse),
-    Kind("ior-csv", "IOR CSV summary", ior_json.csv_recognised, ior_json.parse_csv),
-    Kind("mdtest", "mdtest output", mdtest.recognised, mdtest.parse),
-    Kind("mdtest-csv", "mdtest rank details", mdtest_ranks.recognised, mdtest_ranks.parse),
-    Kind("darshan", "Darshan log", darshan_log.recognised, darshan_log.parse),
-    Kind("darshan-text", "darshan-parser output", darshan.recognised, darshan.parse),
-    Kind("sadf", "sadf, iostat or mpstat JSON", sysstat_json.recognised, sysstat_json.parse),
-    Kind("iostat-text", "iostat output", iostat.recognised, iostat.parse),
-    Kind("vmstat", "vmstat output", vmstat.recognised, vmstat.parse),
-    Kind("pidstat", "pidstat output", pidstat.recognised, pidstat.parse),
-    Kind("sar", "sar or mpstat output", sar.recognised, sar.parse),
-    Kind("iperf3", "iperf3 JSON", iperf3.recognised, iperf3.parse),
-    _of_lines("sysbench"),
-    _of_lines("stream"),
-    _of_lines("stress-ng"),
-    Kind("perf-json", "perf stat -j", perf_stat.json_recognised, perf_stat.parse_json),
-    Kind("perf-text", "perf stat output", perf_stat.text_recognised, perf_stat.parse_text),
-    Kind("perf-csv", "perf stat -x", perf_stat.csv_recognised, perf_stat.parse_csv),
-    _of_lines("mlc"),
-    Kind("numactl", "numactl -H", numactl.recognised, numactl.parse),
-    Kind("hwloc", "lstopo XML", hwloc.recognised, hwloc.parse),
-    Kind("elbencho-table", "elbencho's table of results", elbencho.table_recognised, elbencho.parse_table),
-    Kind("elbencho", "elbencho JSON", elbencho.recognised, elbencho.parse),
-    Kind("elbencho-csv", "elbencho CSV", elbencho.csv_recognised, elbencho.parse_csv),
-    Kind("elbencho-live", "elbencho live CSV", elbencho.live_recognised, elbencho.parse_live),
-    _of_lines("hpl"),
-    _of_lines("hpcg"),
-    _of_lines("osu"),
-    _of_lines("perftest"),
-    _of_lines("unixbench"),
-    _of_lines("hepscore-log"),
-    Kind("nccl", "nccl-tests output", nccl.recognised, nccl.parse),
+KINDS: tuple[ImportKind, ...] = (
+    ImportKind("io500", "IO500 result_summary.txt, result.txt or stdout", io500.is_recognised, io500.parse),
+    ImportKind("io500-table", "table of IO500 results", io500_table.is_recognised, io500_table.parse),
+    ImportKind("fio", "fio JSON or json+", fio.is_recognised, fio.parse),
+    ImportKind("fio-terse", "fio terse output", fio_terse.is_recognised, fio_terse.parse),
+    ImportKind("fio-text", "fio's normal output", fio_text.is_recognised, fio_text.parse),
+    ImportKind("hep-suite", "HEP benchmark suite document", hep_suite.is_recognised, hep_suite.parse),
+    _line_kind("hep-suite-text"),
+    ImportKind("hepscore", "hep-score result", hepscore.is_recognised, hepscore.parse),
+    ImportKind(
+        "hep-workload", "hep-workload summary", hepscore.is_workload_recognised, hepscore.parse_workload
+    ),
+    ImportKind("prmon-text", "prmon time series", prmon.is_text_recognised, prmon.parse_text),
+    ImportKind("prmon-json", "prmon summary", prmon.is_json_recognised, prmon.parse_json),
+    ImportKind("ior", "IOR output", ior.is_recognised, ior.parse),
+    ImportKind("ior-json", "IOR JSON summary", ior_json.is_recognised, ior_json.parse),
+    ImportKind("ior-csv", "IOR CSV summary", ior_json.is_csv_recognised, ior_json.parse_csv),
+    ImportKind("mdtest", "mdtest output", mdtest.is_recognised, mdtest.parse),
+    ImportKind("mdtest-csv", "mdtest rank details", mdtest_ranks.is_recognised, mdtest_ranks.parse),
+    ImportKind("darshan", "Darshan log", darshan_log.is_recognised, darshan_log.parse),
+    ImportKind("darshan-text", "darshan-parser output", darshan.is_recognised, darshan.parse),
+    ImportKind("sadf", "sadf, iostat or mpstat JSON", sysstat_json.is_recognised, sysstat_json.parse),
+    ImportKind("iostat-text", "iostat output", iostat.is_recognised, iostat.parse),
+    ImportKind("vmstat", "vmstat output", vmstat.is_recognised, vmstat.parse),
+    ImportKind("pidstat", "pidstat output", pidstat.is_recognised, pidstat.parse),
+    ImportKind("sar", "sar or mpstat output", sar.is_recognised, sar.parse),
+    ImportKind("iperf3", "iperf3 JSON", iperf3.is_recognised, iperf3.parse),
+    _line_kind("sysbench"),
+    _line_kind("stream"),
+    _line_kind("stress-ng"),
+    ImportKind("perf-json", "perf stat -j", perf_stat.is_json_recognised, perf_stat.parse_json),
+    ImportKind("perf-text", "perf stat output", perf_stat.is_text_recognised, perf_stat.parse_text),
+    ImportKind("perf-csv", "perf stat -x", perf_stat.is_csv_recognised, perf_stat.parse_csv),
+    _line_kind("mlc"),
+    ImportKind("numactl", "numactl -H", numactl.is_recognised, numactl.parse),
+    ImportKind("hwloc", "lstopo XML", hwloc.is_recognised, hwloc.parse),
+    ImportKind(
+        "elbencho-table", "elbencho's table of results", elbencho.is_table_recognised, elbencho.parse_table
+    ),
+    ImportKind("elbencho", "elbencho JSON", elbencho.is_recognised, elbencho.parse),
+    ImportKind("elbencho-csv", "elbencho CSV", elbencho.is_csv_recognised, elbencho.parse_csv),
+    ImportKind("elbencho-live", "elbencho live CSV", elbencho.is_live_recognised, elbencho.parse_live),
+    _line_kind("hpl"),
+    _line_kind("hpcg"),
+    _line_kind("osu"),
+    _line_kind("perftest"),
+    _line_kind("unixbench"),
+    _line_kind("hepscore-log"),
+    ImportKind("nccl", "nccl-tests output", nccl.is_recognised, nccl.parse),
 )
 
 
-def named(identifier: str) -> Kind | None:
+def find_kind(identifier: str) -> ImportKind | None:
     return next((kind for kind in KINDS if kind.id == identifier), None)
 
 
-def recognise(source: Source) -> Kind | None:
-    return next((kind for kind in KINDS if kind.recognised(source)), None)
+def recognise_kind(source: ImportSource) -> ImportKind | None:
+    return next((kind for kind in KINDS if kind.is_recognised(source)), None)
 
 
-def parse(source: Source, kind: Kind | None = None) -> Result:
+def parse(source: ImportSource, kind: ImportKind | None = None) -> ImportResult:
     """The file as a result. Raises Refused, and nothing else, whatever the bytes are."""
-    refuse.unreadable(source)
-    chosen = kind or recognise(source)
+    refuse.refuse_unreadable(source)
+    chosen = kind or recognise_kind(source)
     if chosen is None:
-        raise refuse.unknown(source)
+        raise refuse.unknown_kind_error(source)
     try:
         result = add_left_out(apply_validity(chosen.parse(source)), chosen.id, source)
-        version = noted((result.tool, result.version), subject="tool")
+        version = make_noted((result.tool, result.version), subject="tool")
         return msgspec.structs.replace(result, facts=(*result.facts, *version))
-    except Refused:
+    except ImportRefusedError:
         raise
     except (
         ArithmeticError,
@@ -124,7 +128,7 @@ def parse(source: Source, kind: Kind | None = None) -> Result:
         ValueError,
     ) as error:
         # a shape no version of the tool writes; the kind is named so that a mistake of ours can be reported
-        raise Refused(
+        raise ImportRefusedError(
             f"{chosen.title}: a part of it has an unexpected form ({type(error).__name__})",
             "check the file; if the tool did write it so, report it with the file",
         ) from error

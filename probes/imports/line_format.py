@@ -21,22 +21,22 @@ import msgspec
 
 from probes import units
 from probes.imports.accounting import UNKNOWN_REASON
-from probes.imports.dates import epoch, iso
+from probes.imports.dates import epoch_to_iso, to_iso
 from probes.imports.formats import load_format
 from probes.imports.model import (
     Better,
     Contradiction,
-    LeftOut,
-    Measure,
+    ImportedMeasure,
+    ImportRefusedError,
+    ImportResult,
+    ImportTrouble,
     Noted,
     Of,
-    Refused,
-    Result,
-    Trouble,
-    compared,
+    OmittedFields,
+    compare_claim,
 )
-from probes.imports.numbers import geometric_mean, number
-from probes.imports.source import Source
+from probes.imports.numbers import geometric_mean, parse_number
+from probes.imports.source import ImportSource
 from probes.types import Json
 
 _MAX_BLOCKS = 10_000
@@ -45,7 +45,7 @@ _MAX_NAMES = 300
 _MAX_LENGTH = 200  # of a name's text
 
 
-class Quantity(msgspec.Struct, frozen=True, kw_only=True, rename="kebab"):
+class FigureRule(msgspec.Struct, frozen=True, kw_only=True, rename="kebab"):
     """A figure. `seconds` names the group that has how long it ran; `when`: names that must have these texts."""
 
     metric: str
@@ -83,7 +83,7 @@ class Check(msgspec.Struct, frozen=True):
     when: str = "1"
 
 
-class Rule(msgspec.Struct, frozen=True, kw_only=True, rename="kebab", dict=True):
+class LineRule(msgspec.Struct, frozen=True, kw_only=True, rename="kebab", dict=True):
     """What a line means. Conditions of a rule with figures are of these figures alone, others of the block.
 
     `heading`: how the group `columns` is split into the names of a table; `first`: what a row's first fields are.
@@ -97,7 +97,7 @@ class Rule(msgspec.Struct, frozen=True, kw_only=True, rename="kebab", dict=True)
     begins: bool = False
     heading: str = ""
     first: tuple[str, ...] | None = None
-    values: dict[str, Quantity] = {}
+    values: dict[str, FigureRule] = {}
     conditions: dict[str, str] = {}
     facts: dict[str, FactRule] = {}
     sets: dict[str, str] = {}
@@ -112,15 +112,15 @@ class Rule(msgspec.Struct, frozen=True, kw_only=True, rename="kebab", dict=True)
     said: str = ""
 
     @cached_property
-    def pattern(self) -> re.Pattern[str]:
+    def compiled_pattern(self) -> re.Pattern[str]:
         return re.compile(self.match, re.ASCII)
 
 
-class Column(msgspec.Struct, frozen=True, kw_only=True, rename="kebab"):
+class ColumnRule(msgspec.Struct, frozen=True, kw_only=True, rename="kebab"):
     """A table's column by its heading: a figure, a word that makes the row invalid, or left out with a reason."""
 
     match: str
-    values: tuple[Quantity, ...] = ()
+    values: tuple[FigureRule, ...] = ()
     invalid_if: str = ""
     invalid: str = ""
     left_out: str = ""
@@ -159,27 +159,27 @@ class LineFormat(msgspec.Struct, frozen=True, kw_only=True, rename="kebab", dict
     repeated: Literal["median", "last", "apart"] = "apart"
     several: str = ""
     unfinished: str = ""
-    line: tuple[Rule, ...] = ()
-    column: tuple[Column, ...] = ()
+    line: tuple[LineRule, ...] = ()
+    column: tuple[ColumnRule, ...] = ()
     derived: tuple[Derived, ...] = ()
     check: tuple[Check, ...] = ()
     expect: tuple[Expected, ...] = ()
     recomputed: tuple[str, ...] = ()
 
     @cached_property
-    def patterns(self) -> list[re.Pattern[bytes]]:
+    def compiled_patterns(self) -> list[re.Pattern[bytes]]:
         return [re.compile(text.encode(), re.MULTILINE) for text in self.recognise]
 
-    def recognised(self, source: Source) -> bool:
+    def is_recognised(self, source: ImportSource) -> bool:
         text = source.data if self.anywhere else source.head
-        return all(pattern.search(text) for pattern in self.patterns)
+        return all(pattern.search(text) for pattern in self.compiled_patterns)
 
-    def parse(self, source: Source) -> Result:
+    def parse(self, source: ImportSource) -> ImportResult:
         """Raises Refused where no block has a figure."""
-        reader = _Reader(self)
-        for line in source.lines():
+        reader = _LineReader(self)
+        for line in source.read_lines():
             reader.read(line)
-        return reader.result()
+        return reader.make_result()
 
 
 @lru_cache(maxsize=32)
@@ -188,7 +188,7 @@ def load_line_format(name: str) -> LineFormat:
 
 
 class _Figure(NamedTuple):
-    quantity: Quantity
+    quantity: FigureRule
     value: float
     names: dict[str, str]
     conditions: dict[str, str]
@@ -208,32 +208,34 @@ class _Block:
         return bisect_right(self.rows, figure) - 1
 
 
-class _Reader:
+class _LineReader:
     def __init__(self, form: LineFormat) -> None:
         self.form = form
         self.blocks = [_Block(form.names, {})]
         self.head: dict[str, str] = {}  # the first text of each name in the file
         self.facts: dict[tuple[str, str], Noted] = {}
-        self.troubles: dict[str, list[Trouble]] = {}
+        self.troubles: dict[str, list[ImportTrouble]] = {}
         self.contradictions: list[Contradiction] = []
-        self.seen = [False] * len(form.expect)
+        self.met_expectations = [False] * len(form.expect)
         self._lasting: dict[str, str] = {}
         self._columns: list[str] = []
         self._headings: dict[str, None] = {}
 
     def read(self, line: str) -> None:
         for place, expected in enumerate(self.form.expect):
-            self.seen[place] = self.seen[place] or re.search(expected.match, line) is not None
+            self.met_expectations[place] = (
+                self.met_expectations[place] or re.search(expected.match, line) is not None
+            )
         for rule in self.form.line:
             if rule.first is not None and not self._columns:
                 continue
             if any(self.blocks[-1].names.get(name, "") != text for name, text in rule.when.items()):
                 continue
-            if match := rule.pattern.match(line):
-                self._take(rule, match, line)
+            if match := rule.compiled_pattern.match(line):
+                self._apply_rule(rule, match, line)
                 return
 
-    def _take(self, rule: Rule, match: re.Match[str], line: str) -> None:
+    def _apply_rule(self, rule: LineRule, match: re.Match[str], line: str) -> None:
         if rule.begins and len(self.blocks) < _MAX_BLOCKS:
             self.blocks.append(_Block(self.form.names, self._lasting))
         if rule.begins or rule.ends_table:
@@ -246,7 +248,9 @@ class _Reader:
             self._headings |= dict.fromkeys(self._columns)
         for name, text in groups.items():
             self.head.setdefault(name, text)
-            if (read := number(text)) is not None and len(block.series.setdefault(name, [])) < _MAX_FIGURES:
+            if (read := parse_number(text)) is not None and len(
+                block.series.setdefault(name, [])
+            ) < _MAX_FIGURES:
                 block.series[name].append(read)
         scope: Mapping[str, str] = ChainMap(groups, block.names)
         texts = {
@@ -262,11 +266,11 @@ class _Reader:
             {k.strip(): v.strip() for k, v in re.findall(rule.pairs, line, re.ASCII)} if rule.pairs else {}
         )
         if rule.first is not None:
-            self._row(rule, line, groups)
+            self._read_row(rule, line, groups)
         elif rule.values:
             block.rows.append(len(block.figures))
             for group, quantity in rule.values.items():
-                self._figure(block, quantity, groups.get(group), groups, conditions)
+                self._add_figure(block, quantity, groups.get(group), groups, conditions)
         else:
             block.conditions |= conditions
             self._lasting |= conditions if rule.lasting else {}
@@ -285,68 +289,68 @@ class _Reader:
             for invalid in self.blocks if rule.invalidates == "file" else [block]:
                 invalid.invalid[row] = fill_template(rule.invalid, scope)
         if rule.trouble:
-            subject, said = (
+            subject, trouble_text = (
                 fill_template(rule.subject, scope),
                 fill_template(rule.said, {**scope, "count": "{count}"}),
             )
             self.troubles.setdefault(rule.trouble, []).append(
-                Trouble(id=rule.trouble, subject=subject, said=said)
+                ImportTrouble(id=rule.trouble, subject=subject, said=trouble_text)
             )
         self._check(rule, block, scope)
 
-    def _row(self, rule: Rule, line: str, groups: dict[str, str]) -> None:
+    def _read_row(self, rule: LineRule, line: str, groups: dict[str, str]) -> None:
         """Fields by the names of their columns; a name that stands twice is the first one's."""
         block, fields, first = self.blocks[-1], line.split(), rule.first or ()
         groups |= dict(zip(first, fields, strict=False))
         block.rows.append(len(block.figures))
-        seen: set[str] = set()
+        used_names: set[str] = set()
         for name, text in zip(self._columns, fields[len(first) :], strict=False):
-            column = self._column(name)
-            if column is None or name in seen:
+            column = self._find_column(name)
+            if column is None or name in used_names:
                 continue
-            seen.add(name)
+            used_names.add(name)
             if column.invalid_if and text.lower() == column.invalid_if.lower():
                 block.invalid[len(block.rows) - 1] = column.invalid
             for quantity in column.values:
-                self._figure(block, quantity, text, {**groups, "column": name}, {})
+                self._add_figure(block, quantity, text, {**groups, "column": name}, {})
 
-    def _column(self, name: str) -> Column | None:
+    def _find_column(self, name: str) -> ColumnRule | None:
         return next((column for column in self.form.column if re.search(column.match, name)), None)
 
-    def _figure(
+    def _add_figure(
         self,
         block: _Block,
-        quantity: Quantity,
+        quantity: FigureRule,
         text: str | None,
         names: dict[str, str],
         conditions: dict[str, str],
     ) -> None:
-        value = number(text)
+        value = parse_number(text)
         if value is not None and value > 0 and sum(len(b.figures) for b in self.blocks[-1:]) < _MAX_FIGURES:
             block.figures.append(_Figure(quantity, value, names, conditions))
 
-    def _check(self, rule: Rule, block: _Block, scope: Mapping[str, str]) -> None:
+    def _check(self, rule: LineRule, block: _Block, scope: Mapping[str, str]) -> None:
         for check in self.form.check:
-            if check.at not in rule.pattern.groupindex:
+            if check.at not in rule.compiled_pattern.groupindex:
                 continue
             parts = [
-                evaluate(text, scope, block.series)
+                evaluate_formula(text, scope, block.series)
                 for text in (check.claimed, check.formula, check.slack, check.when)
             ]
             claimed, gives, slack, applies = parts
             if claimed and gives and slack is not None and applies and len(self.contradictions) < 100:
-                self.contradictions += compared(
+                self.contradictions += compare_claim(
                     check.id, fill_template(check.subject, scope), claimed, gives, check.rule, slack, check.absolute,
                     unit=check.unit,
                 )  # fmt: skip
 
-    def result(self) -> Result:
+    def make_result(self) -> ImportResult:
         form = self.form
-        self._derive()
+        self._add_derived()
         measured = [block for block in self.blocks if block.figures]
-        measures = list(_merged(form, self._measures(measured)))
+        measures = list(_merge_repeated(form, self._make_measures(measured)))
         if not measures:
-            raise Refused(f"{form.tool}: {form.nothing[0]}", form.nothing[1])
+            raise ImportRefusedError(f"{form.tool}: {form.nothing[0]}", form.nothing[1])
         troubles = [
             msgspec.structs.replace(trouble, said=trouble.said.replace("{count}", str(len(same))))
             for same in self.troubles.values()
@@ -354,29 +358,37 @@ class _Reader:
         ]
         began = self.head.get("began")
         troubles += [
-            Trouble(id=expected.trouble)
-            for expected, seen in zip(form.expect, self.seen, strict=True)
-            if not seen
+            ImportTrouble(id=expected.trouble)
+            for expected, is_met in zip(form.expect, self.met_expectations, strict=True)
+            if not is_met
         ]
         if form.unfinished and (missing := len(self.blocks) - 1 - len(measured)) > 0:
-            troubles.append(Trouble(id=form.unfinished, said=str(missing)))
-        return Result(
-            kind=form.kind, tool=form.tool, version=self.head.get("version"), host=self.head.get("host"),
-            began=iso(began) or epoch(number(began)), measures=tuple(measures), facts=tuple(self.facts.values()),
-            troubles=tuple(troubles), contradictions=tuple(self.contradictions), recomputed=form.recomputed,
-            seconds=sum({m.workload: m.seconds for m in measures}.values()) or None, left_out=tuple(self._left_out()),
-        )  # fmt: skip
+            troubles.append(ImportTrouble(id=form.unfinished, said=str(missing)))
+        return ImportResult(
+            kind=form.kind,
+            tool=form.tool,
+            version=self.head.get("version"),
+            host=self.head.get("host"),
+            began=to_iso(began) or epoch_to_iso(parse_number(began)),
+            measures=tuple(measures),
+            facts=tuple(self.facts.values()),
+            troubles=tuple(troubles),
+            contradictions=tuple(self.contradictions),
+            recomputed=form.recomputed,
+            seconds=sum({m.workload: m.seconds for m in measures}.values()) or None,
+            left_out=tuple(self._left_out()),
+        )
 
-    def _derive(self) -> None:
+    def _add_derived(self) -> None:
         for block in self.blocks:
             metrics = {quantity.metric for quantity, *_ in block.figures}
             for derived in self.form.derived:
-                value = evaluate(derived.formula, block.names, block.series)
+                value = evaluate_formula(derived.formula, block.names, block.series)
                 if value and not metrics & set(derived.unless):
-                    quantity = Quantity(metric=derived.metric, unit=derived.unit, seconds=derived.seconds)
+                    quantity = FigureRule(metric=derived.metric, unit=derived.unit, seconds=derived.seconds)
                     block.figures.append(_Figure(quantity, value, {}, {}))
 
-    def _measures(self, blocks: list[_Block]) -> Iterator[Measure]:
+    def _make_measures(self, blocks: list[_Block]) -> Iterator[ImportedMeasure]:
         for order, block in enumerate(blocks, 1):
             prefix = fill_template(self.form.several, {"n": str(order)}) if len(blocks) > 1 else ""
             for place, (quantity, value, names, conditions) in enumerate(block.figures):
@@ -384,27 +396,27 @@ class _Reader:
                 if any(scope.get(name) != text for name, text in quantity.when.items()):
                     continue
                 reason = block.invalid.get(-1) or block.invalid.get(block.row_of(place), "")
-                seconds = number(scope.get(quantity.seconds)) if quantity.seconds else None
-                yield Measure(
+                seconds = parse_number(scope.get(quantity.seconds)) if quantity.seconds else None
+                yield ImportedMeasure(
                     workload=prefix + fill_template(quantity.workload or self.form.workload, scope),
                     metric=fill_template(quantity.metric, scope), value=value * quantity.factor,
                     unit=fill_template(quantity.unit, scope), better=quantity.better, judged=quantity.judged,
                     of=quantity.of, seconds=seconds or 0.0, conditions=block.conditions | conditions, invalid=reason,
                 )  # fmt: skip
 
-    def _left_out(self) -> Iterator[LeftOut]:
+    def _left_out(self) -> Iterator[OmittedFields]:
         for name in self._headings:
-            column = self._column(name)
+            column = self._find_column(name)
             if column is None or column.left_out:
-                yield LeftOut(name=name, reason=column.left_out if column else UNKNOWN_REASON)
+                yield OmittedFields(name=name, reason=column.left_out if column else UNKNOWN_REASON)
 
 
-def _merged(form: LineFormat, measures: Iterable[Measure]) -> Iterator[Measure]:
+def _merge_repeated(form: LineFormat, measures: Iterable[ImportedMeasure]) -> Iterator[ImportedMeasure]:
     """The same figure once more is a repetition, a newer one, or another, as the format says."""
     if form.repeated == "apart":
         yield from measures
         return
-    alike: dict[tuple[str, str], list[Measure]] = {}
+    alike: dict[tuple[str, str], list[ImportedMeasure]] = {}
     for measure in measures:
         alike.setdefault((measure.workload, measure.metric), []).append(measure)
     for same in alike.values():
@@ -416,7 +428,7 @@ def _merged(form: LineFormat, measures: Iterable[Measure]) -> Iterator[Measure]:
 
 
 def _fact_value(text: str) -> Json:
-    value = number(text)
+    value = parse_number(text)
     return text if value is None else int(value) if value.is_integer() else value
 
 
@@ -425,8 +437,8 @@ class _Text(str):
 
     def __format__(self, spec: str) -> str:
         if spec == "bytes":
-            value = number(str(self))
-            return units.size(value, 6) if value is not None else str(self)
+            value = parse_number(str(self))
+            return units.format_size(value, 6) if value is not None else str(self)
         if spec == "lower":
             return self.lower()
         if spec == "count":
@@ -453,7 +465,9 @@ _OPERATORS: dict[type[ast.AST], Callable[..., float]] = {
 }  # fmt: skip
 
 
-def evaluate(formula: str, names: Mapping[str, str], series: Mapping[str, list[float]]) -> float | None:
+def evaluate_formula(
+    formula: str, names: Mapping[str, str], series: Mapping[str, list[float]]
+) -> float | None:
     """Arithmetic over names; `geomean(NAME)` over all numbers that the name had in the block. None where one lacks."""
 
     def value(node: ast.AST) -> float:
@@ -463,7 +477,7 @@ def evaluate(formula: str, names: Mapping[str, str], series: Mapping[str, list[f
             case ast.Constant(value=int() | float() as plain):
                 return float(plain)
             case ast.Name(id=name):
-                read = number(names.get(name))
+                read = parse_number(names.get(name))
                 if read is None:
                     raise LookupError(name)
                 return read
@@ -478,12 +492,12 @@ def evaluate(formula: str, names: Mapping[str, str], series: Mapping[str, list[f
         raise LookupError(ast.dump(node))
 
     try:
-        result = value(_parsed(formula))
+        result = value(_parse_formula(formula))
     except (ArithmeticError, LookupError):
         return None
     return result if math.isfinite(result) else None
 
 
 @lru_cache(maxsize=256)
-def _parsed(formula: str) -> ast.Expression:
+def _parse_formula(formula: str) -> ast.Expression:
     return ast.parse(formula, mode="eval")

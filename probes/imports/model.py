@@ -7,14 +7,14 @@ from typing import Any, Literal, TypeAlias
 
 import msgspec
 
-from probes.imports.numbers import close
+from probes.imports.numbers import is_close
 from probes.types import Json
 
 Better: TypeAlias = Literal["more", "less"]
 Of: TypeAlias = Literal["mean", "median", "max"]
 
 
-class Refused(Exception):
+class ImportRefusedError(Exception):
     """Not a result that can be imported: `why` says what is wrong with it and where, `hint` what to do next."""
 
     def __init__(self, why: str, hint: str = "") -> None:
@@ -23,7 +23,7 @@ class Refused(Exception):
         self.hint = hint
 
 
-class Measure(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+class ImportedMeasure(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """One measured value. `workload` and `metric` are the same in every result of the same benchmark.
 
     `runs` are the repetitions the value stands for, in the value's unit, `of` which of them it is. `seconds` is how
@@ -54,20 +54,20 @@ class Noted(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     subject: str = ""
 
 
-def noted(*named: tuple[Any, ...], subject: str = "") -> list[Noted]:
+def make_noted(*entries: tuple[Any, ...], subject: str = "") -> list[Noted]:
     """Of (name, value) and (name, value, unit) those that the file has."""
-    there = [(name, value, unit) for name, value, *unit in named if value is not None]
+    there = [(name, value, unit) for name, value, *unit in entries if value is not None]
     return [Noted(name=n, value=v, unit=u[0] if u else "", subject=subject) for n, v, u in there]
 
 
-class Missing(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+class MissingValue(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """A value that such a file usually has and this one has not."""
 
     name: str
     reason: str
 
 
-class LeftOut(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+class OmittedFields(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """Numeric fields of the file that are not imported: what they are, how many, and why."""
 
     name: str
@@ -89,12 +89,12 @@ class Contradiction(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=Tru
     rule: str = ""
 
 
-def compared(
+def compare_claim(
     identifier: str, subject: str, claimed: float, recomputed: float, rule: str, relative: float,
     absolute: float = 0.0, *, unit: str = "",
 ) -> list[Contradiction]:  # fmt: skip
     """Empty where the claim is as close to its parts as that."""
-    if close(claimed, recomputed, relative, absolute):
+    if is_close(claimed, recomputed, relative, absolute):
         return []
     return [
         Contradiction(
@@ -103,10 +103,10 @@ def compared(
     ]
 
 
-class Trouble(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+class ImportTrouble(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """Something that limits what the file proves: an error the tool reported, an interrupted or invalid run.
 
-    `id` says which; `said` is the tool's own text, data of the file. `fatal`: nothing was measured.
+    `id` says which; `said` is the tool's own text, data of the file. `is_fatal`: nothing was measured.
     """
 
     id: str
@@ -115,7 +115,7 @@ class Trouble(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     fatal: bool = False
 
 
-class Point(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+class SeriesPoint(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """One value of a series in time; `at_s` counts from the series' first sample."""
 
     series: str
@@ -125,7 +125,7 @@ class Point(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     subject: str = ""
 
 
-class Result(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+class ImportResult(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """One imported file. `began` is as the file gives it: ISO 8601 in UTC where the zone is known, else local."""
 
     kind: str
@@ -134,16 +134,16 @@ class Result(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     host: str | None = None
     began: str | None = None
     seconds: float | None = None
-    measures: tuple[Measure, ...] = ()
+    measures: tuple[ImportedMeasure, ...] = ()
     facts: tuple[Noted, ...] = ()
-    missing: tuple[Missing, ...] = ()
+    missing: tuple[MissingValue, ...] = ()
     contradictions: tuple[Contradiction, ...] = ()
-    troubles: tuple[Trouble, ...] = ()
-    points: tuple[Point, ...] = ()
+    troubles: tuple[ImportTrouble, ...] = ()
+    points: tuple[SeriesPoint, ...] = ()
     recomputed: tuple[str, ...] = ()  # what was recomputed from the parts and agrees or is contradicted
-    left_out: tuple[LeftOut, ...] = ()
+    left_out: tuple[OmittedFields, ...] = ()
     detail: msgspec.Struct | None = None
 
     @property
-    def fatal(self) -> bool:
+    def is_fatal(self) -> bool:
         return (not self.measures and not self.facts) or any(t.fatal for t in self.troubles)

@@ -26,7 +26,7 @@ class Printed(NamedTuple):
     half: float
 
 
-def number(text: object) -> float | None:
+def parse_number(text: object) -> float | None:
     """A finite number, from a JSON value or its text; None for "", "-nan", "NA", "<not counted>" and the like.
 
     What no tool measures (beyond 1e100) is no number either: so products and quotients of two stay finite.
@@ -44,29 +44,29 @@ def number(text: object) -> float | None:
     return value if abs(value) > _SMALLEST else 0.0
 
 
-def plain(column: Sequence[str]) -> list[float]:
+def parse_column(column: Sequence[str]) -> list[float]:
     """A column of a long table at once, a hundred times quicker than one by one. Raises ValueError: look at each."""
     read = list(map(float, column))
     if not abs(sum(read)) < 1e30 or "_" in "".join(
         column
-    ):  # NaN, infinity, 1_000: `number` takes none of them
+    ):  # NaN, infinity, 1_000: `parse_number` takes none of them
         raise ValueError("a column with other texts than plain numbers")
     return read
 
 
-def truncated(text: object) -> int | None:
-    value = number(text)
+def parse_truncated(text: object) -> int | None:
+    value = parse_number(text)
     return int(value) if value is not None else None
 
 
-def integer(text: object) -> int | None:
-    value = number(text)
+def parse_integer(text: object) -> int | None:
+    value = parse_number(text)
     return int(value) if value is not None and value == int(value) else None
 
 
-def printed(text: str, significant: int | None = None) -> Printed | None:
+def parse_printed(text: str, significant: int | None = None) -> Printed | None:
     """The number with its rounding. `significant`: the tool prints at most so many digits (%g filled up with zeros)."""
-    value = number(text)
+    value = parse_number(text)
     if value is None:
         return None
     decimals = len(text.strip().partition(".")[2]) if "e" not in text.lower() else 6
@@ -76,11 +76,11 @@ def printed(text: str, significant: int | None = None) -> Printed | None:
     return Printed(value, half)
 
 
-def size(text: str) -> int | None:
+def parse_byte_size(text: str) -> int | None:
     """Bytes of "47008 bytes", "1 MiB", "218.90 GiB", "2048k", "4k", "1m"; None where it is no size."""
-    found = re.fullmatch(r"\s*(\d{1,18}(?:\.\d{1,18})?)\s*([A-Za-z]*)\s*", text)
-    unit = _SIZES.get(found[2].lower()) if found else None
-    return round(float(found[1]) * unit) if found and unit is not None else None
+    match = re.fullmatch(r"\s*(\d{1,18}(?:\.\d{1,18})?)\s*([A-Za-z]*)\s*", text)
+    unit = _SIZES.get(match[2].lower()) if match else None
+    return round(float(match[1]) * unit) if match and unit is not None else None
 
 
 def geometric_mean(values: Iterable[float]) -> float | None:
@@ -89,5 +89,5 @@ def geometric_mean(values: Iterable[float]) -> float | None:
     return math.exp(math.fsum(logs) / len(logs)) if logs else None
 
 
-def close(claimed: float, recomputed: float, relative: float, absolute: float = 0.0) -> bool:
+def is_close(claimed: float, recomputed: float, relative: float, absolute: float = 0.0) -> bool:
     return abs(claimed - recomputed) <= max(absolute, relative * max(abs(claimed), abs(recomputed)))

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 
-def told_apart(paths: Sequence[str]) -> list[str]:
+def distinguish_paths(paths: Sequence[str]) -> list[str]:
     """Their last component where no two have the same one; else without the folders, and the ending, that all share.
 
     `a/1/result.txt`, `a/2/result.txt` → `1`, `2`; with `a/2/old.txt` → `1/result.txt`, `2/result.txt`, `2/old.txt`.
@@ -12,12 +12,12 @@ def told_apart(paths: Sequence[str]) -> list[str]:
     parts = [Path(path).absolute().parts for path in paths]
     if len({names[-1] for names in parts}) == len({tuple(names) for names in parts}):
         return [names[-1] for names in parts]
-    head = _shared(parts)
-    tail = _shared([names[head:][::-1] for names in parts])
+    head = _count_shared(parts)
+    tail = _count_shared([names[head:][::-1] for names in parts])
     return ["/".join(names[head : len(names) - tail]) for names in parts]
 
 
-def _shared(parts: Sequence[Sequence[str]]) -> int:
+def _count_shared(parts: Sequence[Sequence[str]]) -> int:
     """How many components all begin with; of each at least one is left."""
     count = 0
     most = min(len(names) for names in parts) - 1

@@ -7,9 +7,9 @@ from typing import Literal
 import msgspec
 
 from probes.imports.formats import load_format
-from probes.imports.model import Refused
-from probes.imports.source import Source
-from probes.units import size
+from probes.imports.model import ImportRefusedError
+from probes.imports.source import ImportSource
+from probes.units import format_size
 
 _NAMED: tuple[tuple[bytes, str, str], ...] = (
     (
@@ -38,14 +38,14 @@ class OtherTool(msgspec.Struct, frozen=True):
     instead: str = ""
 
     @property
-    def refusal(self) -> Refused:
+    def refusal_error(self) -> ImportRefusedError:
         match self.kind:
             case "state":
                 hint = "`hostdx triage` reads the state of a live host"
-                return Refused(f"is {self.name}'s output: no result that hostdx compares", hint)
+                return ImportRefusedError(f"is {self.name}'s output: no result that hostdx compares", hint)
             case "form":
-                return Refused(f"is {self.name}'s output in a form that is not read", self.instead)
-        return Refused(f"is {self.name}; not read", "`hostdx import --help` lists what is")
+                return ImportRefusedError(f"is {self.name}'s output in a form that is not read", self.instead)
+        return ImportRefusedError(f"is {self.name}; not read", "`hostdx import --help` lists what is")
 
 
 @lru_cache(maxsize=1)
@@ -54,38 +54,46 @@ def _other_tools() -> list[tuple[re.Pattern[bytes], OtherTool]]:
     return [(re.compile(tool.pattern.encode(), re.MULTILINE), tool) for tool in tools]
 
 
-def unreadable(source: Source) -> None:
+def refuse_unreadable(source: ImportSource) -> None:
     """Raises Refused for what no kind can be: empty, packed, another program's binary."""
     if not source.head.strip() and not source.data.strip():  # of a large file no copy is made
-        raise Refused("is empty", "import the file that the tool wrote")
-    if source.packed is not None:
-        name, command = source.packed
-        raise Refused(f"is compressed ({name})", f"unpack it first: {command}")
+        raise ImportRefusedError("is empty", "import the file that the tool wrote")
+    if source.packer_names is not None:
+        name, command = source.packer_names
+        raise ImportRefusedError(f"is compressed ({name})", f"unpack it first: {command}")
     for magic, why, hint in _NAMED:
         if source.data.startswith(magic):
-            raise Refused(why, hint)
+            raise ImportRefusedError(why, hint)
     if source.data[:2] in _SYSSTAT_BINARY:
-        raise Refused("is a binary sysstat file", "convert it: sadf -j FILE -- -A > result.json")
+        raise ImportRefusedError("is a binary sysstat file", "convert it: sadf -j FILE -- -A > result.json")
 
 
-def unknown(source: Source) -> Refused:
-    if source.binary:
-        return Refused(
+def unknown_kind_error(source: ImportSource) -> ImportRefusedError:
+    if source.is_binary:
+        return ImportRefusedError(
             "is binary and of no kind that can be imported", "`hostdx import --help` lists the kinds"
         )
     for pattern, tool in _other_tools():
         if pattern.search(source.head):
-            return tool.refusal
+            return tool.refusal_error
     if source.head.lstrip().startswith((b"fio: ", b"fio-")) or _FIO_TEXT.search(source.head):
-        return Refused("holds no fio result, but text that fio prints", "run fio with --output-format=json")
-    if source.has(b"[ior-easy]", b"[mdtest-easy]"):
-        return Refused("is the configuration of an IO500 run, not its result", "import result_summary.txt")
+        return ImportRefusedError(
+            "holds no fio result, but text that fio prints", "run fio with --output-format=json"
+        )
+    if source.contains_all(b"[ior-easy]", b"[mdtest-easy]"):
+        return ImportRefusedError(
+            "is the configuration of an IO500 run, not its result", "import result_summary.txt"
+        )
     for words, hint in _HINTS:
         if words in source.head:
-            return Refused(f"is {size(source.size)} of text, and of no kind that can be imported", hint)
+            return ImportRefusedError(
+                f"is {format_size(source.size)} of text, and of no kind that can be imported", hint
+            )
     if _JSON.match(source.head):
-        return Refused("is JSON of no kind that can be imported", "`hostdx import --help` lists the kinds")
-    return Refused(
-        f"is {size(source.size)} of text, and of no kind that can be imported",
+        return ImportRefusedError(
+            "is JSON of no kind that can be imported", "`hostdx import --help` lists the kinds"
+        )
+    return ImportRefusedError(
+        f"is {format_size(source.size)} of text, and of no kind that can be imported",
         "`hostdx import --help` lists the kinds",
     )

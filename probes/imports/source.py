@@ -11,13 +11,13 @@ from itertools import islice
 from pathlib import Path
 
 from probes import units
-from probes.imports.model import Refused
-from probes.named_file import opened
+from probes.imports.model import ImportRefusedError
+from probes.named_file import open_regular
 
 LIMIT = 256 << 20  # bytes
 HEAD = 64 << 10
 LINE_LIMIT = 1 << 20  # a longer line is cut: mdtest's node map has one character a task
-MOST_BLANKS = 500
+MAX_BLANKS = 500
 _BLANKS = re.compile(r"\s{500,}")
 _PACKED = {
     b"\x1f\x8b": ("gzip", "gunzip"),
@@ -28,7 +28,7 @@ _PACKED = {
 }
 
 
-class Source:
+class ImportSource:
     """`name` is for messages and recognition by nothing else; `data` is the whole file without a byte order mark."""
 
     def __init__(self, name: str, data: bytes) -> None:
@@ -39,43 +39,47 @@ class Source:
         self.head = self.data[:HEAD]
 
     @classmethod
-    def read(cls, path: Path) -> Source:
+    def read(cls, path: Path) -> ImportSource:
         """Raises Refused: not there, not readable, no regular file, empty, or larger than LIMIT."""
         try:
-            descriptor = opened(path)
+            descriptor = open_regular(path)
         except (OSError, ValueError) as error:
             why = error.strerror if isinstance(error, OSError) else str(error)
-            raise Refused(f"cannot be read: {why}", "name the file that the tool wrote") from None
+            raise ImportRefusedError(f"cannot be read: {why}", "name the file that the tool wrote") from None
         try:
             with os.fdopen(descriptor, "rb") as file:
                 if os.fstat(descriptor).st_size > LIMIT:
-                    raise Refused(f"is larger than {units.size(LIMIT)}", "import the parts of it one by one")
+                    raise ImportRefusedError(
+                        f"is larger than {units.format_size(LIMIT)}", "import the parts of it one by one"
+                    )
                 data = file.read(LIMIT + 1)
         except OSError as error:
-            raise Refused(f"cannot be read: {error.strerror}", "check the disk it is on") from None
+            raise ImportRefusedError(f"cannot be read: {error.strerror}", "check the disk it is on") from None
         if len(data) > LIMIT:
-            raise Refused(f"is larger than {units.size(LIMIT)}", "import the parts of it one by one")
+            raise ImportRefusedError(
+                f"is larger than {units.format_size(LIMIT)}", "import the parts of it one by one"
+            )
         return cls(str(path), data)
 
     @cached_property
-    def digest(self) -> str:
+    def sha256_digest(self) -> str:
         """SHA-256 of the file as it is on the disk, in hexadecimal."""
         return hashlib.sha256(self._raw).hexdigest()
 
     @cached_property
-    def packed(self) -> tuple[str, str] | None:
+    def packer_names(self) -> tuple[str, str] | None:
         """The packer's name and the command that unpacks, where the file is compressed."""
         return next((names for magic, names in _PACKED.items() if self._raw.startswith(magic)), None)
 
     @cached_property
-    def binary(self) -> bool:
+    def is_binary(self) -> bool:
         return b"\0" in self.head
 
-    def has(self, *needles: bytes) -> bool:
+    def contains_all(self, *needles: bytes) -> bool:
         """All of them occur in the first 64 KiB."""
         return all(needle in self.head for needle in needles)
 
-    def lines(self) -> Iterator[str]:
+    def read_lines(self) -> Iterator[str]:
         """Every line without its end; what is not UTF-8 becomes `\\xNN`. Control characters stay: they are data.
 
         No tool prints hundreds of blanks in a row, and patterns of a table's row need the square of their number.
@@ -86,12 +90,12 @@ class Source:
             stop = len(data) if end < 0 else end
             line = data[start : min(stop, start + LINE_LIMIT)]
             text = line.decode("utf-8", "backslashreplace").rstrip("\r")
-            yield _BLANKS.sub(" " * MOST_BLANKS, text) if len(text) > MOST_BLANKS else text
+            yield _BLANKS.sub(" " * MAX_BLANKS, text) if len(text) > MAX_BLANKS else text
             start = stop + 1
 
-    def batches(self, size: int = 10_000) -> Iterator[list[str]]:
+    def read_batches(self, size: int = 10_000) -> Iterator[list[str]]:
         """The lines, many at once: long tables are read column by column."""
-        lines = self.lines()
+        lines = self.read_lines()
         while batch := list(islice(lines, size)):
             yield batch
 

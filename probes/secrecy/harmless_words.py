@@ -9,9 +9,9 @@ import re
 import shlex
 from collections.abc import Collection, Iterable
 
-from probes.number_text import whole
+from probes.number_text import parse_unsigned
 from probes.secrecy.secret_forms import MASK
-from probes.secrecy.secrets import digest, masked, masked_words
+from probes.secrecy.secrets import digest_text, mask_secrets, mask_words
 
 LEFT_OUT = "…"
 _MAX_WORD, _MAX_NAME = 200, 24
@@ -76,26 +76,26 @@ _WORDS = frozenset(
 )
 
 
-def harmless_words(words: Iterable[str], known: Collection[str] = ()) -> list[str]:
+def harmless_words(words: Iterable[str], known_words: Collection[str] = ()) -> list[str]:
     """Return the words with "…" in place of each that is not known to be harmless, and "***" where a secret is seen.
 
-    `known` are words of the program's own, such as the names of its commands and choices.
+    `known_words` are words of the program's own, such as the names of its commands and choices.
     """
-    kept = []
+    kept_words = []
     program, ran, before = True, "", ""
-    for word, without in zip(listed := list(words), masked_words(listed), strict=True):
+    for word, without in zip(listed := list(words), mask_words(listed), strict=True):
         if without != word and " " not in word:
-            kept.append(without if _MASKED.fullmatch(without) else LEFT_OUT)
+            kept_words.append(without if _MASKED.fullmatch(without) else LEFT_OUT)
         elif program and "=" not in word and _is_name(word):
-            kept.append(word)
+            kept_words.append(word)
             ran = word.rpartition("/")[2]
         elif _names_what_runs(ran, before, word) or _describes(before, word):
-            kept.append(word)
+            kept_words.append(word)
         else:
-            kept.append(_kept(word, known))
+            kept_words.append(_keep_harmless(word, known_words))
         before = word
         program = (word in _SEPARATORS and not word.startswith((">", "<", "2"))) or (program and "=" in word)
-    return kept
+    return kept_words
 
 
 def harmless_text(text: str, first: re.Pattern[str] = _FIRST) -> str:
@@ -110,8 +110,8 @@ def harmless_text(text: str, first: re.Pattern[str] = _FIRST) -> str:
         words = []
     kept = _kept_command(words, (), first) if words else ""
     if words and LEFT_OUT not in kept and MASK not in kept:
-        return text if masked(text) == text else kept
-    return f"{kept or LEFT_OUT} #{digest(text)[-2:]}" if text else text
+        return text if mask_secrets(text) == text else kept
+    return f"{kept or LEFT_OUT} #{digest_text(text)[-2:]}" if text else text
 
 
 def harmless_value(name: str, value: str) -> str:
@@ -121,11 +121,11 @@ def harmless_value(name: str, value: str) -> str:
     return harmless_text(value, _FIRST if " " in value else _NOTHING)
 
 
-def _kept(word: str, known: Collection[str]) -> str:
+def _keep_harmless(word: str, known_words: Collection[str]) -> str:
     """The word, its harmless part, or "…". A quoted command is judged word by word."""
     if url := _URL.fullmatch(word):
         return f"{url[1]}/{LEFT_OUT}"
-    if _is_harmless(word, known):
+    if _is_harmless(word, known_words):
         return word
     assigned = _ASSIGNED.fullmatch(word)
     if assigned is not None and (word.startswith("-") or " " not in word) and not _RANDOM.search(assigned[1]):
@@ -134,7 +134,7 @@ def _kept(word: str, known: Collection[str]) -> str:
             return LEFT_OUT  # base64 ends so
         if sign == "=" and _describes(name, value):
             return word
-        return f"{name}{sign}" + ",".join(_kept(part, known) for part in value.split(","))
+        return f"{name}{sign}" + ",".join(_keep_harmless(part, known_words) for part in value.split(","))
     try:
         inner = shlex.split(word) if " " in word else []
     except ValueError:
@@ -144,7 +144,7 @@ def _kept(word: str, known: Collection[str]) -> str:
     is_sentence = not any(
         part.startswith("-") or "/" in part for part in inner
     )  # or a phrase that is a secret
-    return _kept_command(inner, known, _NOTHING if is_sentence else _FIRST)
+    return _kept_command(inner, known_words, _NOTHING if is_sentence else _FIRST)
 
 
 def _kept_command(words: list[str], known: Collection[str], first: re.Pattern[str] = _FIRST) -> str:
@@ -171,10 +171,10 @@ def _describes(name: str, value: str) -> bool:
     )
 
 
-def _is_harmless(word: str, known: Collection[str]) -> bool:
+def _is_harmless(word: str, known_words: Collection[str]) -> bool:
     if len(word) > _MAX_WORD:
         return False
-    if not word or word in known or word in _SEPARATORS or word.lower() in _WORDS:
+    if not word or word in known_words or word in _SEPARATORS or word.lower() in _WORDS:
         return True
     if any(_RANDOM.fullmatch(part) for part in re.split(r"[/.=:@,]", word)):
         return False
@@ -184,7 +184,7 @@ def _is_harmless(word: str, known: Collection[str]) -> bool:
 
 
 def _is_round(digits: str) -> bool:
-    number = whole(digits)
+    number = parse_unsigned(digits)
     return number is not None and (number % 500 == 0 or number % 512 == 0)
 
 

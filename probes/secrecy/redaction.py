@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from functools import partial
 
 from probes.secrecy.harmless_words import harmless_words
-from probes.secrecy.secrets import masked
+from probes.secrecy.secrets import mask_secrets
 
 _ENVIRON = re.compile(r"/proc/[^/]+/environ$")
 _CMDLINE = re.compile(r"/proc/[^/]+/(?:task/[^/]+/)?cmdline$")
@@ -49,113 +49,121 @@ _FIRST_USER, _LAST_USER = 1000, 60000  # login.defs(5)
 
 
 class Redaction:
-    """`names` are replaced wherever they stand as a word, such as the host's own; so are `users`."""
+    """`names` are replaced wherever they stand as a word, such as the host's own; so are `list_people`."""
 
     def __init__(self, *names: str, users: Sequence[str] = ()) -> None:
-        self._names = _words({n for name in names for n in (name, name.split(".", 1)[0])})
-        self._users = _words(set(users))
+        self._names = _compile_words({n for name in names for n in (name, name.split(".", 1)[0])})
+        self._users = _compile_words(set(users))
         self._servers: set[str] = set()  # as they are met: the log comes after the mounts
-        self._known: dict[str, str] = {}
+        self._stand_ins: dict[str, str] = {}
 
     def __call__(self, path: str, text: str) -> str | None:
-        told = kept(path, text)
-        if told is None:
+        redacted = strip_secrets(path, text)
+        if redacted is None:
             return None
         if _IDENTITY.search(path) and not path.endswith("/dm/uuid"):
             return "redacted\n"
-        told = _SERIAL.sub(r"\1redacted", told)
+        redacted = _SERIAL.sub(r"\1redacted", redacted)
         if _HEX_FILES.search(path):
-            told = _HEX_IP6.sub(self._hex_ip6, told)
+            redacted = _HEX_IP6.sub(self._replace_hex_ip6, redacted)
             if not path.endswith("ipv6_route"):  # its metrics and flags look alike
-                told = _HEX_IP4.sub(partial(self._hex_ip4, swapped=path.endswith("/route")), told)
+                redacted = _HEX_IP4.sub(
+                    partial(self._replace_hex_ip4, swapped=path.endswith("/route")), redacted
+                )
         if _SERVER_FILES.search(path):
-            told = _SERVERS.sub(self._server, told)
-        return self._anywhere(path, told)
+            redacted = _SERVERS.sub(self._replace_server, redacted)
+        return self._redact_text(path, redacted)
 
     def name(self, path: str) -> str:
         """Of a file, or what a link leads to. The kernel's names of devices and settings stay."""
         if path.startswith(("/sys/", "/proc/", "../")):
-            return _MAC_NAME.sub(self._mac_name, path)
-        return self._anywhere("", path)
+            return _MAC_NAME.sub(self._replace_mac_name, path)
+        return self._redact_text("", path)
 
-    def _anywhere(self, path: str, told: str) -> str:
+    def _redact_text(self, path: str, text: str) -> str:
         if self._names is not None:
-            told = self._names.sub("host", told)
+            text = self._names.sub("host", text)
         if self._servers:
-            known = _words(self._servers)
-            told = known.sub(self._server, told) if known else told
-        told = _USER.sub(self._user, told)
+            server_pattern = _compile_words(self._servers)
+            text = server_pattern.sub(self._replace_server, text) if server_pattern else text
+        text = _USER.sub(self._replace_user, text)
         if self._users is not None:
-            told = self._users.sub(self._user, told)
-        told = _MAC_NAME.sub(self._mac_name, told)
-        told = _UUID.sub(self._stand_in(lambda n: f"00000000-0000-0000-0000-{n:012x}"), told)
-        told = _MAC.sub(self._stand_in(lambda n: f"02:00:00:00:{n >> 8 & 255:02x}:{n & 255:02x}"), told)
-        told = _IP4.sub(self._ip4, told)
+            text = self._users.sub(self._replace_user, text)
+        text = _MAC_NAME.sub(self._replace_mac_name, text)
+        text = _UUID.sub(self._make_replacer(lambda n: f"00000000-0000-0000-0000-{n:012x}"), text)
+        text = _MAC.sub(self._make_replacer(lambda n: f"02:00:00:00:{n >> 8 & 255:02x}:{n & 255:02x}"), text)
+        text = _IP4.sub(self._replace_ip4, text)
         if "/proc/" not in path or "/net/" in path:
-            told = _IP6.sub(self._ip6, told)
-        return told
+            text = _IP6.sub(self._replace_ip6, text)
+        return text
 
-    def _ip4(self, found: re.Match[str]) -> str:
-        return self._stand_in(lambda n: f"192.0.2.{n % 254 + 1}")(found)
+    def _replace_ip4(self, match: re.Match[str]) -> str:
+        return self._make_replacer(lambda n: f"192.0.2.{n % 254 + 1}")(match)
 
-    def _ip6(self, found: re.Match[str]) -> str:
-        return self._stand_in(lambda n: f"2001:db8::{n:x}")(found)
+    def _replace_ip6(self, match: re.Match[str]) -> str:
+        return self._make_replacer(lambda n: f"2001:db8::{n:x}")(match)
 
-    def _hex_ip4(self, found: re.Match[str], swapped: bool) -> str:
-        sent = bytes.fromhex(found[0])[:: -1 if swapped else 1]
+    def _replace_hex_ip4(self, match: re.Match[str], swapped: bool) -> str:
+        sent = bytes.fromhex(match[0])[:: -1 if swapped else 1]
         if _MASK.fullmatch(f"{int.from_bytes(sent, 'big'):032b}"):
-            return found[0]
-        made = ipaddress.IPv4Address(_IP4.sub(self._ip4, str(ipaddress.IPv4Address(sent)))).packed
-        told = made[:: -1 if swapped else 1].hex()
-        return told.upper() if swapped else told
+            return match[0]
+        packed = ipaddress.IPv4Address(_IP4.sub(self._replace_ip4, str(ipaddress.IPv4Address(sent)))).packed
+        digits = packed[:: -1 if swapped else 1].hex()
+        return digits.upper() if swapped else digits
 
-    def _hex_ip6(self, found: re.Match[str]) -> str:
-        sent = str(ipaddress.IPv6Address(bytes.fromhex(found[0])))
-        return ipaddress.IPv6Address(sent if sent in _PLAIN_IP6 else _IP6.sub(self._ip6, sent)).packed.hex()
+    def _replace_hex_ip6(self, match: re.Match[str]) -> str:
+        sent = str(ipaddress.IPv6Address(bytes.fromhex(match[0])))
+        return ipaddress.IPv6Address(
+            sent if sent in _PLAIN_IP6 else _IP6.sub(self._replace_ip6, sent)
+        ).packed.hex()
 
-    def _server(self, found: re.Match[str]) -> str:
-        return _HOST_WORD.sub(self._server_word, found[0])
+    def _replace_server(self, match: re.Match[str]) -> str:
+        return _HOST_WORD.sub(self._replace_server_word, match[0])
 
-    def _server_word(self, found: re.Match[str]) -> str:
-        word = found[0]
+    def _replace_server_word(self, match: re.Match[str]) -> str:
+        word = match[0]
         if _NID.fullmatch(word) or not re.search("[A-Za-z]", word) or _STOOD_IN.fullmatch(word):
             return word
         self._servers |= {word, word.split(".", 1)[0]}
-        return self._stand_in(lambda n: f"server{n}")(found)
+        return self._make_replacer(lambda n: f"server{n}")(match)
 
-    def _user(self, found: re.Match[str]) -> str:
-        return self._stand_in(lambda n: str(n) if found[0].isdigit() else f"user{n}")(found)
+    def _replace_user(self, match: re.Match[str]) -> str:
+        return self._make_replacer(lambda n: str(n) if match[0].isdigit() else f"user{n}")(match)
 
-    def _mac_name(self, found: re.Match[str]) -> str:
-        return self._stand_in(lambda n: f"02000000{n:04x}")(found)
+    def _replace_mac_name(self, match: re.Match[str]) -> str:
+        return self._make_replacer(lambda n: f"02000000{n:04x}")(match)
 
-    def _stand_in(self, made: Callable[[int], str]) -> Callable[[re.Match[str]], str]:
-        def one(found: re.Match[str]) -> str:
-            value = found[0].lower()
+    def _make_replacer(self, render_number: Callable[[int], str]) -> Callable[[re.Match[str]], str]:
+        def replace_match(match: re.Match[str]) -> str:
+            value = match[0].lower()
             if value.startswith(_PLAIN_IP4):
-                return found[0]
-            if value not in self._known:
-                self._known[value] = made(len(self._known) + 1)
-            return self._known[value]
+                return match[0]
+            if value not in self._stand_ins:
+                self._stand_ins[value] = render_number(len(self._stand_ins) + 1)
+            return self._stand_ins[value]
 
-        return one
+        return replace_match
 
 
-def users() -> tuple[str, ...]:
+def list_people() -> tuple[str, ...]:
     """Of people, as far as the host knows them by itself."""
-    return tuple(one.pw_name for one in pwd.getpwall() if _FIRST_USER <= one.pw_uid <= _LAST_USER)
+    return tuple(user.pw_name for user in pwd.getpwall() if _FIRST_USER <= user.pw_uid <= _LAST_USER)
 
 
-def _words(names: set[str]) -> re.Pattern[str] | None:
-    known = sorted((name for name in names if len(name) > 2), key=len, reverse=True)
-    return re.compile(rf"(?<![\w.])(?:{'|'.join(map(re.escape, known))})(?!\w)") if known else None
+def _compile_words(names: set[str]) -> re.Pattern[str] | None:
+    ordered_names = sorted((name for name in names if len(name) > 2), key=len, reverse=True)
+    return (
+        re.compile(rf"(?<![\w.])(?:{'|'.join(map(re.escape, ordered_names))})(?!\w)")
+        if ordered_names
+        else None
+    )
 
 
-def kept(path: str, text: str) -> str | None:
+def strip_secrets(path: str, text: str) -> str | None:
     """In every capture: no environment but the container's mark, and no secret of a command line."""
     if _ENVIRON.search(path):
-        found = re.search(r"(?:^|\0)(container=[^\0]+)", text)
-        return f"{found[1]}\0" if found else None
+        match = re.search(r"(?:^|\0)(container=[^\0]+)", text)
+        return f"{match[1]}\0" if match else None
     if _CMDLINE.search(path):  # its words end with NUL: the value after `--password` is one of its own
         return "\0".join(harmless_words(text.split("\0")))
-    return masked(text)
+    return mask_secrets(text)

@@ -106,19 +106,19 @@ PROGRAMS = tuple(name.partition(":")[0] for name, takes in _BY_NAME.items() if t
 _BETWEEN = re.compile(r"[;|&\n]+")
 
 
-def secrets_begin(words: Sequence[str]) -> list[int | None]:
+def find_secret_starts(words: Sequence[str]) -> list[int | None]:
     """For each word of a command where the secret in it begins; None where none is known."""
-    found: list[int | None] = []
+    starts: list[int | None] = []
     takes, before = Takes(), ""
     for word in words:
         name = word.rpartition("/")[2]
         secret = re.fullmatch(takes.word, word, re.DOTALL)
         if re.fullmatch(takes.option, before):
             secret = re.fullmatch(takes.value, word, re.DOTALL)
-        found.append(secret.end(1) if secret else None)
+        starts.append(secret.end(1) if secret else None)
         if _BETWEEN.fullmatch(word):
             takes = Takes()
         elif secret is None:
             takes = _BY_NAME.get(f"{before.rpartition('/')[2]}:{name}") or _BY_NAME.get(name, takes)
         before = word
-    return found
+    return starts

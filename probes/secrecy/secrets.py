@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from typing import TypeVar, cast
 
 from probes.secrecy.secret_forms import ENDING, MASK, NAME, SECRET_FORMS
-from probes.secrecy.secret_options import PROGRAMS, secrets_begin
+from probes.secrecy.secret_options import PROGRAMS, find_secret_starts
 
 T = TypeVar("T")
 
@@ -27,76 +27,80 @@ _HINT = re.compile(
 _PROGRAM = re.compile(rf"\b(?:{'|'.join(PROGRAMS)})\b")
 
 
-def digest(text: str) -> str:
+def digest_text(text: str) -> str:
     """What stands for a text that is not to be recorded: the same for the same text. A short one can be guessed."""
     import hashlib  # loads OpenSSL, which the first screen does without
 
     return f"sha256:{hashlib.sha256(text.encode('utf-8', 'surrogateescape')).hexdigest()[:12]}"
 
 
-def masked(text: str) -> str:
+def mask_secrets(text: str) -> str:
     """The text with `***` in place of every value that looks like a secret; its name stays."""
     if not (_HINT.search(text) or _PROGRAM.search(text)):
         return text
-    text = _arguments_masked(text)
+    text = _mask_shell_words(text)
     for form in SECRET_FORMS:
         text = form.pattern.sub(form.kept, text)
     return text
 
 
-def masked_words(words: Sequence[str]) -> list[str]:
+def mask_words(words: Sequence[str]) -> list[str]:
     """A command's words. `--password` alone: the word after it is its value, blanks in it included."""
     return [
-        masked(word) if kept is None else kept for word, kept in zip(words, _arguments(words), strict=True)
+        mask_secrets(word) if masked_word is None else masked_word
+        for word, masked_word in zip(words, _mask_arguments(words), strict=True)
     ]
 
 
-def _arguments(words: Sequence[str]) -> list[str | None]:
+def _mask_arguments(words: Sequence[str]) -> list[str | None]:
     """What is kept of each word that is known for a secret by where it stands; None of the others."""
-    kept: list[str | None] = []
+    masked_arguments: list[str | None] = []
     setting = not _SETTERS.isdisjoint(words)
-    for word, before, begins in zip(words, ("", *words), secrets_begin(words), strict=False):
-        named = _NAMED.fullmatch(word) if _ASSIGNS.fullmatch(before) else None
+    for word, before, begins in zip(words, ("", *words), find_secret_starts(words), strict=False):
+        name_match = _NAMED.fullmatch(word) if _ASSIGNS.fullmatch(before) else None
         if (_OPTION.fullmatch(before) and not word.startswith("-")) or (
             setting and _BARE.fullmatch(before) and not word.startswith("-")
         ):
             begins = 0
-        elif named:
-            begins = named.end(1)
-        kept.append(None if begins is None else word[:begins] + MASK)
-    return kept
+        elif name_match:
+            begins = name_match.end(1)
+        masked_arguments.append(None if begins is None else word[:begins] + MASK)
+    return masked_arguments
 
 
-def _arguments_masked(text: str) -> str:
+def _mask_shell_words(text: str) -> str:
     """As a shell reads it; what a quoted word holds may be a command again."""
-    found = list(_WORD.finditer(text))
-    bare = [_QUOTES.sub(lambda one: one[1] or one[2] or one[3] or "", word[0]) for word in found]
+    word_matches = list(_WORD.finditer(text))
+    bare = [
+        _QUOTES.sub(lambda quoted: quoted[1] or quoted[2] or quoted[3] or "", word[0])
+        for word in word_matches
+    ]
     out, at = "", 0
-    for word, inside, kept in zip(found, bare, _arguments(bare), strict=True):
+    for word, inside, replacement in zip(word_matches, bare, _mask_arguments(bare), strict=True):
         quote = word[0][0]
-        if kept is None and quote in "'\"" and word[0] == f"{quote}{inside}{quote}" and " " in inside:
-            kept = f"{quote}{masked(inside)}{quote}"
-        if kept is not None:
-            out, at = out + text[at : word.start()] + kept, word.end()
+        if replacement is None and quote in "'\"" and word[0] == f"{quote}{inside}{quote}" and " " in inside:
+            replacement = f"{quote}{mask_secrets(inside)}{quote}"
+        if replacement is not None:
+            out, at = out + text[at : word.start()] + replacement, word.end()
     return out + text[at:]
 
 
-def masked_tree(value: T) -> T:
+def mask_tree(value: T) -> T:
     """Every text in lists and dictionaries at any depth; a list of texts alone is taken for a command's words."""
     tree: object = value
     if isinstance(tree, str):
-        tree = masked(tree)
+        tree = mask_secrets(tree)
     elif isinstance(tree, list | tuple):
-        if tree and all(isinstance(one, str) for one in tree):
-            tree = masked_words(cast("Sequence[str]", tree))
+        if tree and all(isinstance(item, str) for item in tree):
+            tree = mask_words(cast("Sequence[str]", tree))
         else:
-            tree = [masked_tree(one) for one in tree]
+            tree = [mask_tree(item) for item in tree]
     elif isinstance(tree, dict):
-        tree = {key: MASK if _names(key, one) else masked_tree(one) for key, one in tree.items()}
+        tree = {key: MASK if _names_secret(key, item) else mask_tree(item) for key, item in tree.items()}
     return cast("T", tree)
 
 
-def _names(key: object, value: object) -> bool:
+def _names_secret(key: object, value: object) -> bool:
     return (
         isinstance(key, str)
         and isinstance(value, str)

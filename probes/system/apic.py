@@ -12,12 +12,12 @@ import msgspec
 
 from probes.host import Host
 from probes.patterns import lazy_pattern
-from probes.system.kernel_log import kernel_log
-from probes.system.processor.topology import cpuinfo
+from probes.system.kernel_log import read_kernel_log
+from probes.system.processor.topology import read_cpuinfo
 from probes.types import Absent
 
 _APIC_BASE, _X2APIC_BIT, _ENABLED_BIT = 0x1B, 10, 11
-_MOST_XAPIC = 254
+_MAX_XAPIC_NUMBER = 254
 # Say what mode the kernel went on with, and what kept it from the better one.
 _ON = lazy_pattern(r"x2apic enabled|Enabled x2apic|APIC routing to:? .*x2apic", re.IGNORECASE)
 _OFF = lazy_pattern(r"x2apic (?:is )?disabled|x2apic be disabled|doesn't support X2APIC", re.IGNORECASE)
@@ -32,15 +32,15 @@ class ApicMode(msgspec.Struct, frozen=True):
 
 def apic_mode(host: Host) -> ApicMode | Absent:
     """Absent where it cannot be told: the kernel's log has rolled over and we are not root."""
-    entries = cpuinfo(host)
+    entries = read_cpuinfo(host)
     numbers = [int(e["apicid"]) for e in entries if re.fullmatch(r"[0-9]{1,9}", e.get("apicid", ""))]
     if entries and not numbers and not any("flags" in entry for entry in entries):
         return Absent("this architecture has no APIC", "unsupported", "/proc/cpuinfo")
-    if max(numbers, default=0) > _MOST_XAPIC:
+    if max(numbers, default=0) > _MAX_XAPIC_NUMBER:
         return ApicMode("x2APIC", f"a CPU has the APIC number {max(numbers)}", "/proc/cpuinfo")
-    if (from_register := _register(host)) is not None:
+    if (from_register := _read_register(host)) is not None:
         return from_register
-    log = kernel_log(host)
+    log = read_kernel_log(host)
     if isinstance(log, Absent):
         return Absent(f"the kernel's log cannot be read ({log.reason})", log.kind, log.source)
     for pattern, mode in ((_ON, "x2APIC"), (_OFF, "xAPIC"), (_FLAT, "xAPIC")):
@@ -50,7 +50,7 @@ def apic_mode(host: Host) -> ApicMode | Absent:
     return Absent("the kernel's log no longer holds the lines of the boot", "missing", log.source)
 
 
-def _register(host: Host) -> ApicMode | None:
+def _read_register(host: Host) -> ApicMode | None:
     """Only read, and only where the msr module is loaded already."""
     if not host.live:
         return None

@@ -3,13 +3,13 @@
 import msgspec
 
 from probes.host import Host
-from probes.system.processor.topology import cpuinfo
+from probes.system.processor.topology import read_cpuinfo
 from probes.types import Absent
 
 DMI = "/sys/class/dmi/id"
 
 
-class Firmware(msgspec.Struct, frozen=True, kw_only=True):
+class FirmwareFacts(msgspec.Struct, frozen=True, kw_only=True):
     """As the manufacturer wrote it (Documentation/ABI/testing/sysfs-firmware-dmi-tables). No serial number is read."""
 
     vendor: str | Absent
@@ -20,24 +20,24 @@ class Firmware(msgspec.Struct, frozen=True, kw_only=True):
     microcode: str | Absent
 
 
-def firmware(host: Host) -> Firmware:
+def read_firmware(host: Host) -> FirmwareFacts:
     """From /sys/class/dmi/id and /proc/cpuinfo; virtual machines have made-up values or none."""
-    return Firmware(
-        vendor=host.word(f"{DMI}/bios_vendor"),
-        version=host.word(f"{DMI}/bios_version"),
-        date=host.word(f"{DMI}/bios_date"),
-        product=host.word(f"{DMI}/product_name"),
-        board=host.word(f"{DMI}/board_name"),
-        microcode=_microcode(host),
+    return FirmwareFacts(
+        vendor=host.read_word(f"{DMI}/bios_vendor"),
+        version=host.read_word(f"{DMI}/bios_version"),
+        date=host.read_word(f"{DMI}/bios_date"),
+        product=host.read_word(f"{DMI}/product_name"),
+        board=host.read_word(f"{DMI}/board_name"),
+        microcode=_read_microcode(host),
     )
 
 
-def _microcode(host: Host) -> str | Absent:
+def _read_microcode(host: Host) -> str | Absent:
     """One value, or several where the CPUs differ (an update that reached only some of them)."""
-    found = sorted({one["microcode"] for one in cpuinfo(host) if one.get("microcode")})
-    if not found:
+    versions = sorted({entry["microcode"] for entry in read_cpuinfo(host) if entry.get("microcode")})
+    if not versions:
         return Absent("/proc/cpuinfo reports no microcode", "unsupported", "/proc/cpuinfo")
     # 0x1 and 0xffffffff are what hypervisors show in its place
-    if set(found) <= {"0x1", "0xffffffff"}:
+    if set(versions) <= {"0x1", "0xffffffff"}:
         return Absent("the hypervisor hides the microcode", "unsupported", "/proc/cpuinfo")
-    return ", ".join(found)
+    return ", ".join(versions)

@@ -11,11 +11,11 @@ from collections.abc import Iterable
 import msgspec
 
 from probes.host import Host
-from probes.number_text import whole
+from probes.number_text import parse_unsigned
 from probes.patterns import lazy_pattern
-from probes.read_trace import tracing
-from probes.system.running.tasks import frame, frames_of
-from probes.types import Absent, present
+from probes.read_trace import trace_reads
+from probes.system.running.tasks import parse_frame, parse_frames
+from probes.types import Absent, is_present
 
 MAX_LOG_BYTES = 16 << 20
 _FILES = ("/var/log/dmesg", "/var/log/kern.log", "/var/log/messages", "/var/log/syslog")
@@ -44,7 +44,7 @@ _OWN_LINES = lazy_pattern(
 )
 _NULL = lazy_pattern(r"(?:kernel )?NULL pointer dereference")
 _RIP = lazy_pattern(r"RIP: (?:[0-9a-f]+:)?(?:\[<[0-9a-f]+>\]\s*)*([A-Za-z_][\w.]*)\+0x")
-_MOST_LINES_OF_A_REPORT = 60
+_MAX_REPORT_LINES = 60
 
 
 class LogLine(msgspec.Struct, frozen=True):
@@ -93,11 +93,11 @@ def parse_line(line: str) -> LogLine:
     priority = None
     if level:
         line = line[level.end() :]
-        named = LEVELS.index(level[2]) if level[2] in LEVELS else None
-        priority = int(level[1]) & 7 if level[1] else named
-    found = _MONOTONIC.match(line)
-    if found:
-        return LogLine(found.group(2), float(found.group(1)), priority)
+        level_number = LEVELS.index(level[2]) if level[2] in LEVELS else None
+        priority = int(level[1]) & 7 if level[1] else level_number
+    match = _MONOTONIC.match(line)
+    if match:
+        return LogLine(match.group(2), float(match.group(1)), priority)
     calendar = _CALENDAR.match(line)
     return LogLine(calendar.group(1) if calendar else line, None, priority)
 
@@ -115,7 +115,7 @@ def _parse_json(line: str) -> LogLine:
         entry = msgspec.json.decode(line, type=_JournalEntry)
     except (msgspec.DecodeError, RecursionError, UnicodeError):
         return LogLine(line)
-    at_us, priority = whole(entry.monotonic), whole(entry.priority)
+    at_us, priority = parse_unsigned(entry.monotonic), parse_unsigned(entry.priority)
     return LogLine(
         entry.message,
         None if at_us is None else at_us / 1e6,
@@ -123,28 +123,30 @@ def _parse_json(line: str) -> LogLine:
     )
 
 
-def kernel_log(host: Host) -> KernelLog | Absent:
+def read_kernel_log(host: Host) -> KernelLog | Absent:
     """The log of this boot, or of a captured host; absent with the missing right, else the first reason."""
     absent: list[Absent] = []
-    captured = () if host.live else tuple(path for glob in _WITH_PRIORITIES for path in host.glob(glob))
+    captured = () if host.live else tuple(path for glob in _WITH_PRIORITIES for path in host.glob_paths(glob))
     for path in captured:
-        text = host.text(path, MAX_LOG_BYTES)
-        if present(text) and text.strip():
+        text = host.read_file_text(path, MAX_LOG_BYTES)
+        if is_present(text) and text.strip():
             return KernelLog(_kernel_lines(text), path)
     for argv in (
         ("dmesg", "-r") if host.live else ("dmesg",),
         ("journalctl", "-k", "-b", "-o", "short-monotonic", "--no-pager", "-n", "20000"),
     ):
-        with tracing() as read:
-            text = host.command(*argv)
-        if present(text) and text.strip():
+        with trace_reads() as read:
+            text = host.read_command(*argv)
+        if is_present(text) and text.strip():
             # of a captured tree the file that holds the command's output
             return KernelLog(_kernel_lines(text), " ".join(argv) if host.live else [*read][-1])
         absent.append(text if isinstance(text, Absent) else Absent(f"{argv[0]} shows nothing"))
-    kept = () if host.live else tuple(path for glob in (*_CAPTURED, _JOURNALS) for path in host.glob(glob))
-    for path in (*kept, *_FILES):
-        text = host.text(path, MAX_LOG_BYTES)
-        if present(text) and text.strip():
+    fallback_paths = (
+        () if host.live else tuple(path for glob in (*_CAPTURED, _JOURNALS) for path in host.glob_paths(glob))
+    )
+    for path in (*fallback_paths, *_FILES):
+        text = host.read_file_text(path, MAX_LOG_BYTES)
+        if is_present(text) and text.strip():
             return KernelLog(_kernel_lines(text), path)
     return next((a for a in absent if a.kind == "permission"), absent[0])
 
@@ -159,9 +161,9 @@ def _kernel_lines(text: str) -> tuple[LogLine, ...]:
     return tuple(parse_line(line) for line in lines)
 
 
-def hung_tasks(lines: Iterable[LogLine]) -> tuple[HungTask, ...]:
+def find_hung_tasks(lines: Iterable[LogLine]) -> tuple[HungTask, ...]:
     """Every hung-task report. A report's stack ends with the first line that does not belong to one."""
-    found: list[HungTask] = []
+    tasks: list[HungTask] = []
     current: re.Match[str] | None = None
     time_s: float | None = None
     release, work, count = "", "", 0
@@ -169,8 +171,8 @@ def hung_tasks(lines: Iterable[LogLine]) -> tuple[HungTask, ...]:
 
     def close() -> None:
         if current:
-            functions, modules = frames_of(body)
-            found.append(
+            functions, modules = parse_frames(body)
+            tasks.append(
                 HungTask(
                     comm=current["comm"],
                     pid=int(current["pid"]),
@@ -192,37 +194,37 @@ def hung_tasks(lines: Iterable[LogLine]) -> tuple[HungTask, ...]:
         if not current:
             continue
         count += 1
-        named = _RELEASE.match(line.message)
-        function = frame(line.message)
-        if named:
-            release = named.group(1)
+        release_match = _RELEASE.match(line.message)
+        function = parse_frame(line.message)
+        if release_match:
+            release = release_match.group(1)
         elif function and "? " not in line.message:
             body.append(line.message)
         elif line.message.startswith("Workqueue: "):
             work = line.message.removeprefix("Workqueue: ").strip()
-        elif (not function and not _OWN_LINES.match(line.message)) or count > _MOST_LINES_OF_A_REPORT:
+        elif (not function and not _OWN_LINES.match(line.message)) or count > _MAX_REPORT_LINES:
             close()
             current = None
     close()
-    return tuple(found)
+    return tuple(tasks)
 
 
-def null_dereferences(lines: Iterable[LogLine]) -> tuple[NullDereference, ...]:
+def find_null_dereferences(lines: Iterable[LogLine]) -> tuple[NullDereference, ...]:
     """Every null-pointer oops with the function that its RIP names, within the 30 lines after it."""
-    held = list(lines)
-    found: list[NullDereference] = []
-    for number, line in enumerate(held):
+    all_lines = list(lines)
+    dereferences: list[NullDereference] = []
+    for number, line in enumerate(all_lines):
         if not _NULL.search(line.message):
             continue
-        after = [later.message for later in held[number + 1 : number + 31]]
+        after = [later.message for later in all_lines[number + 1 : number + 31]]
         rip = next((m.group(1) for text in after if (m := _RIP.search(text))), "")
         work = next((t.split("Workqueue:", 1)[1].strip() for t in after if "Workqueue:" in t), "")
         release = next((m.group(1) for text in after if (m := _TAINT.search(text))), "")
-        found.append(NullDereference(rip, work, line.time_s, release))
-    return tuple(found)
+        dereferences.append(NullDereference(rip, work, line.time_s, release))
+    return tuple(dereferences)
 
 
-class Follower:
+class KernelLogFollower:
     """New kernel lines since it was opened. /dev/kmsg needs root, or kernel.dmesg_restrict=0.
 
     Never waits: the device is read without blocking (an overrun loses lines and goes on).
@@ -238,10 +240,10 @@ class Follower:
             self.problem = f"{path}: {error.strerror} (needs root, or kernel.dmesg_restrict=0)"
             self.close()
 
-    def new(self, most: int = 2000) -> list[LogLine]:
-        """What was logged since the last call, at most `most` records."""
+    def read_new(self, max_records: int = 2000) -> list[LogLine]:
+        """What was logged since the last call, at most `max_records` records."""
         lines: list[LogLine] = []
-        while self._fd >= 0 and len(lines) < most:
+        while self._fd >= 0 and len(lines) < max_records:
             try:
                 data = os.read(self._fd, 1 << 16)
             except BrokenPipeError:  # the ring wrapped: lines are lost, reading goes on (dev-kmsg)
@@ -264,6 +266,6 @@ def parse_record(record: str) -> LogLine:
     head, _, text = record.partition(";")
     fields = head.split(",")
     line = text.split("\n", 1)[0]
-    at_us = whole(fields[2]) if len(fields) > 2 else None
-    priority = whole(fields[0])
+    at_us = parse_unsigned(fields[2]) if len(fields) > 2 else None
+    priority = parse_unsigned(fields[0])
     return LogLine(line, None if at_us is None else at_us / 1e6, None if priority is None else priority & 7)

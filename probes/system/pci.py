@@ -5,11 +5,11 @@ from typing import Literal, TypeAlias
 
 import msgspec
 
-from probes.host import Host, once
-from probes.system.disk.drive.link import Link, pcie_link
-from probes.system.nodes.numa import Numa, numa
+from probes.host import Host, compute_once_per_host
+from probes.system.disk.drive.link import BusLink, pcie_link
+from probes.system.nodes.numa import NumaTable, read_numa
 from probes.system.processor.cpulist import read_cpus
-from probes.types import Absent, present
+from probes.types import Absent, is_present
 
 DEVICES = "/sys/bus/pci/devices"
 DeviceKind: TypeAlias = Literal["NVMe", "SATA", "RAID", "HBA", "virtio disk", "NIC", "GPU", "accelerator"]
@@ -53,62 +53,62 @@ class PciDevice(msgspec.Struct, frozen=True, kw_only=True):
     names: tuple[str, ...]
     driver: str
     node: int | Absent
-    link: Link | Absent
+    link: BusLink | Absent
     virtual_function: bool = False
 
 
-@once
-def pci_devices(host: Host) -> tuple[PciDevice, ...] | Absent:
+@compute_once_per_host
+def read_pci_devices(host: Host) -> tuple[PciDevice, ...] | Absent:
     """In the order of their addresses; only the kinds above, graphics of a management controller left out."""
-    names = host.listing(DEVICES)
+    names = host.list_names(DEVICES)
     if isinstance(names, Absent):
         return names
-    table = numa(host)
-    found = (_device(host, name, table) for name in names)
-    return tuple(device for device in found if device is not None)
+    table = read_numa(host)
+    devices = (_read_device(host, name, table) for name in names)
+    return tuple(device for device in devices if device is not None)
 
 
-def _device(host: Host, address: str, table: Numa | Absent) -> PciDevice | None:
-    code = host.text(f"{DEVICES}/{address}/class", 64)
-    digits = code.strip().lower().removeprefix("0x") if present(code) else ""
+def _read_device(host: Host, address: str, table: NumaTable | Absent) -> PciDevice | None:
+    code = host.read_file_text(f"{DEVICES}/{address}/class", 64)
+    digits = code.strip().lower().removeprefix("0x") if is_present(code) else ""
     kind = next((kind for start, kind in _KINDS if digits.startswith(start)), None)
     if kind is None:
         return None
-    real = host.real(f"{DEVICES}/{address}")
-    folder = real if present(real) else f"{DEVICES}/{address}"
-    driver, vendor = host.link(f"{folder}/driver"), host.text(f"{folder}/vendor", 64)
-    if kind in STORAGE and present(vendor) and vendor.strip() == _VIRTIO:
+    real = host.resolve_path(f"{DEVICES}/{address}")
+    folder = real if is_present(real) else f"{DEVICES}/{address}"
+    driver, vendor = host.read_link(f"{folder}/driver"), host.read_file_text(f"{folder}/vendor", 64)
+    if kind in STORAGE and is_present(vendor) and vendor.strip() == _VIRTIO:
         kind = "virtio disk"  # whatever class it bears
-    if kind == "GPU" and digits.startswith("0300") and present(vendor) and vendor.strip() in _CONSOLES:
+    if kind == "GPU" and digits.startswith("0300") and is_present(vendor) and vendor.strip() in _CONSOLES:
         return None
     return PciDevice(
         address=address,
         kind=kind,
-        names=_names(host, folder),
-        driver=driver.rsplit("/", 1)[-1] if present(driver) else "",
-        node=_node(host, folder, table),
+        names=_list_names(host, folder),
+        driver=driver.rsplit("/", 1)[-1] if is_present(driver) else "",
+        node=_find_node(host, folder, table),
         link=pcie_link(host, folder),
-        virtual_function=host.exists(f"{folder}/physfn"),
+        virtual_function=host.path_exists(f"{folder}/physfn"),
     )
 
 
-def _names(host: Host, folder: str) -> tuple[str, ...]:
-    found: list[str] = []
+def _list_names(host: Host, folder: str) -> tuple[str, ...]:
+    names: list[str] = []
     for name in _FOLDERS:
-        listed = host.listing(f"{folder}/{name}")
-        if present(listed):
-            found += [n for n in listed if not n.startswith(("renderD", "controlD", "version"))]
-    disks = [path.rsplit("/", 1)[-1] for path in host.glob(f"{folder}/nvme/nvme*/nvme*n*")]
-    found += [name for name in disks if _BLOCKS.fullmatch(name)]
+        listed = host.list_names(f"{folder}/{name}")
+        if is_present(listed):
+            names += [n for n in listed if not n.startswith(("renderD", "controlD", "version"))]
+    disks = [path.rsplit("/", 1)[-1] for path in host.glob_paths(f"{folder}/nvme/nvme*/nvme*n*")]
+    names += [name for name in disks if _BLOCKS.fullmatch(name)]
     disks_below = ("*/host*/target*/*/block/*", "host*/target*/*/block/*", "virtio*/block/*", "block/*")
-    for path in (path for pattern in disks_below for path in host.glob(f"{folder}/{pattern}")):
-        found.append(path.rsplit("/", 1)[-1])
-    for path in host.glob(f"{folder}/virtio*/net/*"):
-        found.append(path.rsplit("/", 1)[-1])
-    return tuple(dict.fromkeys(found))
+    for path in (path for pattern in disks_below for path in host.glob_paths(f"{folder}/{pattern}")):
+        names.append(path.rsplit("/", 1)[-1])
+    for path in host.glob_paths(f"{folder}/virtio*/net/*"):
+        names.append(path.rsplit("/", 1)[-1])
+    return tuple(dict.fromkeys(names))
 
 
-def _node(host: Host, folder: str, table: Numa | Absent) -> int | Absent:
+def _find_node(host: Host, folder: str, table: NumaTable | Absent) -> int | Absent:
     """-1 means that the firmware (_PXM) does not tell. With one node there is nothing to tell."""
     if isinstance(table, Absent):
         return table
@@ -117,14 +117,14 @@ def _node(host: Host, folder: str, table: Numa | Absent) -> int | Absent:
     numbers = {node.number for node in table.nodes}
     at = folder
     while at.startswith("/sys/devices/") and at.count("/") > 2:
-        number = host.integer(f"{at}/numa_node")
-        if present(number) and number in numbers:
+        number = host.read_integer(f"{at}/numa_node")
+        if is_present(number) and number in numbers:
             return number
         at = at.rpartition("/")[0]
     # Of a device without a node the kernel shows its bus's CPUs: all of them where nothing tells that either.
     online = frozenset().union(*(node.cpus for node in table.nodes))
     near = read_cpus(host, folder, "local_cpulist", "local_cpus")
-    if present(near) and near and len(numbers) > 1:
+    if is_present(near) and near and len(numbers) > 1:
         for node in table.nodes:
             if node.cpus and near & online == node.cpus:
                 return node.number

@@ -27,28 +27,28 @@ class Tags(msgspec.Struct, frozen=True):
     on: bool
 
 
-def tags(host: Host, devices: tuple[PciDevice, ...]) -> tuple[Tags, ...] | Absent:
+def read_tags(host: Host, devices: tuple[PciDevice, ...]) -> tuple[Tags, ...] | Absent:
     """Of the devices that have PCI Express; Absent where the configuration may not be read."""
     if not host.live:
         return Absent("a captured tree does not hold PCI configuration space", "captured", DEVICES)
-    found: list[Tags] = []
+    decoded_tags: list[Tags] = []
     short = 0
     for device in devices:
-        data = _config(f"{DEVICES}/{device.address}/config")
+        data = _read_config(f"{DEVICES}/{device.address}/config")
         short += len(data) <= 64
-        one = decoded(device.address, data)
-        if one is not None:
-            found.append(one)
-    if short and not found:
+        device_tags = decode_tags(device.address, data)
+        if device_tags is not None:
+            decoded_tags.append(device_tags)
+    if short and not decoded_tags:
         return Absent(
             "PCI configuration space beyond 64 bytes needs root", "permission", f"{DEVICES}/*/config"
         )
-    return tuple(found)
+    return tuple(decoded_tags)
 
 
-def decoded(address: str, data: bytes) -> Tags | None:
+def decode_tags(address: str, data: bytes) -> Tags | None:
     """From a device's configuration space; None without PCI Express version 2 registers, or where it is cut short."""
-    at = _express(data)
+    at = _find_express(data)
     if at is None or data[at + 2] & 0xF < 2 or at + _DEVCTL2 + 2 > 256:
         return None
     can = int.from_bytes(data[at + _DEVCAP2 : at + _DEVCAP2 + 4], "little")
@@ -59,9 +59,9 @@ def decoded(address: str, data: bytes) -> Tags | None:
 def read_request_bytes(host: Host, address: str) -> int | Absent:
     """The largest read that the device may ask for at once (Device Control, bits 14:12; 7.5.3.4). 512 is usual."""
     if not host.live:
-        return _kept(host, address)
-    data = _config(f"{DEVICES}/{address}/config")
-    at = _express(data)
+        return _captured_request_bytes(host, address)
+    data = _read_config(f"{DEVICES}/{address}/config")
+    at = _find_express(data)
     if at is None or at + _DEVCTL + 2 > len(data):
         reason = "PCI configuration space beyond 64 bytes needs root" if len(data) <= 64 else "it has no PCIe"
         return Absent(reason, "permission" if len(data) <= 64 else "unsupported")
@@ -69,33 +69,33 @@ def read_request_bytes(host: Host, address: str) -> int | Absent:
     return 128 << size if size <= 5 else Absent("a reserved size", "invalid")
 
 
-def _kept(host: Host, address: str) -> int | Absent:
+def _captured_request_bytes(host: Host, address: str) -> int | Absent:
     """From a sosreport's lspci; the domain is left out there where it is the only one."""
     for command in (("lspci", "-nnvv"), ("lspci", "-nvv"), ("lspci", "-vvv"), ("lspci", "-vv")):
-        text = host.command(*command)
+        text = host.read_command(*command)
         if isinstance(text, Absent):
             continue
         for part in text.split("\n\n"):
             if part.startswith((address + " ", address.removeprefix("0000:") + " ")):
-                found = re.search(r"MaxReadReq ([0-9]{2,5}) bytes", part)
-                return int(found[1]) if found else Absent("lspci reports no MaxReadReq", "permission")
+                match = re.search(r"MaxReadReq ([0-9]{2,5}) bytes", part)
+                return int(match[1]) if match else Absent("lspci reports no MaxReadReq", "permission")
     return Absent("lspci was not captured", "captured")
 
 
-def _express(data: bytes) -> int | None:
+def _find_express(data: bytes) -> int | None:
     """Where the PCI Express capability begins; None without one, or where the list of capabilities is cut short."""
     if len(data) < 256:
         return None
-    at, seen = data[_CAPABILITIES] & 0xFC, set[int]()
-    while 0x40 <= at <= _EXTENDED_END and at not in seen:
-        seen.add(at)
+    at, visited = data[_CAPABILITIES] & 0xFC, set[int]()
+    while 0x40 <= at <= _EXTENDED_END and at not in visited:
+        visited.add(at)
         if data[at] == _EXPRESS:
             return at
         at = data[at + 1] & 0xFC
     return None
 
 
-def _config(path: str) -> bytes:
+def _read_config(path: str) -> bytes:
     try:
         fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
     except OSError:

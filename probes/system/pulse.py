@@ -9,13 +9,13 @@ import time
 import msgspec
 
 from probes.host import Host
-from probes.number_text import real
+from probes.number_text import parse_real
 from probes.system.disk.diskstats import DiskCounters, disk_counters
-from probes.system.processor.cpu_times import CpuTimes, ProcStat, proc_stat
+from probes.system.processor.cpu_times import CpuTimes, ProcStat, read_proc_stat
 from probes.types import Absent
 
 
-class Counters(msgspec.Struct, frozen=True):
+class HostCounters(msgspec.Struct, frozen=True):
     """One reading. `time_s` is monotonic; None or an empty mapping: could not be read, which is not zero.
 
     `psi_*`: seconds since boot in which at least one task waited for the resource (accounting/psi.rst).
@@ -47,45 +47,47 @@ class Rates(msgspec.Struct, frozen=True):
     devices: dict[str, tuple[float, float, float]]
 
 
-def read_counters(host: Host, now_s: float | None = None) -> Counters:
+def read_counters(host: Host, now_s: float | None = None) -> HostCounters:
     """Everything at once; works on a captured tree as well and never raises."""
     load = _text(host, "/proc/loadavg")
-    stat = proc_stat(host)
-    known = ProcStat() if isinstance(stat, Absent) else stat
+    stat = read_proc_stat(host)
+    stat_values = ProcStat() if isinstance(stat, Absent) else stat
     disks = disk_counters(host)
-    return Counters(
+    return HostCounters(
         time_s=time.monotonic() if now_s is None else now_s,
-        load1=real(load.split()[0]) if load.split() else None,
-        cpu=known.all,
-        cpus=len(known.cpus),
-        psi_cpu=pressure(host, "cpu"),
-        psi_io=pressure(host, "io"),
-        psi_memory=pressure(host, "memory"),
+        load1=parse_real(load.split()[0]) if load.split() else None,
+        cpu=stat_values.all,
+        cpus=len(stat_values.cpus),
+        psi_cpu=read_pressure_s(host, "cpu"),
+        psi_io=read_pressure_s(host, "io"),
+        psi_memory=read_pressure_s(host, "memory"),
         disks={} if isinstance(disks, Absent) else disks,
-        running=known.running,
-        blocked=known.blocked,
+        running=stat_values.running,
+        blocked=stat_values.blocked,
     )
 
 
-def pulse(previous: Counters, now: Counters) -> Rates:
+def compute_host_rates(previous: HostCounters, now: HostCounters) -> Rates:
     """What the host did between two readings. A counter that ran backwards (device replaced) is nothing."""
     seconds = max(now.time_s - previous.time_s, 1e-6)
     busy = steal = iowait = 0.0
     if now.cpu is not None and previous.cpu is not None:
         total = now.cpu.total_s - previous.cpu.total_s
         if total > 0:
-            busy = _share(now.cpu.busy_s - previous.cpu.busy_s, total)
-            steal = _share(now.cpu.steal_s - previous.cpu.steal_s, total)
-            iowait = _share(now.cpu.iowait_s - previous.cpu.iowait_s, total)  # may run backwards: proc(5)
+            busy = _clamped_share(now.cpu.busy_s - previous.cpu.busy_s, total)
+            steal = _clamped_share(now.cpu.steal_s - previous.cpu.steal_s, total)
+            iowait = _clamped_share(
+                now.cpu.iowait_s - previous.cpu.iowait_s, total
+            )  # may run backwards: proc(5)
     devices = {}
     for name, disk in now.disks.items():
         before = previous.disks.get(name)
-        if before is None or disk.operations <= before.operations:
+        if before is None or disk.total_operations <= before.total_operations:
             continue
         devices[name] = (
             max(0, disk.read_bytes - before.read_bytes) / seconds,
             max(0, disk.write_bytes - before.write_bytes) / seconds,
-            _share(disk.busy_s - before.busy_s, seconds),
+            _clamped_share(disk.busy_s - before.busy_s, seconds),
         )
     return Rates(
         seconds=seconds,
@@ -93,40 +95,40 @@ def pulse(previous: Counters, now: Counters) -> Rates:
         cpu=busy,
         steal=steal,
         iowait=iowait,
-        psi_cpu=_waited(previous.psi_cpu, now.psi_cpu, seconds),
-        psi_io=_waited(previous.psi_io, now.psi_io, seconds),
-        psi_memory=_waited(previous.psi_memory, now.psi_memory, seconds),
+        psi_cpu=_waited_share(previous.psi_cpu, now.psi_cpu, seconds),
+        psi_io=_waited_share(previous.psi_io, now.psi_io, seconds),
+        psi_memory=_waited_share(previous.psi_memory, now.psi_memory, seconds),
         devices=devices,
     )
 
 
 def uptime_s(host: Host) -> float | Absent:
-    text = host.text("/proc/uptime", 256)
+    text = host.read_file_text("/proc/uptime", 256)
     if isinstance(text, Absent):
         return text
-    found = real(text.partition(" ")[0])
-    return Absent("/proc/uptime holds no number", "invalid", "/proc/uptime") if found is None else found
+    uptime = parse_real(text.partition(" ")[0])
+    return Absent("/proc/uptime holds no number", "invalid", "/proc/uptime") if uptime is None else uptime
 
 
-def pressure(host: Host, resource: str) -> float | None:
+def read_pressure_s(host: Host, resource: str) -> float | None:
     """Seconds since boot in which at least one task waited for the resource.
 
     None where the kernel has no PSI, or has it but switched off (EL9: reading gives EOPNOTSUPP).
     """
-    found = re.search(
+    match = re.search(
         r"^some .*total=([0-9]{1,19})$", _text(host, f"/proc/pressure/{resource}"), re.MULTILINE
     )
-    return int(found[1]) / 1e6 if found else None
+    return int(match[1]) / 1e6 if match else None
 
 
-def _waited(previous: float | None, now: float | None, seconds: float) -> float | None:
-    return None if previous is None or now is None else _share(now - previous, seconds)
+def _waited_share(previous: float | None, now: float | None, seconds: float) -> float | None:
+    return None if previous is None or now is None else _clamped_share(now - previous, seconds)
 
 
-def _share(part: float, whole: float) -> float:
-    return min(1.0, max(0.0, part / whole))
+def _clamped_share(part: float, total: float) -> float:
+    return min(1.0, max(0.0, part / total))
 
 
 def _text(host: Host, path: str) -> str:
-    text = host.text(path, 4096)
+    text = host.read_file_text(path, 4096)
     return "" if isinstance(text, Absent) else text

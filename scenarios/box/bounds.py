@@ -7,10 +7,10 @@ from collections.abc import Iterator, Sequence
 
 from msgspec.structs import replace
 
-from probes.imports.model import Measure, Noted
-from scenarios.box.results import CornerFigures, Corners, amount, name_of
-from scenarios.compare.bounding_box import Box, boxes, marked
-from scenarios.compare.odd import LEAST_RUNS, Member, OddRuns, odd_runs
+from probes.imports.model import ImportedMeasure, Noted
+from scenarios.box.results import CornerFigures, Corners, format_amount, name_of
+from scenarios.compare.bounding_box import BoundingBoxFigures, make_boxes, mark_outliers
+from scenarios.compare.odd import MIN_RUNS, Member, OddRuns, find_outliers
 from scenarios.compare.run_summary import FigureKey
 from scenarios.compare.snapshot import Snapshot
 from scenarios.finding import Finding
@@ -21,31 +21,41 @@ SAYS = texts("box")
 THIS = "this run"
 
 
-def like(measured: CornerFigures, kept: Sequence[tuple[str, Corners]]) -> list[tuple[str, CornerFigures]]:
+def same_setup_runs(
+    measured: CornerFigures, history: Sequence[tuple[str, Corners]]
+) -> list[tuple[str, CornerFigures]]:
     """Those of the past that measured the same: the file system, and as many workers."""
     own = (measured.source, measured.file_system, measured.workers)
-    values = [(name, one.value) for name, one in kept]
-    return [(name, one) for name, one in values if (one.source, one.file_system, one.workers) == own]
+    values = [(name, corners.value) for name, corners in history]
+    return [
+        (name, corners)
+        for name, corners in values
+        if (corners.source, corners.file_system, corners.workers) == own
+    ]
 
 
-def bounding(
+def boxes_with_outliers(
     measured: CornerFigures, past: Sequence[tuple[str, CornerFigures]]
-) -> tuple[list[Box], OddRuns | None]:
+) -> tuple[list[BoundingBoxFigures], OddRuns | None]:
     """One for writing and one for reading, where all corners of it are known; from five runs on with the odd ones."""
     runs = [*past, (THIS, measured)]
-    odd = odd_runs([_member(name, one) for name, one in runs]) if len(runs) >= LEAST_RUNS else None
-    return marked(boxes([_snapshot(name, one) for name, one in runs]), odd), odd
+    odd = (
+        find_outliers([_outlier_member(name, figures) for name, figures in runs])
+        if len(runs) >= MIN_RUNS
+        else None
+    )
+    return mark_outliers(make_boxes([_snapshot_of(name, figures) for name, figures in runs]), odd), odd
 
 
-def own_boxes(measured: CornerFigures) -> list[Box]:
+def own_boxes(measured: CornerFigures) -> list[BoundingBoxFigures]:
     """Of this run alone, each corner with its own interval: what a job is held against."""
-    ends = {one.corner: one.ci95 for one in measured.levels}
+    ends = {level.corner: level.ci95 for level in measured.levels}
     return [
         replace(
             box,
             corners=tuple(replace(corner, ci95=ends[corner.workload]) for corner in box.corners),
         )
-        for box in boxes([_snapshot(THIS, measured)])
+        for box in make_boxes([_snapshot_of(THIS, measured)])
     ]
 
 
@@ -57,37 +67,45 @@ def odd_findings(measured: CornerFigures, odd: OddRuns | None) -> Iterator[Findi
         return
     for load in odd.found:
         newest = range(len(odd.runs) - len(load.apart), len(odd.runs))
-        lasting = {one.index for one in load.apart} == set(newest)
-        for one in load.apart:
-            if one.run == THIS and (lasting or not load.groups):
+        lasting = {outlier.index for outlier in load.apart} == set(newest)
+        for outlier in load.apart:
+            if outlier.run == THIS and (lasting or not load.groups):
                 yield SAYS.finding(
-                    "odd", id=f"box.odd.{load.key.workload}", subject=measured.directory,
-                    severity="warning" if one.ratio < 1 else "notice", corner=name_of(load.key.workload),
-                    value=amount(one.value, load.metric.unit), centre=amount(load.centre, load.metric.unit),
-                    runs=load.runs - len(load.apart), low=one.ci95[0], high=one.ci95[1],
-                )  # fmt: skip
+                    "odd",
+                    id=f"box.odd.{load.key.workload}",
+                    subject=measured.directory,
+                    severity="warning" if outlier.ratio < 1 else "notice",
+                    corner=name_of(load.key.workload),
+                    value=format_amount(outlier.value, load.metric.unit),
+                    centre=format_amount(load.centre, load.metric.unit),
+                    runs=load.runs - len(load.apart),
+                    low=outlier.ci95[0],
+                    high=outlier.ci95[1],
+                )
 
 
-def _snapshot(name: str, measured: CornerFigures) -> Snapshot:
+def _snapshot_of(name: str, measured: CornerFigures) -> Snapshot:
     measures = tuple(
-        Measure(workload=one.corner, metric=_metric(one.unit), value=one.median, unit=one.unit)
-        for one in measured.levels
-        if one.median is not None
+        ImportedMeasure(
+            workload=level.corner, metric=_metric_name(level.unit), value=level.median, unit=level.unit
+        )
+        for level in measured.levels
+        if level.median is not None
     )
     facts = (Noted(name="processes", value=measured.workers),)
     return Snapshot(name=name, kind="box", began=None, host=None, measures=measures, facts=facts)
 
 
-def _member(name: str, measured: CornerFigures) -> Member:
-    known = [one for one in measured.levels if one.median is not None and one.median > 0]
-    keys = {one.corner: FigureKey(one.corner, _metric(one.unit)) for one in known}
+def _outlier_member(name: str, measured: CornerFigures) -> Member:
+    positive_levels = [level for level in measured.levels if level.median is not None and level.median > 0]
+    keys = {level.corner: FigureKey(level.corner, _metric_name(level.unit)) for level in positive_levels}
     return Member(
         name,
-        {keys[one.corner]: math.log(one.median) for one in known if one.median is not None},
-        {keys[one.corner]: Metric(_metric(one.unit), one.unit) for one in known},
+        {keys[level.corner]: math.log(level.median) for level in positive_levels if level.median is not None},
+        {keys[level.corner]: Metric(_metric_name(level.unit), level.unit) for level in positive_levels},
         {},
     )
 
 
-def _metric(unit: str) -> str:
+def _metric_name(unit: str) -> str:
     return "bandwidth" if unit == "B/s" else "IOPS"

@@ -43,7 +43,7 @@ SETTLE_S = 1.0  # of idling after a flush, before each block of a load whose two
 MIN_CYCLES_AFTER = 6
 ORDER_CYCLES = (6, 8, 10, 12, 16, 24, 32)  # after which the orders are held against each other
 EASY, HARD = "easy", "hard"
-FEWEST_GROUPS = 4
+MIN_GROUPS = 4
 NEEDS = {  # what a corner works with, another one made
     "find": ("mdtest-easy-write", "mdtest-hard-write"),
     "mdtest-easy-stat": ("mdtest-easy-write",),
@@ -54,7 +54,7 @@ NEEDS = {  # what a corner works with, another one made
 }
 
 
-class Bench(Protocol):
+class CornerMeasurer(Protocol):
     """What measures: `CornerBench`, or a test's own. `file_count`: files of a cycle."""
 
     @property
@@ -74,12 +74,14 @@ class Bench(Protocol):
 
 
 class Cycles:
-    """`levels` and `verdicts` hold at any time, of what was measured until then; `ended`: why before the budget."""
+    """`corner_levels` and `load_verdicts` hold at any time, of what was measured until then; `ended`: why before
+    the budget.
+    """
 
     def __init__(
         self,
         run: Run,
-        bench: Bench,
+        bench: CornerMeasurer,
         workloads: Sequence[Workload],
         watch: InterferenceWatch | None,
         scope: str,
@@ -87,7 +89,7 @@ class Cycles:
         self.run, self.bench, self.scope = run, bench, scope
         self.workloads = {load.id: load for load in workloads}
         self.blocks = GuardedBlocks(run, watch)
-        self.gone: dict[str, str] = {}  # by corner: why it is not measured
+        self.unmeasured_reasons: dict[str, str] = {}  # by corner: why it is not measured
         self.cached: set[str] = set()  # of those, the ones that memory would have answered
         self.ended = ""
         self._seconds = 0.0
@@ -103,11 +105,11 @@ class Cycles:
         cycle, longest = 0, 0.0
         while not (self.ended or self.blocks.stop_reason):
             at = run.clock.now()
-            if cycle > PILOTS and at + longest - began > (2 * budget_s if self._lacking() else budget_s):
+            if cycle > PILOTS and at + longest - began > (2 * budget_s if self._lacks_values() else budget_s):
                 break
             self.bench.begin(cycle, last_pilot=cycle == PILOTS)
             try:
-                await self._cycle(cycle, workers)
+                await self._measure_cycle(cycle, workers)
             except WriteBudgetSpent as why:  # what was measured until now holds
                 self.ended = str(why)
             longest = run.clock.now() - at
@@ -119,10 +121,10 @@ class Cycles:
             cycle += 1
         self.ended = self.ended or self.blocks.stop_reason
 
-    async def _cycle(self, cycle: int, workers: int) -> None:
+    async def _measure_cycle(self, cycle: int, workers: int) -> None:
         phase: ev.Phase = "warmup" if cycle < PILOTS else "steady"
         for load in LOADS:
-            sides = [corner for corner in of_load(load) if self._can(corner)]
+            sides = [corner for corner in of_load(load) if self._can_measure(corner)]
             self.run.rng.shuffle(sides)
             if (cycle - self._counted_from.get(load, cycle)) % 2:  # the mirror of the cycle before: balanced
                 sides.sort(key=lambda corner: (corner.side == EASY) is self._easy_first[load][cycle - 1])
@@ -140,7 +142,7 @@ class Cycles:
                 except WriteBudgetSpent:
                     raise
                 except NotApplicable as why:
-                    self.gone[corner.id] = str(why)
+                    self.unmeasured_reasons[corner.id] = str(why)
                     if isinstance(why, Cached):
                         self.cached.add(corner.id)
                     continue
@@ -152,7 +154,7 @@ class Cycles:
             if group.disturbed:
                 self.blocks.leave_out(load, cycle)
             if phase == "steady" and len(group.blocks) == len(of_load(load)) == 2:
-                self._tell(load, group)
+                self._emit_group(load, group)
             await self.blocks.spare_others(load, cycle)
 
     def _settle_longer(self, cycle: int, cycles_left: float) -> None:
@@ -161,25 +163,27 @@ class Cycles:
             easy, hard = of_load(load)
             if len(self._log_ratios(easy, hard)) not in ORDER_CYCLES or cycles_left < MIN_CYCLES_AFTER:
                 continue
-            verdict = self._verdict(load, 1)
+            verdict = self._load_verdict(load, 1)
             if verdict.is_not_measured and verdict.order is not None:
                 self._counted_from[load] = cycle + 1
-                t, seconds = self.run.time(), SETTLE_S
+                t, seconds = self.run.elapsed_s(), SETTLE_S
                 self.run.emit(
                     ev.SliceLengthChosen(t=t, workload=load, seconds=seconds, why="order", blocks=True)
                 )
 
-    def _can(self, corner: BoxTest) -> bool:
-        without = next((one for one in NEEDS.get(corner.id, ()) if one in self.gone), "")
-        if without and corner.id not in self.gone:
-            self.gone[corner.id] = self.gone[without]
-        return corner.id not in self.gone
+    def _can_measure(self, corner: BoxTest) -> bool:
+        without = next(
+            (needed_id for needed_id in NEEDS.get(corner.id, ()) if needed_id in self.unmeasured_reasons), ""
+        )
+        if without and corner.id not in self.unmeasured_reasons:
+            self.unmeasured_reasons[corner.id] = self.unmeasured_reasons[without]
+        return corner.id not in self.unmeasured_reasons
 
-    def _tell(self, load: str, group: GroupBlocks) -> None:
+    def _emit_group(self, load: str, group: GroupBlocks) -> None:
         workload = self.workloads[load]
         self.run.emit(
             ev.Group(
-                t=self.run.time(),
+                t=self.run.elapsed_s(),
                 workload=load,
                 index=group.index,
                 order=group.label,
@@ -193,61 +197,63 @@ class Cycles:
         steady = (b for b in counted if b.variant == corner.side and b.phase == "steady")
         return {b.group: b for b in steady if b.group >= first}
 
-    def _lacking(self) -> bool:
-        return any(corner.id not in self.gone and not self._values(corner) for corner in CORNERS)
+    def _lacks_values(self) -> bool:
+        return any(
+            corner.id not in self.unmeasured_reasons and not self._values(corner) for corner in CORNERS
+        )
 
-    def levels(self) -> tuple[CornerLevel, ...]:
-        return tuple(self._level(corner) for corner in CORNERS)
+    def corner_levels(self) -> tuple[CornerLevel, ...]:
+        return tuple(self._corner_level(corner) for corner in CORNERS)
 
-    def _level(self, corner: BoxTest) -> CornerLevel:
-        found = self._values(corner)
-        values = [block.values[corner.metric_name] for block in found.values()]
-        if corner.id in self.gone or not values:
-            why = self.gone.get(corner.id) or self.ended or "no cycle was undisturbed"
+    def _corner_level(self, corner: BoxTest) -> CornerLevel:
+        blocks = self._values(corner)
+        values = [block.values[corner.metric_name] for block in blocks.values()]
+        if corner.id in self.unmeasured_reasons or not values:
+            why = self.unmeasured_reasons.get(corner.id) or self.ended or "no cycle was undisturbed"
             return CornerLevel(
                 corner=corner.id,
                 unit=corner.unit,
                 reason=f"not applicable: {why}",
                 cached=corner.id in self.cached,
             )
-        judged = self._verdict(corner.load, 1) if len(of_load(corner.load)) == 2 else None
+        judged = self._load_verdict(corner.load, 1) if len(of_load(corner.load)) == 2 else None
         if judged is not None and judged.is_not_measured and judged.order is not None:
             return CornerLevel(corner=corner.id, unit=corner.unit, reason=f"not measured: {judged.reason}")
-        middle, ends = level_interval(values, self._beside(corner))
+        middle, ends = level_interval(values, self._paired_value(corner))
         return CornerLevel(
             corner=corner.id,
             unit=corner.unit,
             cycles=len(values),
             median=middle,
             ci95=ends,
-            seconds=median(block.seconds for block in found.values()),
+            seconds=median(block.seconds for block in blocks.values()),
             cpu=median(self._cores.get(corner.id, [0.0])),
         )
 
-    def _beside(self, corner: BoxTest) -> float | None:
+    def _paired_value(self, corner: BoxTest) -> float | None:
         """The value that stands beside the effect of its load; None where that has none."""
         corners = of_load(corner.load)
-        ratio = self._verdict(corner.load, 1).ratio if len(corners) == 2 else None
+        ratio = self._load_verdict(corner.load, 1).ratio if len(corners) == 2 else None
         if ratio is None:
             return None
-        easy, hard = (self._values(one) for one in corners)
+        easy, hard = (self._values(paired_corner) for paired_corner in corners)
         sides = [
-            [blocks[n].values[one.metric_name] for n in easy if n in hard]
-            for one, blocks in zip(corners, (easy, hard), strict=True)
+            [blocks[n].values[paired_corner.metric_name] for n in easy if n in hard]
+            for paired_corner, blocks in zip(corners, (easy, hard), strict=True)
         ]
-        found = pair_values({(EASY, HARD): (sides[0], sides[1])}, {(EASY, HARD): math.log(ratio)})
-        return found[EASY, HARD][corner.side == HARD] if found else None
+        paired_values = pair_values({(EASY, HARD): (sides[0], sides[1])}, {(EASY, HARD): math.log(ratio)})
+        return paired_values[EASY, HARD][corner.side == HARD] if paired_values else None
 
-    def verdicts(self) -> list[ev.RunVerdict]:
+    def load_verdicts(self) -> list[ev.RunVerdict]:
         """Hard against easy of each load that has both."""
         pairs = [load for load in LOADS if len(of_load(load)) == 2]
-        return [self._verdict(load, len(pairs)) for load in pairs]
+        return [self._load_verdict(load, len(pairs)) for load in pairs]
 
-    def _verdict(self, load: str, family: int) -> ev.RunVerdict:
+    def _load_verdict(self, load: str, family: int) -> ev.RunVerdict:
         easy, hard = of_load(load)
         alpha = 0.05 / family
         none = ev.RunVerdict(
-            t=self.run.time(),
+            t=self.run.elapsed_s(),
             workload=load,
             metric=easy.metric_name,
             baseline=EASY,
@@ -259,13 +265,20 @@ class Cycles:
             scope=self.scope,
             seconds=round(self._seconds, 3),
         )
-        if gone := next((self.gone[one.id] for one in (easy, hard) if one.id in self.gone), ""):
-            return replace(none, verdict=UNFIT, reason=gone)
+        if unmeasured_reason := next(
+            (
+                self.unmeasured_reasons[needed_corner.id]
+                for needed_corner in (easy, hard)
+                if needed_corner.id in self.unmeasured_reasons
+            ),
+            "",
+        ):
+            return replace(none, verdict=UNFIT, reason=unmeasured_reason)
         ratios = self._log_ratios(easy, hard)
         logs = list(ratios.values())
-        spread = interval_over_groups(logs, alpha) if len(logs) >= FEWEST_GROUPS else None
+        spread = interval_over_groups(logs, alpha) if len(logs) >= MIN_GROUPS else None
         if spread is None:
-            few = f"{len(logs)} cycles were undisturbed, {FEWEST_GROUPS} are needed (raise --budget)"
+            few = f"{len(logs)} cycles were undisturbed, {MIN_GROUPS} are needed (raise --budget)"
             return replace(none, reason=self.ended or few)
         edge = margin_edge(self.run.effect_margin)
         ruling = decide(EffectEstimate(spread.estimate, spread.low, spread.high, edge))

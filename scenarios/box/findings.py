@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from probes import units
 from probes.bench.corners.corner import of_load
 from scenarios import events as ev
-from scenarios.box.results import CornerFigures, CornerLevel, amount, name_of
+from scenarios.box.results import CornerFigures, CornerLevel, format_amount, name_of
 from scenarios.finding import Evidence, Finding
 from scenarios.rules.texts import texts
 from scenarios.verdict.verdict import estimate_of_ratio
@@ -16,7 +16,7 @@ SAYS = texts("box")
 # How many times slower hard may be before it is named, hostdx's own limits: on local disks hard is 1 to 4 times slower,
 # on parallel file systems 2 to 10 (tests/benchmarks/README.md, "corners").
 LIMIT = {"ior-write": 10.0, "ior-read": 10.0, "mdtest-write": 5.0, "mdtest-stat": 5.0, "mdtest-delete": 5.0}
-MANY_NAMES = 100_000  # in one directory: listing it is felt
+MIN_CROWDED_NAMES = 100_000  # in one directory: listing it is felt
 # How far easy must lie below hard where it passes by the page cache: reading ahead and writing behind keep the disk at
 # work while hard's records are copied, which direct transfers one after another do not (1.8 times on a loop device).
 OVERLAP = 2.0
@@ -32,40 +32,44 @@ METADATA = (
 )
 
 
-def findings(measured: CornerFigures, verdicts: Sequence[ev.RunVerdict]) -> Iterator[Finding]:
+def box_findings(measured: CornerFigures, verdicts: Sequence[ev.RunVerdict]) -> Iterator[Finding]:
     """The worst first; the summary last."""
-    yield from _below(measured, verdicts)
-    yield from _far(measured, verdicts)
-    yield from _find(measured)
-    yield from _crowded(measured)
-    yield from _cached(measured)
-    if any(one.median is not None for one in measured.levels):
+    yield from _easy_below_hard_findings(measured, verdicts)
+    yield from _slow_hard_findings(measured, verdicts)
+    yield from _find_command_findings(measured)
+    yield from _crowded_directory_findings(measured)
+    yield from _cached_read_findings(measured)
+    if any(level.median is not None for level in measured.levels):
         yield SAYS.finding(
             "corners",
             subject=measured.directory,
-            bandwidth=_extents(measured, EXTENTS),
-            metadata=_extents(measured, METADATA),
+            bandwidth=_extents_text(measured, EXTENTS),
+            metadata=_extents_text(measured, METADATA),
         )
 
 
-def _extents(measured: CornerFigures, pairs: Sequence[tuple[str, str, str]]) -> str:
-    by_id = {one.corner: one for one in measured.levels if one.median is not None}
+def _extents_text(measured: CornerFigures, pairs: Sequence[tuple[str, str, str]]) -> str:
+    by_id = {level.corner: level for level in measured.levels if level.median is not None}
     parts = []
-    for what, hard, easy in pairs:
+    for quantity, hard, easy in pairs:
         if hard in by_id and easy in by_id:
-            low, high = _said(by_id[hard]), _said(by_id[easy])
-            parts.append(SAYS.text("extent", hard=low, easy=high, what=what))
+            low, high = _level_text(by_id[hard]), _level_text(by_id[easy])
+            parts.append(SAYS.text("extent", hard=low, easy=high, what=quantity))
         else:
-            there = [one for one in (hard, easy) if one in by_id]
-            parts += [SAYS.text("alone", value=_said(by_id[one]), name=name_of(one)) for one in there]
+            there = [level for level in (hard, easy) if level in by_id]
+            parts += [
+                SAYS.text("alone", value=_level_text(by_id[level]), name=name_of(level)) for level in there
+            ]
     return "; ".join(parts) or SAYS.text("nothing")
 
 
-def _said(level: CornerLevel) -> str:
-    return amount(level.median, level.unit)
+def _level_text(level: CornerLevel) -> str:
+    return format_amount(level.median, level.unit)
 
 
-def _below(measured: CornerFigures, verdicts: Sequence[ev.RunVerdict]) -> Iterator[Finding]:
+def _easy_below_hard_findings(
+    measured: CornerFigures, verdicts: Sequence[ev.RunVerdict]
+) -> Iterator[Finding]:
     """The box's law: hard is no faster than easy, whatever other runs say. Of bandwidth: names may lie in one cache."""
     for verdict in verdicts:
         if not (verdict.is_faster and verdict.workload.startswith("ior")) or verdict.ci95 is None:
@@ -76,63 +80,63 @@ def _below(measured: CornerFigures, verdicts: Sequence[ev.RunVerdict]) -> Iterat
         (low, high), ratio = verdict.ci95, 1 / (verdict.ratio or 1.0)
         yield SAYS.finding(
             "below", id=f"box.below.{verdict.workload}", subject=measured.directory, easy=easy, hard=hard,
-            factor=units.effect(ratio), interval=units.between(1 / high, 1 / low, ratio),
+            factor=units.format_effect(ratio), interval=units.format_interval(1 / high, 1 / low, ratio),
         )  # fmt: skip
 
 
-def _far(measured: CornerFigures, verdicts: Sequence[ev.RunVerdict]) -> Iterator[Finding]:
+def _slow_hard_findings(measured: CornerFigures, verdicts: Sequence[ev.RunVerdict]) -> Iterator[Finding]:
     """By how much the whole interval lies beyond the limit, the farthest first."""
     beyond = [
         (verdict.ratio * LIMIT[verdict.workload], verdict)
         for verdict in verdicts
-        if verdict.is_slower and verdict.ratio and _beyond(verdict)
+        if verdict.is_slower and verdict.ratio and _is_beyond_limit(verdict)
     ]
     for _, verdict in sorted(beyond, key=lambda pair: pair[0]):
         easy, hard = of_load(verdict.workload)
         assert verdict.ratio is not None
         assert verdict.ci95 is not None
         low, high = sorted(1 / end for end in verdict.ci95)
-        levels = {one.corner: one for one in measured.levels}
+        levels = {level.corner: level for level in measured.levels}
         yield SAYS.finding(
             "far-mdtest" if verdict.workload.startswith("mdtest") else "far-ior",
             id=f"box.far.{hard.id}",
             subject=measured.directory,
             corner=name_of(hard.id),
             easy=name_of(easy.id),
-            factor=units.times(1 / verdict.ratio),
-            low=units.times(low),
-            high=units.times(high),
+            factor=units.format_factor(1 / verdict.ratio),
+            low=units.format_factor(low),
+            high=units.format_factor(high),
             limit=LIMIT[verdict.workload],
-            hard_value=_said(levels[hard.id]),
-            easy_value=_said(levels[easy.id]),
+            hard_value=_level_text(levels[hard.id]),
+            easy_value=_level_text(levels[easy.id]),
             cycles=verdict.groups,
         )
 
 
-def _beyond(verdict: ev.RunVerdict) -> bool:
+def _is_beyond_limit(verdict: ev.RunVerdict) -> bool:
     if verdict.ratio is None or verdict.ci95 is None or min(verdict.ci95) <= 0:
         return False
     estimate = estimate_of_ratio(verdict.ratio, verdict.ci95, LIMIT[verdict.workload] - 1)
     return estimate.high < -estimate.edge
 
 
-def _find(measured: CornerFigures) -> Iterator[Finding]:
+def _find_command_findings(measured: CornerFigures) -> Iterator[Finding]:
     """Against the files that stat asks: both answer from the same names. The intervals must lie apart."""
-    by_id = {one.corner: one for one in measured.levels}
+    by_id = {level.corner: level for level in measured.levels}
     find, stat = by_id.get("find"), by_id.get("mdtest-hard-stat")
     if find is None or stat is None or not (find.ci95 and stat.ci95 and find.median and stat.median):
         return
     if find.ci95[1] * FIND_LIMIT < stat.ci95[0]:
         yield SAYS.finding(
-            "find", subject=measured.directory, rate=units.prefixed(find.median).strip(),
-            stat=units.prefixed(stat.median).strip(), factor=units.times(stat.median / find.median),
+            "find", subject=measured.directory, rate=units.format_prefixed(find.median).strip(),
+            stat=units.format_prefixed(stat.median).strip(), factor=units.format_factor(stat.median / find.median),
         )  # fmt: skip
 
 
-def _crowded(measured: CornerFigures) -> Iterator[Finding]:
+def _crowded_directory_findings(measured: CornerFigures) -> Iterator[Finding]:
     """The corners' own directories are new and small: what is slow in this one is how many names it has."""
-    if measured.beside >= MANY_NAMES:
-        rate = measured.level("find")
+    if measured.beside >= MIN_CROWDED_NAMES:
+        rate = measured.corner_median("find")
         yield SAYS.finding(
             "crowded", subject=measured.directory, count=f"{measured.beside:,}", seconds=measured.listed_s,
             least="" if measured.listed else SAYS.text("at-least"),
@@ -140,16 +144,21 @@ def _crowded(measured: CornerFigures) -> Iterator[Finding]:
         )  # fmt: skip
 
 
-def _cached(measured: CornerFigures) -> Iterator[Finding]:
+def _cached_read_findings(measured: CornerFigures) -> Iterator[Finding]:
     """Reads that were refused because they would have measured memory."""
     refused = [
-        one
-        for one in measured.levels
-        if one.median is None and one.corner in ("ior-easy-read", "ior-hard-read", "mdtest-hard-read")
+        level
+        for level in measured.levels
+        if level.median is None and level.corner in ("ior-easy-read", "ior-hard-read", "mdtest-hard-read")
     ]
-    told = [one for one in refused if one.cached]
-    if told:
+    cached_levels = [level for level in refused if level.cached]
+    if cached_levels:
         yield SAYS.finding(
-            "cached", subject=measured.directory, corners=", ".join(name_of(one.corner) for one in told),
-            evidence=[Evidence(SAYS.text("refused", corner=name_of(one.corner), reason=one.reason)) for one in told],
-        )  # fmt: skip
+            "cached",
+            subject=measured.directory,
+            corners=", ".join(name_of(level.corner) for level in cached_levels),
+            evidence=[
+                Evidence(SAYS.text("refused", corner=name_of(level.corner), reason=level.reason))
+                for level in cached_levels
+            ],
+        )

@@ -7,35 +7,35 @@ from pathlib import Path
 from statistics import median
 
 from probes.imports import kinds
-from probes.imports.model import Refused as Unread
-from probes.imports.source import Source
+from probes.imports.model import ImportRefusedError as Unread
+from probes.imports.source import ImportSource
 from scenarios import events as ev
 from scenarios.compare.bounding_box import Placed, points_of
 from scenarios.experiment.statistics.stats import level_interval
 
 WORKLOAD, USER_CPU = "workload", "user CPU"  # as its recordings have them
-LEAST_BYTES = 1 << 20  # moved in a run: less says nothing of bandwidth
+MIN_MOVED_BYTES = 1 << 20  # moved in a run: less says nothing of bandwidth
 _DIRECTIONS = {"read": "read", "write": "written"}
 
 
 def is_recording(path: str) -> bool:
     """Raises Unread. By its first bytes; the runner reads and judges the rest."""
-    head = Source.read(Path(path)).head
+    head = ImportSource.read(Path(path)).head
     return head.startswith((b"\x1f\x8b", b'{"type":"run"'))
 
 
-def of_file(path: str) -> list[Placed]:
+def read_job_file(path: str) -> list[Placed]:
     """Raises Unread."""
-    found = points_of(Path(path).name, kinds.parse(Source.read(Path(path))))
-    if not found:
+    points = points_of(Path(path).name, kinds.parse(ImportSource.read(Path(path))))
+    if not points:
         raise Unread(
             "names no bytes that a job read or wrote",
             "give a Darshan log, IOR's output or a recording of workload",
         )
-    return found
+    return points
 
 
-def of_recording(name: str, events: Iterable[ev.AnyEvent]) -> Iterator[Placed]:
+def read_job_recording(name: str, events: Iterable[ev.AnyEvent]) -> Iterator[Placed]:
     """A point for each variant and direction. Bytes are those that the kernel moved for it, to and from disks; the time
     is all of its run's: when it computed is not known.
     """
@@ -47,22 +47,22 @@ def of_recording(name: str, events: Iterable[ev.AnyEvent]) -> Iterator[Placed]:
             runs.setdefault(event.variant, []).append(event)
     for variant, blocks in runs.items():
         for direction, counted in _DIRECTIONS.items():
-            moved = [(one.values.get(counted, 0.0), one.seconds) for one in blocks]
-            rates = [size / seconds for size, seconds in moved if size >= LEAST_BYTES and seconds > 0]
+            moved = [(block.values.get(counted, 0.0), block.seconds) for block in blocks]
+            rates = [size / seconds for size, seconds in moved if size >= MIN_MOVED_BYTES and seconds > 0]
             if len(rates) < len(blocks):
                 continue
             rate, ends = level_interval(rates)
             yield Placed(
                 name=f"{name}: {variant}" if len(runs) > 1 else name, direction=direction, bandwidth=rate,
-                ci95=ends, computing=_computing(blocks),
+                ci95=ends, computing=_computing_share(blocks),
             )  # fmt: skip
 
 
-def _computing(blocks: Iterable[ev.Block]) -> float | None:
+def _computing_share(blocks: Iterable[ev.Block]) -> float | None:
     """Of user CPU over the time; several threads count as one that always computes."""
     shares = [
-        min(1.0, one.values[USER_CPU] / one.seconds)
-        for one in blocks
-        if USER_CPU in one.values and one.seconds > 0
+        min(1.0, block.values[USER_CPU] / block.seconds)
+        for block in blocks
+        if USER_CPU in block.values and block.seconds > 0
     ]
     return median(shares) if shares else None

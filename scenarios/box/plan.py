@@ -15,7 +15,7 @@ from probes.bench.disk.budget import GIB, MAX_WRITTEN_BYTES
 from probes.bench.disk.refusals import keeps_inodes
 from probes.host import Host
 from probes.system.disk.mounts import NETWORK
-from probes.system.running.allowed import allowed
+from probes.system.running.allowed import read_allowed
 from probes.types import Absent
 from scenarios.files.directories import TestDirectory
 from scenarios.guards.foreign_latency import STOPS_ITSELF
@@ -28,10 +28,10 @@ if TYPE_CHECKING:
     from scenarios.compare.bounding_box import Placed
 
 DEFAULT_BUDGET_S = 120.0
-LEAST_BUDGET_S = 10.0
-MOST_BYTES = GIB  # of all test files together
-LEAST_SIDE_BYTES = 32 << 20
-MOST_WORKERS = 64
+MIN_BUDGET_S = 10.0
+MAX_FILE_SET_BYTES = GIB  # of all test files together
+MIN_VARIANT_BYTES = 32 << 20
+MAX_WORKERS = 64
 USUAL_WORKERS = 16
 OTHER_S = 20.0
 INODES_SHARE = 0.01  # of the free ones, in use at once on a side
@@ -56,7 +56,7 @@ class BoxSetup:
     """The directory with its file system, and the sizes."""
 
     def __init__(self, host: Host, options: Options) -> None:
-        self.place = TestDirectory(host, options, MOST_BYTES, (READS,))
+        self.place = TestDirectory(host, options, MAX_FILE_SET_BYTES, (READS,))
         self.most_bytes = options.as_integer("most-bytes") or MAX_WRITTEN_BYTES
         self.side_bytes = self.place.size_bytes // 3 // (1 << 20) * (1 << 20)
         self.worker_count = options.as_integer("workers") or usual_workers(host)
@@ -65,20 +65,22 @@ class BoxSetup:
         if asked := options.as_string("engine"):
             from probes.bench.corners.programs import found  # all importers come with it
 
-            known = found(asked)
-            self.program, self.without = (None, known) if isinstance(known, str) else (known, "")
+            program_or_reason = found(asked)
+            self.program, self.without = (
+                (None, program_or_reason) if isinstance(program_or_reason, str) else (program_or_reason, "")
+            )
         self.jobs: list[Placed] = []
         self.recordings: list[str] = []  # of jobs: read when the run begins
         for path in options.as_strings("job"):
-            self._job(path)
+            self._add_job(path)
         self.budget_s = options.as_number("budget") or DEFAULT_BUDGET_S
-        if self.budget_s < LEAST_BUDGET_S:
+        if self.budget_s < MIN_BUDGET_S:
             raise UsageError(
-                f"--budget {self.budget_s:g} is too short for all corners; give {LEAST_BUDGET_S:g} or more"
+                f"--budget {self.budget_s:g} is too short for all corners; give {MIN_BUDGET_S:g} or more"
             )
         fit = self.place.fit
         self.mount = fit.placement.mount if fit is not None and fit.placement is not None else None
-        free = host.statvfs(self.place.directory_path) if self.place.directory_path else None
+        free = host.read_statvfs(self.place.directory_path) if self.place.directory_path else None
         inodes = free.f_favail if free is not None and not isinstance(free, Absent) else 0
         most = int(inodes * INODES_SHARE) if inodes else MAX_NAMES
         by_bytes = self.side_bytes // (HARD_FILE_BYTES + 4096)
@@ -87,15 +89,15 @@ class BoxSetup:
             fit is not None and fit.placement is not None and keeps_inodes(host, fit.placement)
         )
 
-    def _job(self, path: str) -> None:
-        from probes.imports.model import Refused as Unread
-        from scenarios.box.jobs import is_recording, of_file  # all importers come with it
+    def _add_job(self, path: str) -> None:
+        from probes.imports.model import ImportRefusedError as Unread
+        from scenarios.box.jobs import is_recording, read_job_file  # all importers come with it
 
         try:
             if is_recording(path):
                 self.recordings.append(path)
             else:
-                self.jobs += of_file(path)
+                self.jobs += read_job_file(path)
         except Unread as why:
             self.without = f"--job {path}: {why.why}{f'; {why.hint}' if why.hint else ''}"
 
@@ -113,7 +115,7 @@ class BoxSetup:
         return self.mount.source if self.mount is not None else ""
 
     @property
-    def shared(self) -> bool:
+    def is_network_file_system(self) -> bool:
         """Whether other machines are served by it too."""
         return self.file_system in NETWORK
 
@@ -127,19 +129,19 @@ class BoxSetup:
         return 2 * self.side_bytes if self.program is not None else 0
 
     @property
-    def refusal(self) -> str:
+    def refusal_reason(self) -> str:
         if self.without or self.place.refusal:
             return self.without or self.place.refusal
-        if self.side_bytes < LEAST_SIDE_BYTES:
+        if self.side_bytes < MIN_VARIANT_BYTES:
             return (
                 f"{self.directory_path}: too little space: the test files take at most 5 % of what is "
                 "free, which must be "
-                f"{units.size(3 * LEAST_SIDE_BYTES)} at least; free some, or name another directory"
+                f"{units.format_size(3 * MIN_VARIANT_BYTES)} at least; free some, or name another directory"
             )
         if 2 * self.fill_bytes + self.program_bytes > self.most_bytes:
             return (
-                f"the files that are read take {units.size(self.fill_bytes)}, and this run may write "
-                f"{units.size(self.most_bytes)}; give --most-bytes={math.ceil(2 * self.fill_bytes / GIB)}G or a "
+                f"the files that are read take {units.format_size(self.fill_bytes)}, and this run may write "
+                f"{units.format_size(self.most_bytes)}; give --most-bytes={math.ceil(2 * self.fill_bytes / GIB)}G or a "
                 "smaller --size"
             )
         return ""
@@ -147,12 +149,12 @@ class BoxSetup:
 
 def usual_workers(host: Host) -> int:
     """One for each CPU that may be used, at least two: a shared file needs somebody to share it with."""
-    cpus = allowed(host).cpus
+    cpus = read_allowed(host).cpus
     count = (os.cpu_count() or 1) if isinstance(cpus, Absent) else len(cpus)
     return max(2, min(USUAL_WORKERS, count))
 
 
-def workloads(layout: BoxSizes) -> tuple[Workload, ...]:
+def box_workloads(layout: BoxSizes) -> tuple[Workload, ...]:
     """A load is what easy and hard share; its blocks have a fixed amount of work."""
     return tuple(
         Workload(
@@ -168,26 +170,26 @@ def workloads(layout: BoxSizes) -> tuple[Workload, ...]:
     )
 
 
-def steps(layout: BoxSetup) -> tuple[PlannedStep, ...]:
+def planned_steps(layout: BoxSetup) -> tuple[PlannedStep, ...]:
     return (
         PlannedStep("prepare", "write the files that are read", fill_s(layout.fill_bytes) + 2.0),
         PlannedStep("corners", "measure the corners in turn", layout.budget_s),
         *(
-            PlannedStep("other", f"the same corners by {one.engine}", OTHER_S)
-            for one in (layout.program,)
-            if one
+            PlannedStep("other", f"the same corners by {program.engine}", OTHER_S)
+            for program in (layout.program,)
+            if program
         ),
     )
 
 
-def writes(layout: BoxSetup) -> tuple[Written, ...]:
+def planned_writes(layout: BoxSetup) -> tuple[Written, ...]:
     return (Written(device=layout.place.device_name, bytes=layout.most_bytes, where=layout.directory_path),)
 
 
-def sentences(layout: BoxSetup) -> Iterator[str]:
+def plan_sentences(layout: BoxSetup) -> Iterator[str]:
     yield STOPS_ITSELF
     yield (
-        f"{layout.worker_count} workers; at most {units.size(3 * layout.side_bytes)} of files and "
+        f"{layout.worker_count} workers; at most {units.format_size(3 * layout.side_bytes)} of files and "
         f"{2 * layout.most_names} names at once, all removed at the end; the large files are unnamed, so that nothing "
         "of them is left after a crash"
     )
@@ -197,8 +199,8 @@ def sentences(layout: BoxSetup) -> Iterator[str]:
             "is the site's own, and hostdx neither checks nor limits what it does"
         )
     if layout.jobs or layout.recordings:
-        yield f"{len({one.name for one in layout.jobs}) + len(layout.recordings)} of --job are put into the box"
-    if layout.shared:
+        yield f"{len({job.name for job in layout.jobs}) + len(layout.recordings)} of --job are put into the box"
+    if layout.is_network_file_system:
         yield loads_others(layout)
     yield from layout.place.fit.notes if layout.place.fit is not None else ()
     if layout.keeps_inodes:
@@ -218,20 +220,20 @@ def loads_others(layout: BoxSetup) -> str:
 
 def make(host: Host, options: Options, planned: Callable[..., Plan]) -> tuple[Plan, BoxSetup]:
     layout = BoxSetup(host, options)
-    refusal = layout.refusal
-    done = steps(layout)
+    refusal = layout.refusal_reason
+    done = planned_steps(layout)
     plan = planned(
         options=dict(options.values),
         variants=VARIANTS,
-        workloads=workloads(layout),
+        workloads=box_workloads(layout),
         steps=done,
         reads=("mounts", "/proc/diskstats", "/proc/pressure", "/proc/stat"),
         actions=() if refusal else (directory_action(host, layout.directory_path),),
-        writes=() if refusal else writes(layout),
+        writes=() if refusal else planned_writes(layout),
         rights=() if refusal else (f"write permission in {layout.directory_path}",),
         seconds=sum(step.seconds for step in done),
         measuring_s=layout.budget_s,
-        sentences=() if refusal else tuple(sentences(layout)),
+        sentences=() if refusal else tuple(plan_sentences(layout)),
         refusal=refusal,
     )
     return plan, layout

@@ -10,7 +10,7 @@ import msgspec
 from probes import units
 from probes.bench.corners.corner import BY_ID
 from scenarios import ranges as of
-from scenarios.compare.bounding_box import Box, Boxed
+from scenarios.compare.bounding_box import BoundingBoxFigures, Boxed
 from scenarios.results.document import Part, ReportSection, Table, paragraph_of
 from scenarios.results.result import Result
 
@@ -70,8 +70,10 @@ class CornerFigures(msgspec.Struct, frozen=True, kw_only=True):
     listed: bool = True
     levels: tuple[CornerLevel, ...]
 
-    def level(self, corner: str) -> float | None:
-        return next((one.median for one in self.levels if one.corner == corner), None)
+    def corner_median(self, corner: str) -> float | None:
+        return next(
+            (corner_level.median for corner_level in self.levels if corner_level.corner == corner), None
+        )
 
 
 class Corners(Result, frozen=True, tag="box.corners/1"):
@@ -79,28 +81,29 @@ class Corners(Result, frozen=True, tag="box.corners/1"):
     value: CornerFigures
 
     @property
-    def parts(self) -> tuple[Part, ...]:
+    def result_parts(self) -> tuple[Part, ...]:
         value = self.value
-        tools = tuple(dict.fromkeys(one.tool for one in value.levels if one.tool))
+        tools = tuple(dict.fromkeys(level.tool for level in value.levels if level.tool))
         header = ("corner", "level", "95 % CI", "cycles", "CPU", *tools, "remark")
-        rows = tuple(_row(one, tools) for one in value.levels)
+        rows = tuple(_table_row(level, tools) for level in value.levels)
         right = frozenset({1, 3, 4, *range(5, 5 + len(tools))})
         table = Table(header, rows, right).without_empty_columns()
-        said = (
-            f"{units.counted(value.workers, 'worker')} on {value.file_system} ({value.directory}); corners of IO500, "
+        caption = (
+            f"{units.count_noun(value.workers, 'worker')} on {value.file_system} ({value.directory}); "
+            "corners of IO500, "
             "not an IO500 score: hostdx explain box names what a valid one needs beyond them."
         )
-        return (table, paragraph_of(said))
+        return (table, paragraph_of(caption))
 
 
 class Jobs(Result, frozen=True, tag="box.jobs/1"):
     """`value`: this run's own boxes, each corner with its interval, and the jobs that were put into them."""
 
     name: ClassVar[str] = "jobs"
-    value: tuple[Box, ...]
+    value: tuple[BoundingBoxFigures, ...]
 
     @property
-    def parts(self) -> tuple[Part, ...]:
+    def result_parts(self) -> tuple[Part, ...]:
         return ()
 
     def on_top(self, now: float) -> ReportSection | None:
@@ -113,23 +116,25 @@ class BoundingBox(Boxed, frozen=True, tag="box.box/1"):
     name: ClassVar[str] = "bounding_box"
 
 
-def _row(one: CornerLevel, tools: Sequence[str]) -> tuple[str, ...]:
+def _table_row(level: CornerLevel, tools: Sequence[str]) -> tuple[str, ...]:
     """A foreign recording may name several tools: a column for each."""
-    low_high = " to ".join(str(units.amount(end, one.unit)) for end in one.ci95) if one.ci95 else "–"
-    measured = one.median is not None
+    low_high = (
+        " to ".join(str(units.metric_quantity(end, level.unit)) for end in level.ci95) if level.ci95 else "–"
+    )
+    measured = level.median is not None
     return (
-        name_of(one.corner),
-        amount(one.median, one.unit),
+        name_of(level.corner),
+        format_amount(level.median, level.unit),
         low_high,
-        str(one.cycles) if measured else "–",
-        units.percent(one.cpu) if measured else "–",
-        *(amount(one.other if one.tool == tool else None, one.unit) for tool in tools),
-        one.reason or "–",
+        str(level.cycles) if measured else "–",
+        units.format_percent(level.cpu) if measured else "–",
+        *(format_amount(level.other if level.tool == tool else None, level.unit) for tool in tools),
+        level.reason or "–",
     )
 
 
-def amount(value: float | None, unit: str) -> str:
-    return "–" if value is None else str(units.amount(value, unit))
+def format_amount(value: float | None, unit: str) -> str:
+    return "–" if value is None else str(units.metric_quantity(value, unit))
 
 
 assert set(NAMES) == set(BY_ID)

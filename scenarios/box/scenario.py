@@ -17,13 +17,13 @@ from probes.bench.corners.bench import CornerBench
 from probes.bench.disk.budget import WriteBudget
 from probes.host import Host
 from probes.private_directory import PrivateDirectory
-from scenarios.box.bounds import bounding, like, odd_findings, own_boxes
-from scenarios.box.cycles import Bench, Cycles
-from scenarios.box.findings import findings
-from scenarios.box.plan import DEFAULT_BUDGET_S, MOST_WORKERS, BoxSetup, loads_others, make
+from scenarios.box.bounds import boxes_with_outliers, odd_findings, own_boxes, same_setup_runs
+from scenarios.box.cycles import CornerMeasurer, Cycles
+from scenarios.box.findings import box_findings
+from scenarios.box.plan import DEFAULT_BUDGET_S, MAX_WORKERS, BoxSetup, loads_others, make
 from scenarios.box.results import BoundingBox, CornerFigures, Corners, Jobs
-from scenarios.compare.bounding_box import Placed, placed
-from scenarios.compare.placing import placing
+from scenarios.compare.bounding_box import Placed, place_applications
+from scenarios.compare.placing import placing_finding
 from scenarios.declared_options import apply_declaration
 from scenarios.guards.watch import InterferenceWatch, watch_for
 from scenarios.model import (
@@ -48,8 +48,8 @@ def built_in(run: Run, layout: BoxSetup, private: PrivateDirectory) -> CornerBen
     )  # fmt: skip
 
 
-@apply_declaration(__file__, most_workers=MOST_WORKERS)
-class Box(Scenario):
+@apply_declaration(__file__, most_workers=MAX_WORKERS)
+class BoxScenario(Scenario):
     takes_s: ClassVar[float] = DEFAULT_BUDGET_S + 20
 
     def __init__(
@@ -67,7 +67,7 @@ class Box(Scenario):
 
     async def _run(self, layout: BoxSetup, run: Run) -> None:
         plan = run.plan
-        jobs = [*layout.jobs, *(point for path in layout.recordings for point in recorded(run, path))]
+        jobs = [*layout.jobs, *(point for path in layout.recordings for point in recorded_points(run, path))]
         watch = self.watch(run, layout)
         async with AsyncExitStack() as stack:
             with run.begin_step("prepare", plan.steps[0].title) as step:
@@ -75,7 +75,7 @@ class Box(Scenario):
                 bench = self.engine(run, layout, private)
                 stack.push_async_callback(bench.close)
                 await bench.prepare_files(step.report_written)
-                if layout.shared:
+                if layout.is_network_file_system:
                     run.emit_note(loads_others(layout))
             cycles = Cycles(run, bench, plan.workloads, watch, f"this file system ({layout.file_system})")
             others: dict[str, float] = {}
@@ -86,7 +86,7 @@ class Box(Scenario):
                     with run.begin_step("other", plan.steps[2].title):
                         others |= await by_program(run, layout, layout.program, private, bench)
             finally:  # what was measured before a stop is an answer too
-                conclude(run, layout, cycles, bench, others, jobs)
+                emit_results(run, layout, cycles, bench, others, jobs)
 
 
 async def by_program(
@@ -96,7 +96,7 @@ async def by_program(
     from probes.bench.corners.programs import CornerDirectory, corners
 
     place = CornerDirectory(
-        private.link, layout.worker_count, layout.side_bytes // 2, bench.file_count // 2, bench.direct
+        private.proc_path, layout.worker_count, layout.side_bytes // 2, bench.file_count // 2, bench.direct
     )
     values, troubles = await corners(program, private, place)
     for why in troubles:
@@ -104,22 +104,22 @@ async def by_program(
     return values
 
 
-def recorded(run: Run, path: str) -> Sequence[Placed]:
-    from scenarios.box.jobs import of_recording
+def recorded_points(run: Run, path: str) -> Sequence[Placed]:
+    from scenarios.box.jobs import read_job_recording
 
-    if found := list(of_recording(Path(path).stem, run.recorded_events(path))):
-        return found
+    if points := list(read_job_recording(Path(path).stem, run.recorded_events(path))):
+        return points
     raise RunRefused(
         f"--job {path}: no recording of workload whose runs moved 1 MiB or more from or to disks; "
         "run the command by `hostdx run workload` on the file system, its cache dropped (--cold)"
     )
 
 
-def conclude(
+def emit_results(
     run: Run,
     layout: BoxSetup,
     cycles: Cycles,
-    bench: Bench,
+    bench: CornerMeasurer,
     others: Mapping[str, float],
     jobs: Sequence[Placed],
 ) -> None:
@@ -137,26 +137,26 @@ def conclude(
         listed_s=bench.surrounding_names.seconds,
         listed=bench.surrounding_names.is_complete,
         levels=tuple(
-            replace(one, tool=layout.program.engine, other=others[one.corner])
-            if layout.program is not None and one.corner in others
-            else one
-            for one in cycles.levels()
+            replace(corner_level, tool=layout.program.engine, other=others[corner_level.corner])
+            if layout.program is not None and corner_level.corner in others
+            else corner_level
+            for corner_level in cycles.corner_levels()
         ),
     )
-    verdicts = cycles.verdicts()
+    verdicts = cycles.load_verdicts()
     for verdict in verdicts:
         run.emit(verdict)
-    run.emit(Corners(t=run.time(), value=measured))
-    found, odd = bounding(measured, like(measured, run.finished_results(Corners)))
-    if found:
-        run.emit(BoundingBox(t=run.time(), value=tuple(placed(found, jobs))))
-    own = placed(own_boxes(measured), jobs)
-    points = [placing(box, point) for box in own for point in box.placed]
+    run.emit(Corners(t=run.elapsed_s(), value=measured))
+    bounds, odd = boxes_with_outliers(measured, same_setup_runs(measured, run.finished_results(Corners)))
+    if bounds:
+        run.emit(BoundingBox(t=run.elapsed_s(), value=tuple(place_applications(bounds, jobs))))
+    own = place_applications(own_boxes(measured), jobs)
+    points = [placing_finding(box, point) for box in own for point in box.placed]
     if points:
-        run.emit(Jobs(t=run.time(), value=tuple(own)))
+        run.emit(Jobs(t=run.elapsed_s(), value=tuple(own)))
     if len(points) < len(jobs):
         run.emit_note("a job is not placed: a corner of its box was not measured")
-    for finding in (*odd_findings(measured, odd), *points, *findings(measured, verdicts)):
+    for finding in (*odd_findings(measured, odd), *points, *box_findings(measured, verdicts)):
         run.emit_finding(finding)
 
 

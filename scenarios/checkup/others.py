@@ -15,9 +15,9 @@ import msgspec
 
 from probes import units
 from probes.host import Host
-from probes.system.pulse import Counters, Rates, pulse, read_counters
-from probes.system.running.culprit import NAMED_SHARE, Resource, ranking, used_by_others
-from probes.system.running.processes import ProcessTable, look, own_family, owner_of
+from probes.system.pulse import HostCounters, Rates, compute_host_rates, read_counters
+from probes.system.running.culprit import NAMED_SHARE, Resource, rank_users, used_by_others
+from probes.system.running.processes import ProcessTable, own_family, owner_of, read_process_table
 from probes.system.running.quota_groups import most_stopped, own_quotas
 from scenarios.cpus import priority
 from scenarios.cpus.quota import MIN_THROTTLED_SHARE, raise_quota_remedy, throttling_sentence
@@ -32,11 +32,11 @@ WAITED = 0.25  # of the time that tasks waited: as much as makes a job a third s
 USED = 0.75  # of all CPUs, where the kernel does not say who waited
 BUSY = 0.8  # of the time that a disk had something to do,
 PRESSED = 0.5  # where the kernel says besides that tasks waited for one
-MOST_NAMED = 3
+MAX_NAMED_USERS = 3
 AREA = "host"  # the items' scenario, as of triage's rules about the host
 
 
-class User(msgspec.Struct, frozen=True):
+class HostUser(msgspec.Struct, frozen=True):
     """Processes of one name: CPUs or bytes a second on average, and their ids."""
 
     name: str
@@ -62,73 +62,83 @@ class Gap(msgspec.Struct, frozen=True):
     owners: dict[int, str] = {}  # by process id, while it lived
 
 
-class Others:
+class HostUseSampler:
     def __init__(self, run: Run) -> None:
         self._run = run
         self.gaps: list[Gap] = []
         self._quotas = own_quotas(run.host) if run.host.live else ()
 
-    async def look(self, seconds: float = BETWEEN_S) -> None:
+    async def sample_use(self, seconds: float = BETWEEN_S) -> None:
         """Only on a live host: a captured one stands still."""
         if not self._run.host.live:
             return
-        before = await asyncio.to_thread(_reading, self._run.host)
+        before = await asyncio.to_thread(_read_host, self._run.host)
         await self._run.clock.sleep(seconds)
-        after = await asyncio.to_thread(_reading, self._run.host)
-        self.gaps.append(gap(before, after, frozenset(own_family(self._run.host))))
+        after = await asyncio.to_thread(_read_host, self._run.host)
+        self.gaps.append(gap_between(before, after, frozenset(own_family(self._run.host))))
 
-    def quota(self, known: Sequence[Finding] = ()) -> list[Item]:
+    def quota_items(self, triage_findings: Sequence[Finding] = ()) -> list[Item]:
         """Of our own groups the one whose quota stopped us most often; `known`: triage's findings, that name it too."""
         worst = most_stopped(self._run.host, self._quotas)
-        if worst is None or worst.share <= MIN_THROTTLED_SHARE:
+        if worst is None or worst.stopped_share <= MIN_THROTTLED_SHARE:
             return []
         words = SAYS.text("quota", stopped=throttling_sentence(worst))
-        about = tuple(f.key for f in known if f.subject == worst.folder)
+        about = tuple(f.key for f in triage_findings if f.subject == worst.folder)
         step = raise_quota_remedy(self._run.host, worst.folder).as_step
-        return [_item(words, step, worst.share, about)]
+        return [_cause_item(words, step, worst.stopped_share, about)]
 
     def items(self, open_ones: Sequence[str]) -> list[Item]:
         """Causes, the CPUs first; `open_ones`: the suspects that stayed undecided beside them."""
         if not self.gaps:
             return []
-        found = [one for one in (self._cpus(), self._memory(), self._disk()) if one is not None]
-        if found and open_ones:
+        causes = [
+            cause
+            for cause in (self._cpu_cause(), self._memory_cause(), self._disk_cause())
+            if cause is not None
+        ]
+        if causes and open_ones:
             more = SAYS.text("undecided", suspects=", ".join(open_ones))
-            found[0] = msgspec.structs.replace(found[0], words=found[0].words + more)
-        return found
+            causes[0] = msgspec.structs.replace(causes[0], words=causes[0].words + more)
+        return causes
 
-    def _cpus(self) -> Item | None:
-        known = [one.rates.psi_cpu for one in self.gaps if one.rates.psi_cpu is not None]
-        cpus, used = self.gaps[-1].cpus, fmean(one.used_cpus for one in self.gaps)
-        if not cpus or used < 0.5 * cpus or (known and fmean(known) < WAITED):
+    def _cpu_cause(self) -> Item | None:
+        pressures = [use_gap.rates.psi_cpu for use_gap in self.gaps if use_gap.rates.psi_cpu is not None]
+        cpus, used = self.gaps[-1].cpus, fmean(use_gap.used_cpus for use_gap in self.gaps)
+        if not cpus or used < 0.5 * cpus or (pressures and fmean(pressures) < WAITED):
             return None  # tasks that wait for a quota wait on an idle host, too
-        if not known and used < USED * cpus:
+        if not pressures and used < USED * cpus:
             return None
-        users = self._users("cpu", NAMED_SHARE * used)
+        users = self._top_users("cpu", NAMED_SHARE * used)
         user = users[0] if users else None
-        who = self._who([(one, f"{one.rate:.1f} CPUs") for one in users])
-        told = {"cpus": f"{used:.1f}", "all": cpus, "who": who}
-        words = SAYS.text("cpu", waited=fmean(known), **told) if known else SAYS.text("unpressed", **told)
+        users_text = self._users_text([(use_gap, f"{use_gap.rate:.1f} CPUs") for use_gap in users])
+        text_fields = {"cpus": f"{used:.1f}", "all": cpus, "who": users_text}
+        words = (
+            SAYS.text("cpu", waited=fmean(pressures), **text_fields)
+            if pressures
+            else SAYS.text("unpressed", **text_fields)
+        )
         if user:
             step = priority.process_priority_remedy(self._run.host, user.pids[0], user.name).as_step
         else:
             step = SAYS.remedy("unnamed", what="the CPUs", command="top -b -n 1 | head -n 20").as_step
-        return _item(words, step, fmean(known) if known else 0.0)
+        return _cause_item(words, step, fmean(pressures) if pressures else 0.0)
 
-    def _memory(self) -> Item | None:
-        known = [one.rates.psi_memory for one in self.gaps if one.rates.psi_memory is not None]
-        if not known or fmean(known) < WAITED:
+    def _memory_cause(self) -> Item | None:
+        pressures = [
+            use_gap.rates.psi_memory for use_gap in self.gaps if use_gap.rates.psi_memory is not None
+        ]
+        if not pressures or fmean(pressures) < WAITED:
             return None
         step = SAYS.remedy(
             "unnamed", what="the memory", command="ps -eo pid,user,rss,args --sort=-rss | head"
         )
-        return _item(SAYS.text("memory", waited=fmean(known)), step.as_step, fmean(known))
+        return _cause_item(SAYS.text("memory", waited=fmean(pressures)), step.as_step, fmean(pressures))
 
-    def _disk(self) -> Item | None:
-        waited = [one.rates.psi_io for one in self.gaps if one.rates.psi_io is not None]
+    def _disk_cause(self) -> Item | None:
+        waited = [use_gap.rates.psi_io for use_gap in self.gaps if use_gap.rates.psi_io is not None]
         busy: dict[str, list[tuple[float, float, float]]] = defaultdict(list)
-        for one in self.gaps:
-            for name, rates in one.rates.devices.items():
+        for use_gap in self.gaps:
+            for name, rates in use_gap.rates.devices.items():
                 busy[name].append(rates)
         shares = {name: sum(use for _, _, use in rates) / len(self.gaps) for name, rates in busy.items()}
         # a loop device's own disk is busy with it: the busiest is the one that tasks wait for
@@ -140,63 +150,81 @@ class Others:
         ):
             return None
         moved = sum(read + written for read, written, _ in busy[device]) / len(self.gaps)
-        users = self._users("io", NAMED_SHARE * moved)
+        users = self._top_users("io", NAMED_SHARE * moved)
         user = users[0] if users else None
-        who = self._who([(one, units.rate(one.rate)) for one in users])
-        told = {"device": device, "busy": min(1.0, shares[device]), "rate": moved, "who": who}
-        words = SAYS.text("disk", waited=fmean(waited), **told) if waited else SAYS.text("busy", **told)
+        users_text = self._users_text([(use_gap, units.format_rate(use_gap.rate)) for use_gap in users])
+        text_fields = {"device": device, "busy": min(1.0, shares[device]), "rate": moved, "who": users_text}
+        words = (
+            SAYS.text("disk", waited=fmean(waited), **text_fields)
+            if waited
+            else SAYS.text("busy", **text_fields)
+        )
         if user:
             step = SAYS.remedy("disk", name=user.name, pid=user.pids[0]).as_step
         else:
             step = SAYS.remedy(
                 "unnamed", what=device, command="cat /proc/pressure/io; iotop -b -o -n 3"
             ).as_step
-        return _item(words, step, fmean(waited) if waited else 0.0)
+        return _cause_item(words, step, fmean(waited) if waited else 0.0)
 
-    def _users(self, resource: Resource, least: float) -> list[User]:
+    def _top_users(self, resource: Resource, least: float) -> list[HostUser]:
         """At most MOST_NAMED, who used most first; `least`: CPUs or bytes a second that make one worth a name."""
         rates: dict[str, dict[int, float]] = defaultdict(lambda: defaultdict(float))
-        for one in self.gaps:
-            for name, pid, rate in one.users[resource]:
+        for use_gap in self.gaps:
+            for name, pid, rate in use_gap.users[resource]:
                 rates[name][pid] += rate / len(self.gaps)
-        found = (
-            User(name, sum(own.values()), tuple(sorted(own, key=lambda pid: -own[pid])))
+        all_users = (
+            HostUser(name, sum(own.values()), tuple(sorted(own, key=lambda pid: -own[pid])))
             for name, own in rates.items()
         )
-        return sorted((one for one in found if one.rate >= least), key=lambda one: -one.rate)[:MOST_NAMED]
+        return sorted(
+            (use_gap for use_gap in all_users if use_gap.rate >= least), key=lambda use_gap: -use_gap.rate
+        )[:MAX_NAMED_USERS]
 
-    def _who(self, users: Sequence[tuple[User, str]]) -> str:
-        owners = {pid: owner for one in self.gaps for pid, owner in one.owners.items() if owner}
-        told = []
-        for one, rate in users:
-            owner = next((owners[pid] for pid in one.pids if pid in owners), "")
-            told.append(SAYS.text("who", name=one.label, owner=f" of {owner}" if owner else "", rate=rate))
-        return f": {', '.join(told)}" if told else ""
+    def _users_text(self, users: Sequence[tuple[HostUser, str]]) -> str:
+        owners = {pid: owner for user in self.gaps for pid, owner in user.owners.items() if owner}
+        user_texts = []
+        for user, rate in users:
+            owner = next((owners[pid] for pid in user.pids if pid in owners), "")
+            user_texts.append(
+                SAYS.text("who", name=user.label, owner=f" of {owner}" if owner else "", rate=rate)
+            )
+        return f": {', '.join(user_texts)}" if user_texts else ""
 
 
-def _item(words: str, step: SuggestedStep, loss: float, about: tuple[str, ...] = ()) -> Item:
+def _cause_item(words: str, step: SuggestedStep, loss: float, about: tuple[str, ...] = ()) -> Item:
     return Item(
         scenario=AREA, state="cause", words=words, severity="warning", loss=round(min(1.0, loss), 3),
         following=(step,), about=about,
     )  # fmt: skip
 
 
-def _reading(host: Host) -> tuple[Counters, ProcessTable]:
-    return read_counters(host), look(host, io=True)
+def _read_host(host: Host) -> tuple[HostCounters, ProcessTable]:
+    return read_counters(host), read_process_table(host, io=True)
 
 
-def gap(
-    before: tuple[Counters, ProcessTable], after: tuple[Counters, ProcessTable], ours: frozenset[int]
+def gap_between(
+    before: tuple[HostCounters, ProcessTable],
+    after: tuple[HostCounters, ProcessTable],
+    own_pids: frozenset[int],
 ) -> Gap:
     resources: tuple[Resource, ...] = ("cpu", "io")
     tables = (before[1], after[1])
-    named = {
-        one: tuple(
+    users_by_resource = {
+        resource: tuple(
             (user.name, user.pid, user.rate)
-            for user in ranking(*tables, one, ours)
+            for user in rank_users(*tables, resource, own_pids)
             if not after[1].processes[user.pid].kernel_thread
         )
-        for one in resources
+        for resource in resources
     }
-    owners = {pid: owner_of(pid) for users in named.values() for _, pid, _ in users[:MOST_NAMED]}
-    return Gap(pulse(before[0], after[0]), after[0].cpus, used_by_others(*tables, ours)[0], named, owners)
+    owners = {
+        pid: owner_of(pid) for users in users_by_resource.values() for _, pid, _ in users[:MAX_NAMED_USERS]
+    }
+    return Gap(
+        compute_host_rates(before[0], after[0]),
+        after[0].cpus,
+        used_by_others(*tables, own_pids)[0],
+        users_by_resource,
+        owners,
+    )

@@ -8,7 +8,7 @@ import msgspec
 
 from probes.bench.disk.refusals import check_suitability
 from probes.host import Host
-from probes.system.disk.topology import Topology, topology
+from probes.system.disk.topology import DiskTopology, read_disk_topology
 from probes.types import Absent, Json
 from scenarios import registry
 from scenarios.declared_options import COMMON_OPTIONS
@@ -19,8 +19,8 @@ from scenarios.plan import Option, Plan
 from scenarios.triage import findings_about
 
 TIMES = ("budget", "seconds")  # the options by which a scenario is told how long
-LEAST_S = 5.0
-LEAST_ROOM = 2.0  # times as much on average, so that the large ones decide something
+MIN_PART_S = 5.0
+MIN_ROOM_FACTOR = 2.0  # times as much on average, so that the large ones decide something
 
 
 class CheckupPart(msgspec.Struct, frozen=True):
@@ -39,7 +39,7 @@ class CheckupPart(msgspec.Struct, frozen=True):
         return self.scenario.checkup_first
 
     @property
-    def weight(self) -> float:
+    def time_weight(self) -> float:
         return self.scenario.checkup_s
 
     @property
@@ -56,31 +56,33 @@ def own_and_common(scenario: Scenario) -> tuple[Option, ...]:
     return (*scenario.options, *(option for option in common if option.name not in own))
 
 
-def values(scenario: Scenario, options: Options, seconds: float) -> dict[str, Json]:
+def option_values(scenario: Scenario, options: Options, seconds: float) -> dict[str, Json]:
     """What the part is told: the directories and the margin of the checkup, and its share of the time."""
     names = {option.name: option for option in own_and_common(scenario)}
-    found: dict[str, Json] = {}
+    part_values: dict[str, Json] = {}
     directories: list[Json] = list(options.as_strings("dir"))
     if directories and "dir" in names:
-        found["dir"] = directories if names["dir"].multiple else directories[0]
+        part_values["dir"] = directories if names["dir"].multiple else directories[0]
     if "margin" in names and "margin" in options.values:
-        found["margin"] = options.values["margin"]
+        part_values["margin"] = options.values["margin"]
     for name in TIMES:
         if name in names:
-            found[name] = float(round(seconds))
+            part_values[name] = float(round(seconds))
             break
-    return found
+    return part_values
 
 
-def parts(host: Host, options: Options) -> tuple[CheckupPart, ...]:
+def checkup_parts(host: Host, options: Options) -> tuple[CheckupPart, ...]:
     """Every scenario that takes part in a checkup, the ones that cannot run here with the reason."""
     only = options.as_strings("only")
-    with host.standing_still():
-        found = [_part(host, options, s) for s in candidates() if not only or s.id in only]
-    return tuple(sorted(found, key=_order))
+    with host.hold_static():
+        unordered_parts = [
+            _checkup_part(host, options, s) for s in candidate_scenarios() if not only or s.id in only
+        ]
+    return tuple(sorted(unordered_parts, key=_order_key))
 
 
-def candidates() -> Iterable[Scenario]:
+def candidate_scenarios() -> Iterable[Scenario]:
     for name in registry.scenario_names():
         try:
             scenario = registry.load(name)
@@ -93,10 +95,10 @@ def candidates() -> Iterable[Scenario]:
 def by_suspicion(waiting: Sequence[CheckupPart], suspected: Sequence[str]) -> list[CheckupPart]:
     """What triage's findings would have proved comes first, the worst finding's scenario before the others."""
     rank = {name: number for number, name in reversed(list(enumerate(suspected)))}
-    return sorted(waiting, key=lambda p: (not p.first, rank.get(p.id, len(rank)), *_order(p)))
+    return sorted(waiting, key=lambda p: (not p.first, rank.get(p.id, len(rank)), *_order_key(p)))
 
 
-def shares(waiting: Sequence[CheckupPart], left_s: float) -> Mapping[str, float]:
+def share_seconds(waiting: Sequence[CheckupPart], left_s: float) -> Mapping[str, float]:
     """Seconds of measuring for the parts still to come, out of the time that is left.
 
     Where that is too little for all of them, the last ones get none.
@@ -104,42 +106,42 @@ def shares(waiting: Sequence[CheckupPart], left_s: float) -> Mapping[str, float]
     able = [part for part in waiting if not part.why_not]
     while able:
         free = left_s - sum(part.overhead_s for part in able)
-        whole = sum(part.weight for part in able)
-        found = {part.id: free * part.weight / whole for part in able}
-        if min(found.values()) >= LEAST_S:
-            return found
-        if free >= LEAST_ROOM * LEAST_S * len(able):  # no small part takes all from a large one
-            rest = free - LEAST_S * len(able)
-            return {part.id: LEAST_S + rest * part.weight / whole for part in able}
+        total_weight = sum(part.time_weight for part in able)
+        seconds_by_part = {part.id: free * part.time_weight / total_weight for part in able}
+        if min(seconds_by_part.values()) >= MIN_PART_S:
+            return seconds_by_part
+        if free >= MIN_ROOM_FACTOR * MIN_PART_S * len(able):  # no small part takes all from a large one
+            rest = free - MIN_PART_S * len(able)
+            return {part.id: MIN_PART_S + rest * part.time_weight / total_weight for part in able}
         able.pop()
     return {}
 
 
-def _order(part: CheckupPart) -> tuple[bool, float, str]:
+def _order_key(part: CheckupPart) -> tuple[bool, float, str]:
     return (
         not part.first,
-        -part.weight,
+        -part.time_weight,
         part.id,
     )  # what needs most time gets what others leave
 
 
-def _part(host: Host, options: Options, scenario: Scenario) -> CheckupPart:
+def _checkup_part(host: Host, options: Options, scenario: Scenario) -> CheckupPart:
     try:
         if why := scenario.blocked(host):
             return CheckupPart(scenario, None, why)
-        told = Options(values(scenario, options, scenario.checkup_s), own_and_common(scenario))
-        plan = scenario.prepare(host, told).plan.with_digest()
+        part_options = Options(option_values(scenario, options, scenario.checkup_s), own_and_common(scenario))
+        plan = scenario.prepare(host, part_options).plan.with_digest()
     except (RunRefused, UsageError) as why:
         return CheckupPart(scenario, None, str(why).removeprefix(f"{scenario.id}: "))
     if plan.refusal:
         return CheckupPart(scenario, plan, plan.refusal)
     if plan.needs_consent:
-        titles = "; ".join(action.title for action in plan.actions if action.asks)
+        titles = "; ".join(action.title for action in plan.actions if action.needs_consent)
         return CheckupPart(scenario, plan, f"must be agreed to first: {titles}")
     return CheckupPart(scenario, plan)
 
 
-MOST_SUSPECTS = 2
+MAX_SUSPECTS = 2
 NOT_FOR_DATA = ("/boot", "/efi", "/snap", "/run", "/usr", "/proc", "/sys", "/dev")
 SUBJECTS = frozenset({"storage"})  # of the rules whose findings name directories
 
@@ -161,23 +163,25 @@ def named_by(finding: Finding) -> tuple[str, ...]:
     )
 
 
-def chosen(host: Host, options: Options) -> ChosenDirectories:
+def choose_directories(host: Host, options: Options) -> ChosenDirectories:
     """Nothing where the user named directories, or no finding of storage names one that can be measured."""
     if options.as_strings("dir") or not host.live:
         return ChosenDirectories()
     usual = [d for d in default_directories(host) if not check_suitability(host, d, explicit=False).refusal]
-    taken = {file_system_of(host, directory) for directory in usual}
+    used_holders = {file_system_of(host, directory) for directory in usual}
     suspects: list[str] = []
     sentences: list[str] = []
     left_out: list[str] = []
-    for directory, finding in _suspected(topology(host), findings_about(host, SUBJECTS)):
-        if (there := file_system_of(host, directory)) in taken:
+    for directory, finding in _suspected_directories(
+        read_disk_topology(host), findings_about(host, SUBJECTS)
+    ):
+        if (there := file_system_of(host, directory)) in used_holders:
             continue
-        taken.add(there)
+        used_holders.add(there)
         fit = check_suitability(host, directory, explicit=False)
-        if fit.refusal or len(suspects) == MOST_SUSPECTS:
+        if fit.refusal or len(suspects) == MAX_SUSPECTS:
             left_out.append(
-                fit.refusal or f"{directory}: at most {MOST_SUSPECTS} suspects; measured if it is named"
+                fit.refusal or f"{directory}: at most {MAX_SUSPECTS} suspects; measured if it is named"
             )
             continue
         suspects.append(directory)
@@ -187,23 +191,24 @@ def chosen(host: Host, options: Options) -> ChosenDirectories:
     return ChosenDirectories((*usual, *suspects), tuple(suspects), tuple(sentences), tuple(left_out))
 
 
-def _suspected(disks: Topology, findings: Iterable[Finding]) -> Iterator[tuple[str, Finding]]:
+def _suspected_directories(disks: DiskTopology, findings: Iterable[Finding]) -> Iterator[tuple[str, Finding]]:
     """Every directory of the findings of warning or worse, with the finding that names it or the disk below it."""
     for finding in findings:
         if finding.severity in LOUD:
             devices = [word for word in (finding.subject, *finding.subjects) if word and "/" not in word]
-            for directory in (*named_by(finding), *lying_on(disks, devices)):
+            for directory in (*named_by(finding), *mountpoints_on(disks, devices)):
                 yield directory, finding
 
 
-def lying_on(disks: Topology, devices: Sequence[str]) -> Iterator[str]:
+def mountpoints_on(disks: DiskTopology, devices: Sequence[str]) -> Iterator[str]:
     """Where the file systems are mounted that lie on these devices and hold users' files."""
     for mount in () if isinstance(disks.mounts, Absent) or not devices else disks.mounts:
         if not mount.source.startswith("/dev/") or mount.mountpoint.startswith(NOT_FOR_DATA):
             continue
-        seen = disks.mount_of(mount.mountpoint)  # another one may be mounted over it
-        tops = seen if isinstance(seen, Absent) else disks.under(seen)
-        if not isinstance(tops, Absent) and not {*disks.layers(tops), *disks.leaves(tops)}.isdisjoint(
-            devices
-        ):
+        visible_mount = disks.mount_of(mount.mountpoint)  # another one may be mounted over it
+        tops = visible_mount if isinstance(visible_mount, Absent) else disks.devices_under(visible_mount)
+        if not isinstance(tops, Absent) and not {
+            *disks.layers_under(tops),
+            *disks.leaves_under(tops),
+        }.isdisjoint(devices):
             yield mount.mountpoint

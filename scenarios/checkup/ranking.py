@@ -8,7 +8,7 @@ from typing import Literal
 
 import msgspec
 
-from probes.units import percent, smallest_effect
+from probes.units import format_percent, smallest_effect
 from scenarios import events as ev
 from scenarios.experiment.wording import not_measured_text
 from scenarios.finding import LOUD, SEVERITIES, Confidence, Evidence, Finding, Remedy, Severity, SuggestedStep
@@ -21,44 +21,53 @@ ORDER: tuple[State, ...] = ("cause", "rule", "remark", "cleared", "open", "not m
 WORSE = "compare.worse"  # the id of the finding about a baseline
 
 
-def item(scenario: Scenario, outcome: OtherRunOutcome, known: Sequence[Finding] = ()) -> Item:
-    """What a part's run says about its suspect. `known`: triage's findings that this run was to prove: where it
-    found a cause, they are what to look at first.
+def item_of_outcome(
+    scenario: Scenario, outcome: OtherRunOutcome, triage_findings: Sequence[Finding] = ()
+) -> Item:
+    """What a part's run says about its suspect. `triage_findings`: triage's findings that this run was to prove:
+    where it found a cause, they are what to look at first.
     """
-    state, words = _judged(scenario, outcome)
-    named = [f for f in known if f.severity in LOUD] if state == "cause" else []
+    state, words = _judge_outcome(scenario, outcome)
+    proven_findings = [f for f in triage_findings if f.severity in LOUD] if state == "cause" else []
     return Item(
         scenario=scenario.id,
         state=state,
         words=words,
-        severity=_severity(outcome)
+        severity=_outcome_severity(outcome)
         if state in ("cause", "remark", "resolution")
         else "ok"
         if state == "cleared"
         else "unknown",
         seconds=round(outcome.seconds, 1),
-        loss=_loss(outcome) if state == "cause" else 0.0,
+        loss=_speed_loss(outcome) if state == "cause" else 0.0,
         recording=outcome.recording,
-        following=(*map(_step, named), *outcome.following) if state not in ("cleared", "resolution") else (),
-        about=tuple(f.key for f in named),
+        following=(*map(_remedy_step, proven_findings), *outcome.following)
+        if state not in ("cleared", "resolution")
+        else (),
+        about=tuple(f.key for f in proven_findings),
     )
 
 
-def _step(finding: Finding) -> SuggestedStep:
+def _remedy_step(finding: Finding) -> SuggestedStep:
     step = finding.remedy[0].as_step if finding.remedy else SuggestedStep("")
     return msgspec.structs.replace(step, title=finding.title)
 
 
-def rule(finding: Finding, fate: State = "not measured") -> Item:
+def rule_item(finding: Finding, fate: State = "not measured") -> Item:
     """What triage's rule says; `fate` is how the measurement ended that was to prove it."""
-    remedy = next((one for one in finding.remedy if one.commands), None)
+    remedy = next(
+        (remedy_with_commands for remedy_with_commands in finding.remedy if remedy_with_commands.commands),
+        None,
+    )
     if remedy is not None:
         step = remedy.as_step
     elif finding.prove:
         command = shlex.join(["hostdx", "run", finding.prove, *finding.prove_options])
         step = SuggestedStep(SAYS.text("alone"), command)
     else:
-        step = SuggestedStep(next((one.title for one in finding.remedy), finding.title))
+        step = SuggestedStep(
+            next((remedy_with_commands.title for remedy_with_commands in finding.remedy), finding.title)
+        )
     harmless = fate in ("cleared", "remark")
     standing = SAYS.text("no-loss" if harmless else "not-decided" if fate == "open" else "not-measured")
     return Item(
@@ -71,32 +80,34 @@ def rule(finding: Finding, fate: State = "not measured") -> Item:
     )
 
 
-def unmeasured(scenario: Scenario, reason: str, command: str) -> Item:
+def unmeasured_item(scenario: Scenario, reason: str, command: str) -> Item:
     words = not_measured_text(scenario.suspect, reason)
     step = SuggestedStep(SAYS.text("alone"), command)
     return Item(scenario=scenario.id, state="not measured", words=words, following=(step,))
 
 
-def ranked(items: Iterable[Item]) -> list[Item]:
+def rank_items(items: Iterable[Item]) -> list[Item]:
     """What is critical, then causes, then what rules say and nobody measured; the worst at the top; numbered."""
 
-    def place(one: Item) -> tuple[bool, int, int]:
-        worst = SEVERITIES.index(one.severity) if one.severity != "unknown" else len(SEVERITIES)
-        urgent = one.severity == "critical" and one.state in ("cause", "rule")
-        return not urgent, ORDER.index(one.state), worst
+    def rank_key(ranked_item: Item) -> tuple[bool, int, int]:
+        worst = (
+            SEVERITIES.index(ranked_item.severity) if ranked_item.severity != "unknown" else len(SEVERITIES)
+        )
+        urgent = ranked_item.severity == "critical" and ranked_item.state in ("cause", "rule")
+        return not urgent, ORDER.index(ranked_item.state), worst
 
-    found = sorted(items, key=place)
+    sorted_items = sorted(items, key=rank_key)
     return [
-        msgspec.structs.replace(one, rank=number if one.state != "resolution" else 0)
-        for number, one in enumerate(found, 1)
+        msgspec.structs.replace(ranked_item, rank=number if ranked_item.state != "resolution" else 0)
+        for number, ranked_item in enumerate(sorted_items, 1)
     ]
 
 
-def answer(items: Sequence[Item], *, ended: bool) -> Finding:
+def answer_finding(items: Sequence[Item], *, ended: bool) -> Finding:
     """The whole answer as one finding: the headline, the ranked list, and what to do next."""
-    causes = [one for one in items if one.state in ("cause", "rule")]
-    remarks = [one for one in items if one.state == "remark"]
-    cleared = [one for one in items if one.state == "cleared"]
+    causes = [ranked_item for ranked_item in items if ranked_item.state in ("cause", "rule")]
+    remarks = [ranked_item for ranked_item in items if ranked_item.state == "remark"]
+    cleared = [ranked_item for ranked_item in items if ranked_item.state == "cleared"]
     severity: Severity = "ok"
     if causes:
         words = causes[0].words
@@ -106,14 +117,14 @@ def answer(items: Sequence[Item], *, ended: bool) -> Finding:
     elif remarks:
         words, severity = remarks[0].words, "notice"
     elif cleared:
-        words = SAYS.text("none", cleared="; ".join(one.words for one in cleared))
+        words = SAYS.text("none", cleared="; ".join(ranked_item.words for ranked_item in cleared))
     else:
         words, severity = SAYS.text("open"), "notice"
     remedies = tuple(
         Remedy(title=step.title, commands=step.all_commands)
-        for one in items
-        for step in one.following[:1]
-        if one.state != "cleared"
+        for ranked_item in items
+        for step in ranked_item.following[:1]
+        if ranked_item.state != "cleared"
     )
     confidence: Confidence = "measured" if causes or remarks or cleared else "hint"
     return SAYS.finding(
@@ -121,13 +132,15 @@ def answer(items: Sequence[Item], *, ended: bool) -> Finding:
         severity=severity,
         confidence="rule" if causes and causes[0].state == "rule" else confidence,
         words=words,
-        evidence=[Evidence(text=one.ranked_line, source=one.recording) for one in items],
+        evidence=[
+            Evidence(text=ranked_item.ranked_line, source=ranked_item.recording) for ranked_item in items
+        ],
         remedy=remedies,
     )
 
 
-def _judged(scenario: Scenario, outcome: OtherRunOutcome) -> tuple[State, str]:
-    def says(line: str, answer: str = outcome.answer) -> str:
+def _judge_outcome(scenario: Scenario, outcome: OtherRunOutcome) -> tuple[State, str]:
+    def state_text(line: str, answer: str = outcome.answer) -> str:
         return SAYS.text(line, suspect=scenario.suspect, answer=answer)
 
     judged = [v for v in outcome.verdicts if not v.control and v.is_judged]
@@ -136,24 +149,24 @@ def _judged(scenario: Scenario, outcome: OtherRunOutcome) -> tuple[State, str]:
     if scenario.card.role == "resolution":
         return "resolution", outcome.answer
     if any(v.control and v.is_different for v in outcome.verdicts):
-        return "open", says("named")
-    if lost := _lost(outcome):
-        return "cause", says("named", lost.title)
+        return "open", state_text("named")
+    if lost := _worse_finding(outcome):
+        return "cause", state_text("named", lost.title)
     weight = outcome.weight
     if weight in LOUD:
         proven = judged or any(f.confidence != "rule" and f.severity in LOUD for f in outcome.findings)
-        return "cause" if proven else "open", says("named")
+        return "cause" if proven else "open", state_text("named")
     if any(f.answers and f.severity == "ok" for f in outcome.findings):
-        return "cleared", says("cleared")  # as the scenario itself says, whatever it compared
+        return "cleared", state_text("cleared")  # as the scenario itself says, whatever it compared
     if any(v.is_different for v in judged):
-        return "remark", says("named")
+        return "remark", state_text("named")
     if judged and all(v.is_equal for v in judged):
-        return "cleared", says("equal", _reach(judged))
+        return "cleared", state_text("equal", _largest_difference_text(judged))
     if weight == "notice":
-        return "open", says("named")
+        return "open", state_text("named")
     if weight == "unknown" or any(v.is_undecided for v in judged):
-        return "open", says("undecided-part")
-    return "cleared", says("cleared")
+        return "open", state_text("undecided-part")
+    return "cleared", state_text("cleared")
 
 
 def _why_not(outcome: OtherRunOutcome) -> str:
@@ -164,25 +177,25 @@ def _why_not(outcome: OtherRunOutcome) -> str:
     return outcome.reason or outcome.answer
 
 
-def _reach(verdicts: Sequence[ev.RunVerdict]) -> str:
+def _largest_difference_text(verdicts: Sequence[ev.RunVerdict]) -> str:
     """The largest difference that the intervals leave possible."""
     shares = [max(abs(1 - low), abs(1 - high)) for v in verdicts if v.ci95 for low, high in (v.ci95,)]
     most = max(shares, default=max(v.margin for v in verdicts))
-    return percent(most) if most < 1 else smallest_effect(most)
+    return format_percent(most) if most < 1 else smallest_effect(most)
 
 
-def _loss(outcome: OtherRunOutcome) -> float:
+def _speed_loss(outcome: OtherRunOutcome) -> float:
     """Of the speed, as the nearer end of the clearest interval has it."""
     ends = (v.ci95[1] for v in outcome.verdicts if v.is_judged and v.is_slower and not v.control and v.ci95)
     return round(max(0.0, 1 - min(ends, default=1.0)), 3)
 
 
-def _lost(outcome: OtherRunOutcome) -> Finding | None:
+def _worse_finding(outcome: OtherRunOutcome) -> Finding | None:
     """What got worse since this host's baseline."""
     return next((f for f in outcome.findings if f.id == WORSE and f.severity == "warning"), None)
 
 
-def _severity(outcome: OtherRunOutcome) -> Severity | Literal["unknown"]:
-    if _lost(outcome) and outcome.weight != "critical":
+def _outcome_severity(outcome: OtherRunOutcome) -> Severity | Literal["unknown"]:
+    if _worse_finding(outcome) and outcome.weight != "critical":
         return "warning"
     return next((s for s in SEVERITIES if s == outcome.weight), "unknown")

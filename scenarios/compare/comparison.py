@@ -4,12 +4,19 @@ from collections.abc import Sequence
 
 import msgspec
 
-from scenarios.compare.conditions import InvalidLoad, Unlike, distinct, invalid_loads, unlike_loads, without
-from scenarios.compare.differences import Fingerprints, fingerprints
-from scenarios.compare.effects import Effect, effects
+from scenarios.compare.conditions import (
+    InvalidLoad,
+    Unlike,
+    invalid_loads,
+    unlike_loads,
+    without_loads,
+    without_twins,
+)
+from scenarios.compare.differences import Fingerprints, compare_fingerprints
+from scenarios.compare.effects import Effect, effects_between
 from scenarios.compare.faults import KnownFault, known_faults, release_of
-from scenarios.compare.groups import group_means, matching, score_means
-from scenarios.compare.run_summary import FigureKey, Take
+from scenarios.compare.groups import group_means, match_pattern, score_means
+from scenarios.compare.run_summary import FigureKey, RunSummary
 from scenarios.knowledge.differences import DifferencePattern
 
 FAMILY_ERROR = 0.05
@@ -65,39 +72,39 @@ class ComparedRecordings(msgspec.Struct, frozen=True, kw_only=True):
         return self.order in ("A" * self.a.runs + "B" * self.b.runs, "B" * self.b.runs + "A" * self.a.runs)
 
 
-def compared(
-    a: Sequence[Take], b: Sequence[Take], *, margin: float = 0.05, anyway: bool = False
+def compare_recordings(
+    a: Sequence[RunSummary], b: Sequence[RunSummary], *, margin: float = 0.05, anyway: bool = False
 ) -> ComparedRecordings:
     """B against A. Raises ValueError where a side has no recording."""
     if not a or not b:
         raise ValueError("a comparison needs a recording on each side")
-    (a, a_twins), (b, b_twins) = distinct(a), distinct(b)
+    (a, a_twins), (b, b_twins) = without_twins(a), without_twins(b)
     left, right = ({key for run in side for key in run.figures} for side in (a, b))
     unlike = unlike_loads(a, b)
     if not anyway:
-        a, b = without(a, unlike), without(b, unlike)
-    found = effects(a, b, margin=margin, alpha=FAMILY_ERROR)
+        a, b = without_loads(a, unlike), without_loads(b, unlike)
+    load_effects = effects_between(a, b, margin=margin, alpha=FAMILY_ERROR)
     runs = sorted([(run.wall, "A") for run in a] + [(run.wall, "B") for run in b])
     return ComparedRecordings(
-        a=_side(a, a_twins),
-        b=_side(b, b_twins),
+        a=_recorded_side(a, a_twins),
+        b=_recorded_side(b, b_twins),
         margin=margin,
-        effects=tuple(found),
+        effects=tuple(load_effects),
         groups=tuple(group_means(a, b, margin=margin)),
         scores=tuple(score_means(a, b, margin=margin)),
-        fingerprints=fingerprints(a, b, found),
+        fingerprints=compare_fingerprints(a, b, load_effects),
         order="".join(side for _, side in runs),
         unlike=unlike,
         anyway=anyway,
         invalid=(*invalid_loads(a), *invalid_loads(b)),
         only_a=tuple(sorted(left - right)),
         only_b=tuple(sorted(right - left)),
-        pattern=matching(found),
+        pattern=match_pattern(load_effects),
         faults=known_faults(a, b),
     )
 
 
-def _side(runs: Sequence[Take], twins: tuple[tuple[str, str], ...]) -> RecordedSide:
+def _recorded_side(runs: Sequence[RunSummary], twins: tuple[tuple[str, str], ...]) -> RecordedSide:
     return RecordedSide(
         names=tuple(run.name for run in runs),
         hosts=tuple(dict.fromkeys(run.host for run in runs)),

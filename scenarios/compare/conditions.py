@@ -4,34 +4,34 @@ from collections.abc import Collection, Sequence
 
 import msgspec
 
-from probes.units import listed
-from scenarios.compare.run_summary import FigureKey, Take
+from probes.units import join_names
+from scenarios.compare.run_summary import FigureKey, RunSummary
 
 UNKNOWN = "not given"
-MOST_SHOWN = 6  # conditions of one load, and values of one condition
+MAX_SHOWN_CONDITIONS = 6  # conditions of one load, and values of one condition
 
 
 class Unlike(msgspec.Struct, frozen=True, kw_only=True):
-    """A load whose conditions differ; `differing`: by condition, the values of side A and of side B."""
+    """A load whose conditions differ; `differing_conditions`: by condition, the values of side A and of side B."""
 
     keys: tuple[FigureKey, ...]
     title: str
     differing: dict[str, tuple[tuple[str, ...], tuple[str, ...]]]
 
     @property
-    def said(self) -> str:
+    def differences_text(self) -> str:
         """`iodepth 128 / 16`."""
         parts = [
-            f"{name} {listed(a, MOST_SHOWN)} / {listed(b, MOST_SHOWN)}"
+            f"{name} {join_names(a, MAX_SHOWN_CONDITIONS)} / {join_names(b, MAX_SHOWN_CONDITIONS)}"
             for name, (a, b) in self.differing.items()
         ]
-        return listed(parts, MOST_SHOWN)
+        return join_names(parts, MAX_SHOWN_CONDITIONS)
 
 
-def unlike_loads(a: Sequence[Take], b: Sequence[Take]) -> tuple[Unlike, ...]:
+def unlike_loads(a: Sequence[RunSummary], b: Sequence[RunSummary]) -> tuple[Unlike, ...]:
     """Of the loads that both sides have. What one result does not say may be anything."""
     left, right = ({key for run in side for key in run.figures} for side in (a, b))
-    found: dict[tuple[str, str], Unlike] = {}
+    unlike_by_title: dict[tuple[str, str], Unlike] = {}
     for key in sorted(left & right):
         loads = [[run.loads[key] for run in side if key in run.loads] for side in (a, b)]
         names = dict.fromkeys(name for side in loads for load in side for name in load.conditions)
@@ -44,10 +44,10 @@ def unlike_loads(a: Sequence[Take], b: Sequence[Take]) -> tuple[Unlike, ...]:
                 differing[name] = (values[0], values[1])
         if differing:
             title = loads[0][0].title
-            known = found.get((title, str(differing)))
-            keys = (*known.keys, key) if known else (key,)
-            found[title, str(differing)] = Unlike(keys=keys, title=title, differing=differing)
-    return tuple(found.values())
+            earlier = unlike_by_title.get((title, str(differing)))
+            keys = (*earlier.keys, key) if earlier else (key,)
+            unlike_by_title[title, str(differing)] = Unlike(keys=keys, title=title, differing=differing)
+    return tuple(unlike_by_title.values())
 
 
 class InvalidLoad(msgspec.Struct, frozen=True, kw_only=True):
@@ -58,7 +58,7 @@ class InvalidLoad(msgspec.Struct, frozen=True, kw_only=True):
     reason: str
 
 
-def invalid_loads(runs: Sequence[Take]) -> tuple[InvalidLoad, ...]:
+def invalid_loads(runs: Sequence[RunSummary]) -> tuple[InvalidLoad, ...]:
     return tuple(
         InvalidLoad(run=run.name, load=load, reason=reason)
         for run in runs
@@ -66,43 +66,45 @@ def invalid_loads(runs: Sequence[Take]) -> tuple[InvalidLoad, ...]:
     )
 
 
-def without(runs: Sequence[Take], unlike: Sequence[Unlike]) -> list[Take]:
+def without_loads(runs: Sequence[RunSummary], unlike: Sequence[Unlike]) -> list[RunSummary]:
     """The runs without the figures of these loads."""
-    gone = {key for one in unlike for key in one.keys}
-    if not gone:
+    dropped_keys = {key for unlike_load in unlike for key in unlike_load.keys}
+    if not dropped_keys:
         return list(runs)
     return [
-        msgspec.structs.replace(run, figures={k: f for k, f in run.figures.items() if k not in gone})
+        msgspec.structs.replace(run, figures={k: f for k, f in run.figures.items() if k not in dropped_keys})
         for run in runs
     ]
 
 
-def by_conditions(runs: Sequence[Take]) -> list[Take]:
+def rename_by_conditions(runs: Sequence[RunSummary]) -> list[RunSummary]:
     """Loads of one name under several conditions get these into their names: none is held against another."""
-    known: dict[FigureKey, list[dict[str, str]]] = {}
+    conditions_by_key: dict[FigureKey, list[dict[str, str]]] = {}
     for run in runs:
         for key in run.figures:
-            known.setdefault(key, []).append(run.loads[key].conditions)
-    names = {key: differing(given) for key, given in known.items()}
-    return [_renamed(run, names) for run in runs]
+            conditions_by_key.setdefault(key, []).append(run.loads[key].conditions)
+    names = {key: differing_conditions(conditions) for key, conditions in conditions_by_key.items()}
+    return [_rename_loads(run, names) for run in runs]
 
 
-def differing(given: Sequence[dict[str, str]]) -> list[str]:
+def differing_conditions(all_conditions: Sequence[dict[str, str]]) -> list[str]:
     """The conditions in which they are not all the same."""
-    names = dict.fromkeys(name for conditions in given for name in conditions)
-    return [name for name in names if len({conditions.get(name, UNKNOWN) for conditions in given}) > 1]
+    names = dict.fromkeys(name for conditions in all_conditions for name in conditions)
+    return [
+        name for name in names if len({conditions.get(name, UNKNOWN) for conditions in all_conditions}) > 1
+    ]
 
 
-def conditioned(load: str, conditions: dict[str, str], names: Sequence[str]) -> str:
+def name_with_conditions(load: str, conditions: dict[str, str], names: Sequence[str]) -> str:
     """`random-read read (iodepth 16)`."""
     words = ", ".join(f"{name} {conditions.get(name, UNKNOWN)}" for name in names)
     return f"{load} ({words})" if words else load
 
 
-def _renamed(run: Take, names: dict[FigureKey, list[str]]) -> Take:
+def _rename_loads(run: RunSummary, names: dict[FigureKey, list[str]]) -> RunSummary:
     keys = {
         key: msgspec.structs.replace(
-            key, workload=conditioned(key.workload, run.loads[key].conditions, names[key])
+            key, workload=name_with_conditions(key.workload, run.loads[key].conditions, names[key])
         )
         for key in run.figures
     }
@@ -113,20 +115,20 @@ def _renamed(run: Take, names: dict[FigureKey, list[str]]) -> Take:
     )
 
 
-FEWEST_FIGURES = 3  # fewer can agree by chance
+MIN_TWIN_FIGURES = 3  # fewer can agree by chance
 
 
-def distinct(runs: Sequence[Take]) -> tuple[list[Take], tuple[tuple[str, str], ...]]:
+def without_twins(runs: Sequence[RunSummary]) -> tuple[list[RunSummary], tuple[tuple[str, str], ...]]:
     """Each result once, and which other (first) holds the same figures (second). Only imported results are copies."""
-    kept: list[Take] = []
+    distinct_runs: list[RunSummary] = []
     twins: list[tuple[str, str]] = []
-    seen: dict[Collection[tuple[FigureKey, float]], str] = {}
+    names_by_figures: dict[Collection[tuple[FigureKey, float]], str] = {}
     for run in runs:
         figures = frozenset((key, figure.value) for key, figure in run.figures.items())
-        if not run.boot and len(figures) >= FEWEST_FIGURES:
-            if figures in seen:
-                twins.append((run.name, seen[figures]))
+        if not run.boot and len(figures) >= MIN_TWIN_FIGURES:
+            if figures in names_by_figures:
+                twins.append((run.name, names_by_figures[figures]))
                 continue
-            seen[figures] = run.name
-        kept.append(run)
-    return kept, tuple(twins)
+            names_by_figures[figures] = run.name
+        distinct_runs.append(run)
+    return distinct_runs, tuple(twins)

@@ -7,11 +7,11 @@ import msgspec
 
 from probes.types import Json
 from scenarios.compare.effects import Effect
-from scenarios.compare.run_summary import FactKey, Take
+from scenarios.compare.run_summary import FactKey, RunSummary
 from scenarios.knowledge.differences import OTHER, component_of, is_ignored, mover_of, tolerance_share
 
 UNMOVED = 0.1  # what is known to move other loads than those that moved here counts so much of it
-MOST_VALUES = 4  # of a side, shown
+MAX_SHOWN_VALUES = 4  # of a side, shown
 DEVICES = (
     "directory",
     "devices",
@@ -39,7 +39,7 @@ class Difference(msgspec.Struct, frozen=True, kw_only=True):
     sources: tuple[str, ...] = ()
 
 
-class Experiment(msgspec.Struct, frozen=True, kw_only=True):
+class ComponentExperiment(msgspec.Struct, frozen=True, kw_only=True):
     """What would change the component alone."""
 
     says: str
@@ -52,7 +52,7 @@ class Attribution(msgspec.Struct, frozen=True, kw_only=True):
     word: Literal["nothing differs", "one", "several", "no fingerprint"]
     components: tuple[str, ...] = ()
     along: tuple[str, ...] = ()
-    experiments: dict[str, Experiment] = {}  # by component
+    experiments: dict[str, ComponentExperiment] = {}  # by component
 
 
 class Fingerprints(msgspec.Struct, frozen=True, kw_only=True):
@@ -69,7 +69,9 @@ class Fingerprints(msgspec.Struct, frozen=True, kw_only=True):
     unknown: tuple[str, ...] = ()
 
 
-def fingerprints(a: Sequence[Take], b: Sequence[Take], effects: Sequence[Effect]) -> Fingerprints:
+def compare_fingerprints(
+    a: Sequence[RunSummary], b: Sequence[RunSummary], effects: Sequence[Effect]
+) -> Fingerprints:
     """Every fact of the two sides, compared."""
     left, right = _values(a), _values(b)
     moved = {effect.group for effect in effects if effect.is_different}
@@ -77,7 +79,7 @@ def fingerprints(a: Sequence[Take], b: Sequence[Take], effects: Sequence[Effect]
     kinds = [{_kind(subject) for subject, _ in side} for side in (left, right)]
     subjects = [{subject for subject, _ in side} for side in (left, right)]
     differing: dict[FactKey, Difference] = {}
-    devices = _devices(left, right)
+    devices = _measured_devices(left, right)
     varying: list[str] = []
     unknown: list[str] = []
     same = of_the_host = 0
@@ -86,30 +88,37 @@ def fingerprints(a: Sequence[Take], b: Sequence[Take], effects: Sequence[Effect]
         text = f"{subject}/{name}"
         if is_ignored(text):
             continue
-        mine, theirs = left.get(key, {}), right.get(key, {})
-        if mine and theirs:
+        values_a, values_b = left.get(key, {}), right.get(key, {})
+        if values_a and values_b:
             of_the_host += _kind(subject) not in OF_THE_RUN
-            if (mine.keys() == theirs.keys() and len(mine) == 1) or _alike(text, mine, theirs):
+            if (values_a.keys() == values_b.keys() and len(values_a) == 1) or _are_within_tolerance(
+                text, values_a, values_b
+            ):
                 same += 1
-            elif mine.keys() & theirs.keys():
+            elif values_a.keys() & values_b.keys():
                 varying.append(text)
             else:
-                differing[key] = _difference(key, mine, theirs, moved, devices)
-        elif key in absent or not all(_kind(subject) in known for known in kinds):
+                differing[key] = _fact_difference(key, values_a, values_b, moved, devices)
+        elif key in absent or not all(_kind(subject) in known_names for known_names in kinds):
             unknown.append(text)
-        elif all(subject in known for known in subjects):
-            differing[key] = _difference(key, mine, theirs, moved, devices)
+        elif all(subject in known_names for known_names in subjects):
+            differing[key] = _fact_difference(key, values_a, values_b, moved, devices)
         elif (subject, "") not in differing:
             there: dict[str, Json] = {"": True}
-            differing[subject, ""] = _difference(
-                key, there if mine else {}, there if theirs else {}, moved, devices, whole=True
+            differing[subject, ""] = _fact_difference(
+                key,
+                there if values_a else {},
+                there if values_b else {},
+                moved,
+                devices,
+                is_whole_subject=True,
             )
     ranked = sorted(differing.values(), key=lambda d: (-d.rank, d.subject, d.name))
     recorded = all(kinds_of - OF_THE_RUN for kinds_of in kinds)
-    placed = all(known & PLACES for known in kinds)
+    placed = all(known_names & PLACES for known_names in kinds)
     attribution = Attribution(word="no fingerprint")
     if recorded:
-        attribution = _attributed([d for d in ranked if d.name or not placed])
+        attribution = _attribute_differences([d for d in ranked if d.name or not placed])
     return Fingerprints(
         differences=tuple(ranked),
         attribution=attribution,
@@ -124,16 +133,16 @@ def _kind(subject: str) -> str:
     return subject.partition(":")[0]
 
 
-def _values(runs: Sequence[Take]) -> dict[FactKey, dict[str, Json]]:
+def _values(runs: Sequence[RunSummary]) -> dict[FactKey, dict[str, Json]]:
     """By fact: the values that it had, each under its spelling."""
-    found: dict[FactKey, dict[str, Json]] = {}
+    values_by_fact: dict[FactKey, dict[str, Json]] = {}
     for run in runs:
         for key, value in run.facts.items():
-            found.setdefault(key, {}).setdefault(str(value), value)
-    return found
+            values_by_fact.setdefault(key, {}).setdefault(str(value), value)
+    return values_by_fact
 
 
-def _alike(fact: str, *sides: dict[str, Json]) -> bool:
+def _are_within_tolerance(fact: str, *sides: dict[str, Json]) -> bool:
     """Numbers that the kernel reckons from others: as large on both sides within the known tolerance."""
     share = tolerance_share(fact)
     if not share:
@@ -145,7 +154,7 @@ def _alike(fact: str, *sides: dict[str, Json]) -> bool:
     return max(values) - min(values) <= share * abs(max(values))
 
 
-def _devices(*sides: dict[FactKey, dict[str, Json]]) -> frozenset[str] | None:
+def _measured_devices(*sides: dict[FactKey, dict[str, Json]]) -> frozenset[str] | None:
     """What the measured directories lie on, on either side; None where a side does not tell."""
     if not all(DEVICES in side for side in sides):
         return None
@@ -153,16 +162,18 @@ def _devices(*sides: dict[FactKey, dict[str, Json]]) -> frozenset[str] | None:
     return frozenset(str(name) for names in lists if isinstance(names, list) for name in names)
 
 
-def _difference(
+def _fact_difference(
     key: FactKey,
     a: dict[str, Json],
     b: dict[str, Json],
     moved: set[str],
     devices: frozenset[str] | None,
     *,
-    whole: bool = False,
+    is_whole_subject: bool = False,
 ) -> Difference:
-    """`whole`: one side has the subject and the other has not. What lies elsewhere than was measured moved nothing."""
+    """`is_whole_subject`: one side has the subject and the other has not. What lies elsewhere than was measured
+    moved nothing.
+    """
     subject, name = key
     kind, _, which = subject.partition(":")
     elsewhere = devices is not None and (kind == "mount" or (kind in ("disk", "md") and which not in devices))
@@ -173,9 +184,9 @@ def _difference(
     moves = mover.moves if mover is not None else {}
     return Difference(
         subject=subject,
-        name="" if whole else name,
-        a=tuple(a.values())[:MOST_VALUES],
-        b=tuple(b.values())[:MOST_VALUES],
+        name="" if is_whole_subject else name,
+        a=tuple(a.values())[:MAX_SHOWN_VALUES],
+        b=tuple(b.values())[:MAX_SHOWN_VALUES],
         component=mover.component if mover is not None else OTHER,
         rank=max((size * (1 if group in moved else UNMOVED) for group, size in moves.items()), default=0.0),
         moves=moves,
@@ -184,22 +195,24 @@ def _difference(
     )
 
 
-def _attributed(ranked: Sequence[Difference]) -> Attribution:
+def _attribute_differences(ranked: Sequence[Difference]) -> Attribution:
     """Facts of which nothing is known that they move make no second change."""
-    found = dict.fromkeys(d.component for d in ranked if d.component != OTHER)
+    component_names = dict.fromkeys(d.component for d in ranked if d.component != OTHER)
     along: dict[str, None] = {}
-    for name in found:
+    for name in component_names:
         component = component_of(name)
-        along |= dict.fromkeys(other for other in (component.along if component else ()) if other in found)
-    components = tuple(name for name in found if name not in along)
+        along |= dict.fromkeys(
+            other for other in (component.along if component else ()) if other in component_names
+        )
+    components = tuple(name for name in component_names if name not in along)
     if not components:
         return Attribution(word="nothing differs")
-    known = [c for name in components if (c := component_of(name)) is not None]
+    known_components = [c for name in components if (c := component_of(name)) is not None]
     return Attribution(
         word="one" if len(components) == 1 else "several",
         components=components,
         along=tuple(along),
-        experiments={c.name: Experiment(says=c.split, command=c.command) for c in known}
+        experiments={c.name: ComponentExperiment(says=c.split, command=c.command) for c in known_components}
         if len(components) > 1
         else {},
     )

@@ -13,10 +13,18 @@ from typing import Literal, TypeAlias
 
 import msgspec
 
-from probes.units import COST, SPEED, between, direction, percent, smallest_effect, times
-from probes.units import effect as effect_text
-from scenarios.compare.run_summary import FigureKey, Load, LoadFigure, Take
-from scenarios.compare.spread import Observed, Variance, moderated
+from probes.units import (
+    COST,
+    SPEED,
+    effect_word,
+    format_factor,
+    format_interval,
+    format_percent,
+    smallest_effect,
+)
+from probes.units import format_effect as effect_text
+from scenarios.compare.run_summary import FigureKey, LoadFigure, PlannedLoad, RunSummary
+from scenarios.compare.spread import Observed, Variance, moderate_variances
 from scenarios.experiment.statistics.distributions import normal_quantile, t_quantile
 from scenarios.knowledge.loads import group_of
 from scenarios.plan import Metric
@@ -55,7 +63,7 @@ class Effect(PairVerdict, frozen=True, kw_only=True):
     loads: int = 1
 
 
-class _Side(msgspec.Struct, frozen=True):
+class _LoadSide(msgspec.Struct, frozen=True):
     """One load on one side, a value for each unit of inference."""
 
     values: tuple[float, ...]
@@ -65,38 +73,40 @@ class _Side(msgspec.Struct, frozen=True):
     runs: int
 
 
-def effects(a: Sequence[Take], b: Sequence[Take], *, margin: float, alpha: float = 0.05) -> list[Effect]:
+def effects_between(
+    a: Sequence[RunSummary], b: Sequence[RunSummary], *, margin: float, alpha: float = 0.05
+) -> list[Effect]:
     """Every load that both sides have, worst first. The family-wise error over all of them is `alpha`."""
     loads = {key: load for run in (*b, *a) for key, load in run.loads.items()}
-    boots = max(_boots(a), _boots(b)) > 1
-    known = any(run.boot for run in (*a, *b))
-    sides = {key: (_side(a, key, boots), _side(b, key, boots)) for key in sorted(loads)}
+    boots = max(_count_boots(a), _count_boots(b)) > 1
+    has_boot_ids = any(run.boot for run in (*a, *b))
+    sides = {key: (_load_side(a, key, boots), _load_side(b, key, boots)) for key in sorted(loads)}
     both = {key: (left, right) for key, (left, right) in sides.items() if left and right}
-    variances = _variances(both)
+    variances = _moderated_variances(both)
     level = alpha / max(1, len(both))
     unseen = not boots and {run.boot for run in a} != {run.boot for run in b}
     guest = any(run.in_guest for run in (*a, *b))
-    found = [
-        _effect(key, loads[key], *both[key], variances.get(key), margin, level, boots, unseen, guest)
+    unnamed_effects = [
+        _load_effect(key, loads[key], *both[key], variances.get(key), margin, level, boots, unseen, guest)
         for key in both
     ]
-    metrics = Counter((e.key.workload, e.key.variant) for e in found)
-    named = [
+    metrics = Counter((e.key.workload, e.key.variant) for e in unnamed_effects)
+    marked_effects = [
         msgspec.structs.replace(
             e,
             several=metrics[e.key.workload, e.key.variant] > 1,
-            basis="runs" if e.basis == "boots" and not known else e.basis,
+            basis="runs" if e.basis == "boots" and not has_boot_ids else e.basis,
         )
-        for e in found
+        for e in unnamed_effects
     ]
-    return sorted(named, key=lambda e: (e.ratio, e.key))
+    return sorted(marked_effects, key=lambda e: (e.ratio, e.key))
 
 
-def _boots(runs: Sequence[Take]) -> int:
+def _count_boots(runs: Sequence[RunSummary]) -> int:
     return len({run.boot or run.name for run in runs})
 
 
-def _side(runs: Sequence[Take], key: FigureKey, boots: bool) -> _Side | None:
+def _load_side(runs: Sequence[RunSummary], key: FigureKey, boots: bool) -> _LoadSide | None:
     """`boots`: the runs of one boot are one unit; else every run is."""
     having = [(run, run.figures[key]) for run in runs if key in run.figures]
     if not having:
@@ -105,45 +115,51 @@ def _side(runs: Sequence[Take], key: FigureKey, boots: bool) -> _Side | None:
     for run, figure in having:
         by_boot[run.boot or run.name].append(figure)
     units = list(by_boot.values()) if boots else [[figure] for _, figure in having]
-    withins = [_within(unit) for unit in units]
-    known = [w for w in withins if w is not None]
-    return _Side(
+    withins = [_variance_within(unit) for unit in units]
+    known_variances = [w for w in withins if w is not None]
+    return _LoadSide(
         values=tuple(math.fsum(f.log_mean for f in unit) / len(unit) for unit in units),
-        within=math.fsum(known) / len(known) if len(known) == len(units) else None,
+        within=math.fsum(known_variances) / len(known_variances)
+        if len(known_variances) == len(units)
+        else None,
         freedom=sum(max(0, f.stretches - 1) for _, f in having),
         natural=math.exp(math.fsum(math.log(f.value) for _, f in having) / len(having)),
         runs=len(having),
     )
 
 
-def _within(unit: Sequence[LoadFigure]) -> float | None:
-    known = [f.variance for f in unit if f.variance is not None]
-    return math.fsum(known) / len(known) / len(unit) if len(known) == len(unit) else None
+def _variance_within(unit: Sequence[LoadFigure]) -> float | None:
+    known_variances = [f.variance for f in unit if f.variance is not None]
+    return (
+        math.fsum(known_variances) / len(known_variances) / len(unit)
+        if len(known_variances) == len(unit)
+        else None
+    )
 
 
-def _variances(both: dict[FigureKey, tuple[_Side, _Side]]) -> dict[FigureKey, Variance]:
+def _moderated_variances(both: dict[FigureKey, tuple[_LoadSide, _LoadSide]]) -> dict[FigureKey, Variance]:
     """Of one unit's value, for the loads that some side has repeated."""
     observed: dict[FigureKey, Observed] = {}
     for key, sides in both.items():
         freedom = sum(len(side.values) - 1 for side in sides)
         if freedom > 0:
-            squares = math.fsum(_squares(side.values) for side in sides)
-            known = [side.within for side in sides if side.within is not None]
-            within = math.fsum(known) / len(known) if len(known) == 2 else None
+            squares = math.fsum(_sum_of_squares(side.values) for side in sides)
+            known_variances = [side.within for side in sides if side.within is not None]
+            within = math.fsum(known_variances) / len(known_variances) if len(known_variances) == 2 else None
             observed[key] = Observed(squares / freedom, freedom, within)
-    return dict(zip(observed, moderated(list(observed.values())), strict=True))
+    return dict(zip(observed, moderate_variances(list(observed.values())), strict=True))
 
 
-def _squares(values: Sequence[float]) -> float:
+def _sum_of_squares(values: Sequence[float]) -> float:
     mean = math.fsum(values) / len(values)
     return math.fsum((v - mean) ** 2 for v in values)
 
 
-def _effect(
+def _load_effect(
     key: FigureKey,
-    load: Load,
-    a: _Side,
-    b: _Side,
+    load: PlannedLoad,
+    a: _LoadSide,
+    b: _LoadSide,
     variance: Variance | None,
     margin: float,
     level: float,
@@ -165,7 +181,7 @@ def _effect(
         half = t_quantile(1 - level / 2, variance.freedom) * error
     elif a.within is not None and b.within is not None:
         basis = "blocks"
-        half = t_quantile(1 - level / 2, _welch(a, b)) * math.sqrt(a.within + b.within)
+        half = t_quantile(1 - level / 2, _welch_freedom(a, b)) * math.sqrt(a.within + b.within)
     allowance = group.run_deviation(guest=guest) if variance is None or unseen else None
     reach = half or 0.0
     if allowance is not None:
@@ -194,7 +210,7 @@ def _effect(
     )
 
 
-def _welch(a: _Side, b: _Side) -> float:
+def _welch_freedom(a: _LoadSide, b: _LoadSide) -> float:
     """Welch and Satterthwaite's degrees of freedom of a sum of two variances."""
     left, right = a.within or 0.0, b.within or 0.0
     squares = left**2 / max(1, a.freedom) + right**2 / max(1, b.freedom)
@@ -204,7 +220,7 @@ def _welch(a: _Side, b: _Side) -> float:
 WIDEST = 100
 
 
-def named(effect: Effect) -> str:
+def effect_name(effect: Effect) -> str:
     """`system call (all)`; with its metric where the load has several: `random-read read, mean latency`."""
     title = f"{effect.title}, {effect.metric.name}" if effect.several else effect.title
     return f"{title} ({effect.key.variant})" if effect.key.variant else title
@@ -215,47 +231,47 @@ def is_cost(metric: Metric) -> bool:
     return metric.unit == "B"
 
 
-def of_metric(ratio: float, metric: Metric) -> str:
+def metric_ratio_text(ratio: float, metric: Metric) -> str:
     """`27 % slower`; of memory `40 % less`, by its own ratio: 977 to 586 MiB are 1.67 as a speed would have it."""
-    return effect_text(*_said(ratio, metric))
+    return effect_text(*_ratio_and_words(ratio, metric))
 
 
-def interval_of_metric(ci95: tuple[float, float], ratio: float, metric: Metric) -> str:
-    (low, words), (high, _) = sorted(_said(end, metric) for end in ci95)
-    return between(low, high, _said(ratio, metric)[0], words)
+def metric_interval_text(ci95: tuple[float, float], ratio: float, metric: Metric) -> str:
+    (low, words), (high, _) = sorted(_ratio_and_words(end, metric) for end in ci95)
+    return format_interval(low, high, _ratio_and_words(ratio, metric)[0], words)
 
 
-def _said(ratio: float, metric: Metric) -> tuple[float, tuple[str, str]]:
+def _ratio_and_words(ratio: float, metric: Metric) -> tuple[float, tuple[str, str]]:
     if not is_cost(metric):
         return ratio, SPEED
     return (1 / ratio if metric.better == "less" and ratio > 0 else ratio), COST
 
 
-def word(effect: Effect) -> str:
-    return direction(*_said(effect.ratio, effect.metric))
+def direction_word(effect: Effect) -> str:
+    return effect_word(*_ratio_and_words(effect.ratio, effect.metric))
 
 
-def _sized(effect: Effect) -> str:
-    return of_metric(effect.ratio, effect.metric)
+def _ratio_text(effect: Effect) -> str:
+    return metric_ratio_text(effect.ratio, effect.metric)
 
 
-def sized(effect: Effect) -> str:
+def ratio_text_with_interval(effect: Effect) -> str:
     """`4.13 × slower, 95 % CI 3.9 to 4.4 ×`."""
     if effect.ci95 is None:
-        return _sized(effect)
-    return f"{_sized(effect)}, 95 % CI {interval(effect)}"
+        return _ratio_text(effect)
+    return f"{_ratio_text(effect)}, 95 % CI {interval_text(effect)}"
 
 
-def size(effect: Effect) -> str:
+def effect_size_text(effect: Effect) -> str:
     """`23 % slower`; no direction where the interval does not allow one.
 
     `within ±0.5 %, one boot each side`, where only what other boots would have given leaves it open.
     """
     if effect.is_different:
-        return _sized(effect)
+        return _ratio_text(effect)
     if effect.ci95 is not None and is_within_margin(effect):
-        farthest = max(abs(_said(end, effect.metric)[0] - 1) for end in effect.ci95)
-        return f"within ±{percent(farthest)}, one boot each side"
+        farthest = max(abs(_ratio_and_words(end, effect.metric)[0] - 1) for end in effect.ci95)
+        return f"within ±{format_percent(farthest)}, one boot each side"
     return effect.verdict
 
 
@@ -266,26 +282,26 @@ def is_within_margin(effect: Effect) -> bool:
     return max(abs(math.log(end)) for end in effect.ci95) <= margin_edge(effect.margin)
 
 
-def interval(effect: Effect, *, said: bool = False) -> str:
-    """`26 to 42 % or wider` where its width is a lower bound, unless that is `said` of all; no figures where it says
-    nothing."""
+def interval_text(effect: Effect, *, is_bound_explained: bool = False) -> str:
+    """`26 to 42 % or wider` where its width is a lower bound, unless that is `is_bound_explained` of all; no
+    figures where it says nothing."""
     if effect.ci95 is None:
         return "–"
     low, high = effect.ci95
     if max(high, 1 / low if low > 0 else math.inf) > WIDEST:
         return f"wider than a factor of {WIDEST}"
-    text = interval_of_metric(effect.ci95, effect.ratio, effect.metric)
+    text = metric_interval_text(effect.ci95, effect.ratio, effect.metric)
     if not effect.is_different and not low < 1 < high:  # the size beside it names no direction
-        text += f" {word(effect)}"
-    return f"{text} or wider" if effect.lower_bound and not said else text
+        text += f" {direction_word(effect)}"
+    return f"{text} or wider" if effect.lower_bound and not is_bound_explained else text
 
 
-def detectable(effect: Effect) -> str:
+def detectable_text(effect: Effect) -> str:
     """From which effect on the comparison would have shown one; only where neither a verdict nor `within` stands."""
     if effect.smallest_effect is None or effect.is_decided or is_within_margin(effect):
         return "–"
     if effect.smallest_effect > WIDEST:
         return f"over {WIDEST} ×"
     if effect.smallest_effect >= 1:
-        return times(1 + effect.smallest_effect)
+        return format_factor(1 + effect.smallest_effect)
     return smallest_effect(effect.smallest_effect)

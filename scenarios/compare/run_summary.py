@@ -21,8 +21,8 @@ from scenarios.ranges import Number, Value
 # The run's own spread is taken from at most so many stretches of it, one after the other: neighbouring blocks are
 # alike (lag-1 correlation 0.58 measured for half-second blocks), stretches of several blocks much less.
 STRETCHES = 8
-MOST_FACTS = 25_000  # a host has some thousand
-MOST_FINDINGS = 2_000  # different ones: there are some hundred rules
+MAX_FACTS = 25_000  # a host has some thousand
+MAX_FINDINGS = 2_000  # different ones: there are some hundred rules
 
 FactKey: TypeAlias = tuple[str, str]  # subject, name
 
@@ -51,7 +51,7 @@ class LoadFigure(msgspec.Struct, frozen=True):
     stretches: int = 0
 
 
-class Load(msgspec.Struct, frozen=True):
+class PlannedLoad(msgspec.Struct, frozen=True):
     """What is known of a load from the plan that declared it."""
 
     title: str
@@ -60,7 +60,7 @@ class Load(msgspec.Struct, frozen=True):
     conditions: dict[str, str] = {}
 
 
-class Take(msgspec.Struct, frozen=True, kw_only=True):
+class RunSummary(msgspec.Struct, frozen=True, kw_only=True):
     """One run. `boot` tells boots apart (host and boot id), empty where nobody knows; `wall` is UTC, ISO 8601."""
 
     name: str
@@ -74,7 +74,7 @@ class Take(msgspec.Struct, frozen=True, kw_only=True):
     facts: dict[FactKey, Json]
     absent: frozenset[FactKey]  # could not be read
     figures: dict[FigureKey, LoadFigure]
-    loads: dict[FigureKey, Load]
+    loads: dict[FigureKey, PlannedLoad]
     disturbed: int = 0  # groups that were disturbed, and are not in the figures
     groups: int = 0
     left_out: int = 0  # lines with a number out of its range, and facts beyond MOST_FACTS
@@ -98,7 +98,7 @@ class BlockValues(ev.RunEvent, frozen=True, tag="block"):
     phase: ev.Phase = "steady"
 
 
-class GroupSeen(ev.RunEvent, frozen=True, tag="group"):
+class GroupSummary(ev.RunEvent, frozen=True, tag="group"):
     workload: str
     index: Number
     disturbed: tuple[Disturbance, ...] = ()
@@ -112,7 +112,7 @@ class FoundId(ev.RunEvent, frozen=True, tag="finding"):
     finding: _FindingId
 
 
-def _tag(kind: type[ev.RunEvent]) -> str:
+def _tag_of(kind: type[ev.RunEvent]) -> str:
     return str(kind.__struct_config__.tag)
 
 
@@ -124,15 +124,15 @@ _KINDS = (
     ev.Checked,
     BlockValues,
     ev.SliceBatch,
-    GroupSeen,
+    GroupSummary,
     FoundId,
     ev.LeftOutLine,
     ev.RunEnded,
 )
-_BY_TAG = {_tag(kind): kind for kind in _KINDS}
+_BY_TAG = {_tag_of(kind): kind for kind in _KINDS}
 # Of every event what is looked at here: of many kinds nothing but their time.
 READ = tuple(
-    _BY_TAG.get(tag := _tag(kind))
+    _BY_TAG.get(tag := _tag_of(kind))
     or msgspec.defstruct(kind.__name__, (), bases=(ev.RunEvent,), frozen=True, tag=tag)
     for kind in ev.Common.__args__
 )
@@ -151,9 +151,9 @@ class _Blocks:
             self.values.setdefault(metric, []).append(value)
 
 
-def take(
-    events: Iterable[ev.AnyEvent | BlockValues | GroupSeen | FoundId], name: str, *, spread: bool = True
-) -> Take:
+def summarise_run(
+    events: Iterable[ev.AnyEvent | BlockValues | GroupSummary | FoundId], name: str, *, spread: bool = True
+) -> RunSummary:
     """Sums up one recording. `name` is the file's; `spread`: with each figure's own. Raises ValueError where the first
     event is not `run`.
     """
@@ -174,11 +174,11 @@ def take(
                 if event.phase == "steady":
                     blocks[event.workload, event.variant].add(event)
             case ev.FactRead():
-                if len(facts) + len(absent) < MOST_FACTS:
+                if len(facts) + len(absent) < MAX_FACTS:
                     facts[event.subject, event.name] = event.value
                 else:
                     left_out += 1
-            case GroupSeen() | ev.Group():
+            case GroupSummary() | ev.Group():
                 groups.add((event.workload, event.index))
                 if event.disturbed:
                     disturbed.add((event.workload, event.index))
@@ -189,13 +189,13 @@ def take(
                     if event.disturbed:
                         disturbed.add((event.workload, block.group))
             case ev.AbsentFact():
-                if len(facts) + len(absent) < MOST_FACTS:
+                if len(facts) + len(absent) < MAX_FACTS:
                     absent.add((event.subject, event.name))
                 else:
                     left_out += 1
             case ev.Checked():
                 looked = True
-            case FoundId() | ev.Found() if len(findings) < MOST_FINDINGS:
+            case FoundId() | ev.Found() if len(findings) < MAX_FINDINGS:
                 findings[event.finding.id] = None
             case ev.Began():
                 began = event
@@ -208,8 +208,8 @@ def take(
     if began is None:
         raise ValueError(f"{name}: does not begin with a run event")
     facts |= _run_facts(began, plan)
-    figures, loads = _figures(blocks, plan, disturbed, spread=spread)
-    return Take(
+    figures, loads = _load_figures(blocks, plan, disturbed, spread=spread)
+    return RunSummary(
         name=name,
         host=began.host,
         boot=f"{began.host}/{began.boot_id}" if began.boot_id else "",
@@ -245,41 +245,47 @@ def _run_facts(began: ev.Began, plan: Plan | None) -> dict[FactKey, Json]:
     return facts | {("option", name): value for name, value in plan.options.items() if value is not None}
 
 
-def _figures(
+def _load_figures(
     blocks: dict[tuple[str, str], _Blocks],
     plan: Plan | None,
     disturbed: set[tuple[str, int]],
     *,
     spread: bool,
-) -> tuple[dict[FigureKey, LoadFigure], dict[FigureKey, Load]]:
+) -> tuple[dict[FigureKey, LoadFigure], dict[FigureKey, PlannedLoad]]:
     workloads = {w.id: w for w in plan.workloads} if plan is not None else {}
     variants = Counter(workload for workload, _ in blocks)
     figures: dict[FigureKey, LoadFigure] = {}
-    loads: dict[FigureKey, Load] = {}
+    loads: dict[FigureKey, PlannedLoad] = {}
     for (workload, variant), measured in blocks.items():
-        kept: Sequence[int] = range(len(measured.groups))
+        undisturbed_indices: Sequence[int] = range(len(measured.groups))
         if disturbed:
-            kept = [n for n in kept if (workload, measured.groups[n]) not in disturbed]
-        for metric in _judged(workloads.get(workload)):
+            undisturbed_indices = [
+                n for n in undisturbed_indices if (workload, measured.groups[n]) not in disturbed
+            ]
+        for metric in _judged_metrics(workloads.get(workload)):
             values = measured.values.get(metric.name, [])
             if len(values) != len(measured.groups):
                 continue
             key = _key(workload, metric.name, variant if variants[workload] > 1 else "")
-            figure = _figure(
-                values if len(kept) == len(values) else [values[n] for n in kept], metric, spread=spread
+            figure = _load_figure(
+                values
+                if len(undisturbed_indices) == len(values)
+                else [values[n] for n in undisturbed_indices],
+                metric,
+                spread=spread,
             )
             if figure is not None:
                 figures[key] = figure
                 planned = workloads[workload]
-                loads[key] = Load(planned.title, metric, planned.control, planned.conditions)
+                loads[key] = PlannedLoad(planned.title, metric, planned.control, planned.conditions)
     return figures, loads
 
 
-def _judged(workload: Workload | None) -> tuple[Metric, ...]:
+def _judged_metrics(workload: Workload | None) -> tuple[Metric, ...]:
     return tuple(m for m in workload.metrics if m.judged) if workload is not None else ()
 
 
-def _figure(values: list[float], metric: Metric, *, spread: bool) -> LoadFigure | None:
+def _load_figure(values: list[float], metric: Metric, *, spread: bool) -> LoadFigure | None:
     """None without values, or where the run as a whole gave nothing: a stand-still has no ratio."""
     total = math.fsum(values)
     if not values or not total > 0 or not math.isfinite(total):

@@ -5,11 +5,11 @@ from collections.abc import Sequence
 
 import msgspec
 
-from probes.imports.model import Measure, Noted, Result
+from probes.imports.model import ImportedMeasure, ImportResult, Noted
 from probes.imports.numbers import GIB
 from probes.imports.storage.io500_table import Io500Table
-from scenarios.compare.conditions import FEWEST_FIGURES, conditioned, differing
-from scenarios.compare.run_summary import FigureKey, Load, LoadFigure, Take
+from scenarios.compare.conditions import MIN_TWIN_FIGURES, differing_conditions, name_with_conditions
+from scenarios.compare.run_summary import FigureKey, LoadFigure, PlannedLoad, RunSummary
 from scenarios.plan import Metric
 
 
@@ -23,17 +23,17 @@ class Snapshot(msgspec.Struct, frozen=True, kw_only=True):
     kind: str
     began: str | None
     host: str | None
-    measures: tuple[Measure, ...]
+    measures: tuple[ImportedMeasure, ...]
     series: str = ""
     facts: tuple[Noted, ...] = ()
 
     @property
-    def processes(self) -> int | None:
+    def process_count(self) -> int | None:
         """How many processes measured, where the file says it."""
-        found = next(
+        count = next(
             (fact.value for fact in self.facts if fact.name == "processes" and not fact.subject), None
         )
-        return found if isinstance(found, int) else None
+        return count if isinstance(count, int) else None
 
     def value(self, workload: str) -> float | None:
         """The leading value of a workload."""
@@ -48,93 +48,103 @@ class Imported(msgspec.Struct, frozen=True, kw_only=True):
     sha256: str
     bytes: int
     modified: str
-    result: Result
+    result: ImportResult
 
 
-MOST_WORKLOADS = 1000  # of one result: a plan that names more does not fit a recording's line
+MAX_WORKLOADS = 1000  # of one result: a plan that names more does not fit a recording's line
 
 
-def bounded(measures: tuple[Measure, ...]) -> tuple[Measure, ...]:
+def limit_workloads(measures: tuple[ImportedMeasure, ...]) -> tuple[ImportedMeasure, ...]:
     """Those of the first thousand workloads."""
-    kept = set(list(dict.fromkeys(m.workload for m in measures))[:MOST_WORKLOADS])
-    return measures if len(measures) <= MOST_WORKLOADS else tuple(m for m in measures if m.workload in kept)
+    first_workloads = set(list(dict.fromkeys(m.workload for m in measures))[:MAX_WORKLOADS])
+    return (
+        measures
+        if len(measures) <= MAX_WORKLOADS
+        else tuple(m for m in measures if m.workload in first_workloads)
+    )
 
 
-def snapshots(files: Sequence[Imported]) -> list[Snapshot]:
+def snapshots_of(files: Sequence[Imported]) -> list[Snapshot]:
     """In the order of time where every one has a date, else in the order given."""
-    found: list[Snapshot] = []
+    all_snapshots: list[Snapshot] = []
     tables = sum(isinstance(file.result.detail, Io500Table) for file in files)
     for file in files:
         result = file.result
         if isinstance(result.detail, Io500Table):
-            found += _rows(file, result.detail, f"{file.name.partition('.')[0]} " if tables > 1 else "")
+            all_snapshots += _snapshots_of_table(
+                file, result.detail, f"{file.name.partition('.')[0]} " if tables > 1 else ""
+            )
         else:
-            found.append(
+            all_snapshots.append(
                 Snapshot(
                     name=file.name,
                     kind=result.kind,
                     began=result.began,
                     host=result.host,
-                    measures=bounded(result.measures),
-                    series=_series(result),
+                    measures=limit_workloads(result.measures),
+                    series=_series_name(result),
                     facts=result.facts,
                 )
             )
-    if len(found) > 1 and all(s.began for s in found):
-        found.sort(key=lambda s: s.began or "")
-    return found
+    if len(all_snapshots) > 1 and all(s.began for s in all_snapshots):
+        all_snapshots.sort(key=lambda s: s.began or "")
+    return all_snapshots
 
 
-def _series(result: Result) -> str:
+def _series_name(result: ImportResult) -> str:
     """The host, and the file, device or directory that it says it measured: seven disks of a host are no series."""
     places = sorted({str(fact.value) for fact in result.facts if fact.name == "place"})
     return " ".join((result.host, *places)) if result.host else ""
 
 
-def distinct(files: Sequence[Imported]) -> tuple[list[Imported], list[tuple[str, str]]]:
+def without_twin_files(files: Sequence[Imported]) -> tuple[list[Imported], list[tuple[str, str]]]:
     """Each result once; and the names of files that hold the figures of another, each with that one's."""
-    kept: list[Imported] = []
+    distinct_files: list[Imported] = []
     twins: list[tuple[str, str]] = []
-    seen: dict[tuple[tuple[str, str, float], ...], str] = {}
+    names_by_figures: dict[tuple[tuple[str, str, float], ...], str] = {}
     for file in files:
         figures = tuple((m.workload, m.metric, m.value) for m in file.result.measures)
-        if len(figures) >= FEWEST_FIGURES:
-            if figures in seen:
-                twins.append((file.name, seen[figures]))
+        if len(figures) >= MIN_TWIN_FIGURES:
+            if figures in names_by_figures:
+                twins.append((file.name, names_by_figures[figures]))
                 continue
-            seen[figures] = file.name
-        kept.append(file)
-    return kept, twins
+            names_by_figures[figures] = file.name
+        distinct_files.append(file)
+    return distinct_files, twins
 
 
-def by_conditions(found: Sequence[Snapshot]) -> list[Snapshot]:
+def rename_snapshot_loads(unnamed_snapshots: Sequence[Snapshot]) -> list[Snapshot]:
     """Loads of one name that were measured under several conditions get these into their names."""
-    known: dict[str, list[dict[str, str]]] = {}
-    for snapshot in found:
+    conditions_by_load: dict[str, list[dict[str, str]]] = {}
+    for snapshot in unnamed_snapshots:
         for m in snapshot.measures:
-            known.setdefault(m.workload, []).append(m.conditions)
-    names = {workload: differing(given) for workload, given in known.items()}
+            conditions_by_load.setdefault(m.workload, []).append(m.conditions)
+    names = {
+        workload: differing_conditions(conditions) for workload, conditions in conditions_by_load.items()
+    }
     return [
         msgspec.structs.replace(
             s,
             measures=tuple(
-                msgspec.structs.replace(m, workload=conditioned(m.workload, m.conditions, names[m.workload]))
+                msgspec.structs.replace(
+                    m, workload=name_with_conditions(m.workload, m.conditions, names[m.workload])
+                )
                 for m in s.measures
             ),
         )
-        for s in found
+        for s in unnamed_snapshots
     ]
 
 
-def dated(found: Sequence[Snapshot]) -> bool:
-    return all(s.began for s in found)
+def have_dates(dated_snapshots: Sequence[Snapshot]) -> bool:
+    return all(s.began for s in dated_snapshots)
 
 
-def _rows(file: Imported, table: Io500Table, prefix: str) -> list[Snapshot]:
+def _snapshots_of_table(file: Imported, table: Io500Table, prefix: str) -> list[Snapshot]:
     out = []
     for run in table.runs:
         measures = tuple(
-            Measure(
+            ImportedMeasure(
                 workload=phase,
                 metric="bandwidth" if table.units[phase] == "GiB/s" else "IOPS",
                 value=value * (GIB if table.units[phase] == "GiB/s" else 1000),
@@ -156,25 +166,25 @@ def _rows(file: Imported, table: Io500Table, prefix: str) -> list[Snapshot]:
     return out
 
 
-def imported(result: Result, name: str) -> Take:
+def summarise_import(result: ImportResult, name: str) -> RunSummary:
     """`name` is what is shown and tells results apart: each counts as a boot of its own, nothing tells otherwise."""
     figures: dict[FigureKey, LoadFigure] = {}
-    loads: dict[FigureKey, Load] = {}
+    loads: dict[FigureKey, PlannedLoad] = {}
     for measure in result.measures:
         if not measure.judged or not measure.value > 0:
             continue
         key = FigureKey(measure.workload, measure.metric)
-        figures[key] = _figure(measure)
+        figures[key] = _figure_of_measure(measure)
         metric = Metric(measure.metric, measure.unit, measure.better, of=measure.of)
-        loads[key] = Load(measure.workload, metric, conditions=measure.conditions)
-    return Take(
+        loads[key] = PlannedLoad(measure.workload, metric, conditions=measure.conditions)
+    return RunSummary(
         name=name,
         host=result.host or name,
         boot="",
         wall=result.began or "",
         scenario=result.tool,
         version=result.version or "",
-        status="failed" if result.fatal else "done",
+        status="failed" if result.is_fatal else "done",
         facts={(noted.subject or "run", noted.name): noted.value for noted in result.facts},
         absent=frozenset(),
         figures=figures,
@@ -183,7 +193,7 @@ def imported(result: Result, name: str) -> Take:
     )
 
 
-def _figure(measure: Measure) -> LoadFigure:
+def _figure_of_measure(measure: ImportedMeasure) -> LoadFigure:
     """The value as the tool gives it; the spread of its repetitions, where it kept them."""
     sign = 1.0 if measure.better == "more" else -1.0
     log = sign * math.log(measure.value)

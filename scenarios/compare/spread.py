@@ -11,9 +11,9 @@ import math
 from collections.abc import Sequence
 from typing import NamedTuple
 
-FEWEST_LOADS = 6  # for a common variance
+MIN_LOADS = 6  # for a common variance
 # degrees of freedom: the others' word is worth no more than so many runs of the load itself
-MOST_BORROWED = 30.0
+MAX_BORROWED_FREEDOM = 30.0
 
 
 class Variance(NamedTuple):
@@ -31,39 +31,41 @@ class Observed(NamedTuple):
     within: float | None
 
 
-def moderated(observed: Sequence[Observed]) -> list[Variance]:
+def moderate_variances(observed: Sequence[Observed]) -> list[Variance]:
     """One a load, in order. Never less than what the blocks within the runs say."""
     within = [o.within for o in observed if o.within]
     units = within if len(within) == len(observed) else [1.0] * len(observed)
-    least = _least([o.value for o in observed])
+    least = _smallest_variance([o.value for o in observed])
     values = [max(o.value, least) / unit for o, unit in zip(observed, units, strict=True)]
-    prior = _prior(values, [o.freedom for o in observed])
-    found = []
-    for one, value, unit in zip(observed, values, units, strict=True):
-        freedom: float = one.freedom
+    prior = _prior_variance(values, [o.freedom for o in observed])
+    variances = []
+    for observation, value, unit in zip(observed, values, units, strict=True):
+        freedom: float = observation.freedom
         if prior is not None:
             value = (prior.freedom * prior.value + freedom * value) / (prior.freedom + freedom)
             freedom += prior.freedom
         # A load with a wild run keeps all of its own spread: the others' calm is no reason to believe in its effect.
-        found.append(Variance(max(value * unit, one.value, one.within or 0.0), freedom))
-    return found
+        variances.append(Variance(max(value * unit, observation.value, observation.within or 0.0), freedom))
+    return variances
 
 
-def _least(values: Sequence[float]) -> float:
+def _smallest_variance(values: Sequence[float]) -> float:
     """Runs that agree to the last digit (imported, rounded ones) still have a variance."""
     positive = [v for v in values if v > 0]
     return min(positive, default=1e-8) / 4
 
 
-def _prior(values: Sequence[float], freedoms: Sequence[int]) -> Variance | None:
+def _prior_variance(values: Sequence[float], freedoms: Sequence[int]) -> Variance | None:
     """The common variance by the moments of the logs; None with too few loads, or where they have nothing in common."""
-    if len(values) < FEWEST_LOADS:
+    if len(values) < MIN_LOADS:
         return None
     logs = [math.log(v) - digamma(d / 2) + math.log(d / 2) for v, d in zip(values, freedoms, strict=True)]
     mean = math.fsum(logs) / len(logs)
     scatter = math.fsum((x - mean) ** 2 for x in logs) / (len(logs) - 1)
     excess = scatter - math.fsum(trigamma(d / 2) for d in freedoms) / len(freedoms)
-    freedom = MOST_BORROWED if excess <= 0 else min(MOST_BORROWED, 2 * _trigamma_inverse(excess))
+    freedom = (
+        MAX_BORROWED_FREEDOM if excess <= 0 else min(MAX_BORROWED_FREEDOM, 2 * _trigamma_inverse(excess))
+    )
     if freedom < 0.1:
         return None
     return Variance(math.exp(mean + digamma(freedom / 2) - math.log(freedom / 2)), freedom)

@@ -1,38 +1,41 @@
 """What got worse since an earlier state of a host, as a finding: for a run with `--against` and for `checkup`."""
 
-from probes.units import counted
+from probes.units import count_noun
 from scenarios.compare.comparison import ComparedRecordings
-from scenarios.compare.effects import Effect, named, size, sized
+from scenarios.compare.effects import Effect, effect_name, effect_size_text, ratio_text_with_interval
 from scenarios.finding import Evidence, Finding
 from scenarios.rules.texts import texts
 
 SAYS = texts("compare")
-MOST_LOADS = 12  # named in the evidence; `compare` has all of them
+MAX_NAMED_LOADS = 12  # named in the evidence; `compare` has all of them
 
 
-def worse(found: ComparedRecordings) -> tuple[Effect, ...]:
+def worse_effects(comparison: ComparedRecordings) -> tuple[Effect, ...]:
     """The loads that are slower on side B, the worst first; a control that lost among them."""
-    return tuple(effect for effect in found.effects if effect.is_slower)
+    return tuple(effect for effect in comparison.effects if effect.is_slower)
 
 
-def finding(found: ComparedRecordings, baseline: str, recording: str) -> Finding:
+def worse_finding(comparison: ComparedRecordings, baseline: str, recording: str) -> Finding:
     """`baseline` is the name under which side A was saved, `recording` the name of side B's.
 
     The finding's id is `storage.worse` for a run of storage.
     """
-    lost, loads = worse(found), len(found.effects)
-    id = f"{', '.join(found.b.scenarios)}.worse"
+    lost, loads = worse_effects(comparison), len(comparison.effects)
+    id = f"{', '.join(comparison.b.scenarios)}.worse"
     command = f"hostdx compare --against {baseline} {recording}"
-    rest = (*_better(found), *_changed(found))
+    rest = (*_gained_evidence(comparison), *_changed_evidence(comparison))
     if not lost:
-        seen = sum(effect.is_undecided for effect in found.effects)
-        unsure = f" ({seen} inconclusive)" if seen else ""
-        evidence = (_when(found, command), *rest)
+        undecided_count = sum(effect.is_undecided for effect in comparison.effects)
+        unsure = f" ({undecided_count} inconclusive)" if undecided_count else ""
+        evidence = (_baseline_evidence(comparison, command), *rest)
         return SAYS.finding(
             "none-worse", id=id, loads=loads, baseline=baseline, unsure=unsure, evidence=evidence
         )
     named_lost = (
-        SAYS.evidence("lost", load=named(one), size=sized(one), command=command) for one in lost[:MOST_LOADS]
+        SAYS.evidence(
+            "lost", load=effect_name(lost_effect), size=ratio_text_with_interval(lost_effect), command=command
+        )
+        for lost_effect in lost[:MAX_NAMED_LOADS]
     )
     return SAYS.finding(
         "worse",
@@ -41,28 +44,38 @@ def finding(found: ComparedRecordings, baseline: str, recording: str) -> Finding
         loads=loads,
         baseline=baseline,
         recording=recording,
-        worst=named(lost[0]),
-        size=size(lost[0]),
-        evidence=(_when(found, command), *named_lost, *rest),
+        worst=effect_name(lost[0]),
+        size=effect_size_text(lost[0]),
+        evidence=(_baseline_evidence(comparison, command), *named_lost, *rest),
     )
 
 
-def _when(found: ComparedRecordings, command: str) -> Evidence:
-    hosts = "" if found.a.hosts == found.b.hosts else f" of {', '.join(found.a.hosts)} (another host)"
-    day = found.a.last[:10] or "an unknown day"
-    return SAYS.evidence("baseline", runs=counted(found.a.runs, "run"), hosts=hosts, day=day, command=command)
+def _baseline_evidence(comparison: ComparedRecordings, command: str) -> Evidence:
+    hosts = (
+        ""
+        if comparison.a.hosts == comparison.b.hosts
+        else f" of {', '.join(comparison.a.hosts)} (another host)"
+    )
+    day = comparison.a.last[:10] or "an unknown day"
+    return SAYS.evidence(
+        "baseline", runs=count_noun(comparison.a.runs, "run"), hosts=hosts, day=day, command=command
+    )
 
 
-def _better(found: ComparedRecordings) -> tuple[Evidence, ...]:
-    gained = [effect for effect in found.effects if effect.is_faster]
+def _gained_evidence(comparison: ComparedRecordings) -> tuple[Evidence, ...]:
+    gained = [effect for effect in comparison.effects if effect.is_faster]
     if not gained:
         return ()
-    return (SAYS.evidence("gained", count=len(gained), load=named(gained[-1]), size=size(gained[-1])),)
+    return (
+        SAYS.evidence(
+            "gained", count=len(gained), load=effect_name(gained[-1]), size=effect_size_text(gained[-1])
+        ),
+    )
 
 
-def _changed(found: ComparedRecordings) -> tuple[Evidence, ...]:
+def _changed_evidence(comparison: ComparedRecordings) -> tuple[Evidence, ...]:
     """What of the recorded facts is another than in the baseline, by what a person can change."""
-    attribution = found.fingerprints.attribution
+    attribution = comparison.fingerprints.attribution
     if not attribution.components:
         return ()
     several = "; this cannot be attributed to one of them" if attribution.word == "several" else ""

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from probes import units
 from scenarios.contention.plan import CONTROL
-from scenarios.contention.results import Curve
+from scenarios.contention.results import ScalingCurve
 from scenarios.finding import Evidence, Finding
 from scenarios.rules.texts import texts
 from scenarios.where.call_paths import PLUMBING
@@ -12,24 +12,26 @@ from scenarios.where.call_paths import PLUMBING
 SAYS = texts("contention")
 
 
-def findings(curves: Sequence[Curve], *, memory: bool, longer: str) -> list[Finding]:
+def contention_findings(curves: Sequence[ScalingCurve], *, memory: bool, longer: str) -> list[Finding]:
     """One, which answers the question where anything was decided. `longer`: the command of a longer run."""
     judged = [curve for curve in curves if curve.load != CONTROL]
     stopped = worst_first([curve for curve in judged if curve.stops_after is not None])
     most = curves[0].steps[-1].workers
-    whole = [curve for curve in judged if curve.scales_to == most]
+    scaling_curves = [curve for curve in judged if curve.scales_to == most]
     control = next((curve for curve in curves if curve.load == CONTROL), curves[0])
-    evidence = [_curve(curve, control) for curve in (*stopped, *(c for c in judged if c not in stopped))]
-    evidence += [line for curve in stopped for line in _why(curve)]
+    evidence = [
+        _curve_evidence(curve, control) for curve in (*stopped, *(c for c in judged if c not in stopped))
+    ]
+    evidence += [line for curve in stopped for line in _reason_evidence(curve)]
     if memory:
         evidence.append(SAYS.evidence("memory"))
     if stopped:
-        return [_stops(stopped, judged, evidence)]
-    if len(whole) == len(judged):
-        gains = sorted(curve.gain for curve in whole)
+        return [_stops_finding(stopped, judged, evidence)]
+    if len(scaling_curves) == len(judged):
+        gains = sorted(curve.total_gain for curve in scaling_curves)
         least, greatest = f"{gains[0]:.2g}", f"{gains[-1]:.2g}"
         return [SAYS.finding("scales", most=most, least=least, greatest=greatest, evidence=evidence)]
-    rest = [curve for curve in judged if curve not in whole]
+    rest = [curve for curve in judged if curve not in scaling_curves]
     reason = next((step.reason for curve in rest for step in curve.steps if step.reason), "not decided")
     return [
         SAYS.finding(
@@ -38,25 +40,27 @@ def findings(curves: Sequence[Curve], *, memory: bool, longer: str) -> list[Find
     ]
 
 
-def worst_first(stopped: Sequence[Curve]) -> list[Curve]:
+def worst_first(stopped: Sequence[ScalingCurve]) -> list[ScalingCurve]:
     """What the kernel serialises by design comes last: it is so on every host."""
-    return sorted(stopped, key=lambda curve: (curve.serial, curve.gain))
+    return sorted(stopped, key=lambda curve: (curve.serial, curve.total_gain))
 
 
-def _stops(stopped: Sequence[Curve], judged: Sequence[Curve], evidence: Sequence[Evidence]) -> Finding:
+def _stops_finding(
+    stopped: Sequence[ScalingCurve], judged: Sequence[ScalingCurve], evidence: Sequence[Evidence]
+) -> Finding:
     worst = stopped[0]
     private = [c for c in judged if c.load == "private" and c.side == worst.side and c.scales_to]
     assert worst.stops_after is not None
     rest = (
-        SAYS.text("private", gain=f"{private[0].gain:.2g}")
+        SAYS.text("private", gain=f"{private[0].total_gain:.2g}")
         if private
         else SAYS.text("rest", count=len(stopped), all=len(judged))
     )
     return SAYS.finding(
         "stops",
         load=worst.name,
-        beyond=units.counted(worst.stops_after, "worker"),
-        waits=_waits(worst) or SAYS.text("spins"),
+        beyond=units.count_noun(worst.stops_after, "worker"),
+        waits=_waits_text(worst) or SAYS.text("spins"),
         rest=rest,
         subject=worst.side,
         severity="notice" if worst.serial else "warning",
@@ -65,30 +69,35 @@ def _stops(stopped: Sequence[Curve], judged: Sequence[Curve], evidence: Sequence
     )
 
 
-def _waits(curve: Curve) -> str:
+def _waits_text(curve: ScalingCurve) -> str:
     if not curve.waits:
         return ""
     first = curve.waits[0]
     return SAYS.text("waits", place=first.place, what=first.what, share=first.share)
 
 
-def _curve(curve: Curve, control: Curve) -> Evidence:
-    waits = f"; {told}" if (told := _waits(curve)) else ""
+def _curve_evidence(curve: ScalingCurve, control: ScalingCurve) -> Evidence:
+    waits = f"; {waits_text}" if (waits_text := _waits_text(curve)) else ""
     return SAYS.evidence(
-        "curve", load=curve.name, answer=curve.answer, gain=f"{curve.gain:.2g}", most=curve.judged,
-        control=f"{control.at(curve.judged):.2g}", waits=waits,
-    )  # fmt: skip
+        "curve",
+        load=curve.name,
+        answer=curve.answer_text,
+        gain=f"{curve.total_gain:.2g}",
+        most=curve.max_judged_workers,
+        control=f"{control.speedup_at(curve.max_judged_workers):.2g}",
+        waits=waits,
+    )
 
 
-def _why(curve: Curve) -> list[Evidence]:
-    found: list[Evidence] = []
+def _reason_evidence(curve: ScalingCurve) -> list[Evidence]:
+    reasons: list[Evidence] = []
     if curve.usl is not None:
-        contention, *rest = curve.usl.words
+        contention, *rest = curve.usl.coefficient_texts
         coherence = f", coherence {rest[0]}" if rest else ""
-        found.append(SAYS.evidence("usl", load=curve.name, contention=contention, coherence=coherence))
+        reasons.append(SAYS.evidence("usl", load=curve.name, contention=contention, coherence=coherence))
     if curve.waits and curve.waits[0].stack:
         stack = [name for name in curve.waits[0].stack if name not in PLUMBING]
         holder = " < ".join(curve.waits[0].holder)
-        taken = f"; who had the lock before: {holder}" if holder else ""
-        found.append(SAYS.evidence("stack", load=curve.name, stack=" < ".join(stack), holder=taken))
-    return found
+        holder_text = f"; who had the lock before: {holder}" if holder else ""
+        reasons.append(SAYS.evidence("stack", load=curve.name, stack=" < ".join(stack), holder=holder_text))
+    return reasons

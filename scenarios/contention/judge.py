@@ -17,9 +17,9 @@ import msgspec
 from probes.bench.contention.bench import ScalingPoint
 from probes.bench.profile.symbols import Symbols
 from probes.bench.profile.syscall_names import call_name, system_call_names
-from scenarios.contention.plan import CONTROL, LEAST_GROUPS, Load
-from scenarios.contention.results import Curve, Scalability, Step, Wait, WorkersLevel
-from scenarios.contention.usl import fitted
+from scenarios.contention.plan import CONTROL, MIN_GROUPS, ContentionLoad
+from scenarios.contention.results import Scalability, ScalingCurve, ScalingStep, WorkersLevel, WorkerWait
+from scenarios.contention.usl import fit_with_intervals
 from scenarios.experiment.order import order_effect
 from scenarios.experiment.statistics.distributions import t_quantile
 from scenarios.experiment.wording import title_of_workload
@@ -40,8 +40,8 @@ from scenarios.where.waits import kind_of, words_for_wait
 ALPHA = 0.05
 # Twice the workers must do half as much again (of what the CPU alone does), or the step does not scale.
 ASKED = 0.5
-LEAST_WAIT = 0.02  # of the workers' time, to be named
-MOST_WAITS = 3
+MIN_WAIT_SHARE = 0.02  # of the workers' time, to be named
+MAX_WAITS = 3
 _STARTING = ("anon_pipe_read", "pipe_read", "pipe_wait")  # a worker that waits for the common start
 
 Key = tuple[str, int]  # load and side
@@ -52,7 +52,7 @@ class MeasuredPoints(NamedTuple):
 
     points: Mapping[Key, Mapping[int, Sequence[Sequence[ScalingPoint]]]]
 
-    def logs(self, key: Key, workers: int) -> list[float]:
+    def log_rates(self, key: Key, workers: int) -> list[float]:
         return [fmean(pair) for pair in self.logs_by_order(key, workers)]
 
     def logs_by_order(self, key: Key, workers: int) -> list[list[float]]:
@@ -60,46 +60,48 @@ class MeasuredPoints(NamedTuple):
         return [[math.log(max(p.rate, 1e-9)) for p in group] for group in self.points[key][workers]]
 
 
-def curves(
+def judge_curves(
     measured: MeasuredPoints,
-    loads: Sequence[tuple[Load, int]],
+    loads: Sequence[tuple[ContentionLoad, int]],
     sides: Sequence[str],
     judged: int,
     margin: float,
     rng: Random,
-) -> tuple[Curve, ...]:
+) -> tuple[ScalingCurve, ...]:
     """judged: the most workers that have a CPU each."""
     counts = sorted(measured.points[CONTROL, 0])
     pairs = list(pairwise(counts))
     alpha = ALPHA / max(1, len(pairs) * (len(loads) - 1))
-    found = []
-    for curve, (load, side) in zip(so_far(measured, loads, sides), loads, strict=True):
+    judged_curves = []
+    for curve, (load, side) in zip(curves_so_far(measured, loads, sides), loads, strict=True):
         key = (load.id, side)
-        steps = [_step(measured, key, *pair, margin, alpha) for pair in pairs if pair[1] <= judged]
+        steps = [_judge_step(measured, key, *pair, margin, alpha) for pair in pairs if pair[1] <= judged]
         # More workers than CPUs cannot do more; that they do less than the CPU alone, waking each other, is a lock's.
-        over = [_step(measured, key, *pair, margin, alpha, over=True) for pair in pairs if pair[1] > judged]
+        over = [
+            _judge_step(measured, key, *pair, margin, alpha, over=True) for pair in pairs if pair[1] > judged
+        ]
         steps += [step for step in over if step.is_slower and load.id != CONTROL]
-        up_to, after = _reach(steps)
-        usl = _scalability(measured, key, [n for n in counts if n <= judged], rng)
-        found.append(
+        up_to, after = _scaling_reach(steps)
+        usl = _fit_scalability(measured, key, [n for n in counts if n <= judged], rng)
+        judged_curves.append(
             msgspec.structs.replace(curve, steps=tuple(steps), scales_to=up_to, stops_after=after, usl=usl)
         )
-    return tuple(found)
+    return tuple(judged_curves)
 
 
-def so_far(
-    measured: MeasuredPoints, loads: Sequence[tuple[Load, int]], sides: Sequence[str]
-) -> tuple[Curve, ...]:
+def curves_so_far(
+    measured: MeasuredPoints, loads: Sequence[tuple[ContentionLoad, int]], sides: Sequence[str]
+) -> tuple[ScalingCurve, ...]:
     """Nothing is judged before the end."""
     counts = sorted(measured.points[CONTROL, 0])
     return tuple(
-        Curve(
+        ScalingCurve(
             load=load.id, title=title_of_workload(load.title, control=load.id == CONTROL), serial=load.serial,
             side=sides[side] if load.files else "",
             groups=len(measured.points[load.id, side][counts[0]]),
-            levels=tuple(_level(measured, (load.id, side), n) for n in counts),
+            levels=tuple(_workers_level(measured, (load.id, side), n) for n in counts),
             steps=(), scales_to=None, stops_after=None, usl=None,
-            waits=_waits(measured.points[load.id, side], counts[1:]),
+            waits=_longest_waits(measured.points[load.id, side], counts[1:]),
         )
         for load, side in loads
     )  # fmt: skip
@@ -114,16 +116,16 @@ def _mean(logs: Sequence[float], alpha: float) -> tuple[float, tuple[float, floa
     return middle, (middle - half, middle + half)
 
 
-def _ratios(ends: tuple[float, float]) -> tuple[float, float] | None:
+def _ratio_interval(ends: tuple[float, float]) -> tuple[float, float] | None:
     return (math.exp(ends[0]), math.exp(ends[1])) if all(abs(end) < 700 for end in ends) else None
 
 
-def _gains(measured: MeasuredPoints, key: Key, before: int, workers: int) -> list[float]:
-    low, high = measured.logs(key, before), measured.logs(key, workers)
+def _log_gains(measured: MeasuredPoints, key: Key, before: int, workers: int) -> list[float]:
+    low, high = measured.log_rates(key, before), measured.log_rates(key, workers)
     return [b - a for a, b in zip(low, high, strict=True)]
 
 
-def _step(
+def _judge_step(
     measured: MeasuredPoints,
     key: Key,
     before: int,
@@ -132,17 +134,17 @@ def _step(
     alpha: float,
     *,
     over: bool = False,
-) -> Step:
+) -> ScalingStep:
     """over: more workers than CPUs, so that the CPU alone gains nothing there."""
-    gains = _gains(measured, key, before, workers)
-    control = _gains(measured, (CONTROL, 0), before, workers)
+    gains = _log_gains(measured, key, before, workers)
+    control = _log_gains(measured, (CONTROL, 0), before, workers)
     more = workers / before
     asked = math.log((1 + ASKED * (more - 1)) / more)  # of what is there to be gained
     own = key[0] == CONTROL
     there = [math.log(more)] * len(gains) if own else control
     effect, (low, high) = _mean([g - c - asked for g, c in zip(gains, there, strict=True)], alpha)
     ruling = decide(
-        EffectEstimate(effect, low, high, margin_edge(margin), units=len(gains), least=LEAST_GROUPS)
+        EffectEstimate(effect, low, high, margin_edge(margin), units=len(gains), least=MIN_GROUPS)
     )
     word, reason = ruling.word, ""
     if word.is_equal or word.is_undecided:
@@ -152,17 +154,25 @@ def _step(
         )
     if not own and not over and word.is_decided and (why := _without_cpus(control, more, asked, word)):
         word, reason = UNFIT, why
-    order = _order(measured, key, before, workers, 0.0 if not own else math.log(more), asked, margin)
+    order = _step_order_effect(
+        measured, key, before, workers, 0.0 if not own else math.log(more), asked, margin
+    )
     if order is not None and word.is_decided and word_by_order(word, order, margin) != word:
         word, reason = OPEN, contradiction_words(order)
     gain, ends = _mean(gains, alpha)
-    return Step(
-        before=before, workers=workers, gain=math.exp(gain), ci95=_ratios(ends), control=math.exp(fmean(control)),
-        alpha=alpha, verdict=word, reason=reason,
-    )  # fmt: skip
+    return ScalingStep(
+        before=before,
+        workers=workers,
+        gain=math.exp(gain),
+        ci95=_ratio_interval(ends),
+        control=math.exp(fmean(control)),
+        alpha=alpha,
+        verdict=word,
+        reason=reason,
+    )
 
 
-def _order(
+def _step_order_effect(
     measured: MeasuredPoints, key: Key, before: int, workers: int, own: float, asked: float, margin: float
 ) -> OrderEffect | None:
     """The step's effect on the way up and on the way down; None where a group has not both.
@@ -176,10 +186,10 @@ def _order(
     ]
     effects: list[float] = []
     firsts: list[bool] = []
-    for one, other, control in zip(low, high, base, strict=True):
-        if not len(one) == len(other) == len(control) == 2:
+    for low_pair, other, control in zip(low, high, base, strict=True):
+        if not len(low_pair) == len(other) == len(control) == 2:
             return None
-        for is_up, a, b, c in zip((True, False), one, other, control, strict=True):
+        for is_up, a, b, c in zip((True, False), low_pair, other, control, strict=True):
             effects.append(b - a - (own or c) - asked)
             firsts.append(is_up)
     return order_effect(effects, firsts, margin)
@@ -195,7 +205,7 @@ def _without_cpus(control: Sequence[float], more: float, asked: float, word: Wor
     return ""
 
 
-def _reach(steps: Iterable[Step]) -> tuple[int | None, int | None]:
+def _scaling_reach(steps: Iterable[ScalingStep]) -> tuple[int | None, int | None]:
     """Scales up to, does not scale after."""
     up_to: int | None = None
     open_step = False
@@ -209,15 +219,15 @@ def _reach(steps: Iterable[Step]) -> tuple[int | None, int | None]:
     return up_to, None
 
 
-def _level(measured: MeasuredPoints, key: Key, workers: int) -> WorkersLevel:
-    middle, ends = _mean(measured.logs(key, workers), ALPHA)
+def _workers_level(measured: MeasuredPoints, key: Key, workers: int) -> WorkersLevel:
+    middle, ends = _mean(measured.log_rates(key, workers), ALPHA)
     points = [point for group in measured.points[key][workers] for point in group]
     busy = sum(p.user_s + p.system_s for p in points)
     resources = {name for p in points for name in p.stalled}
     return WorkersLevel(
         workers=workers,
         rate=math.exp(middle),
-        ci95=_ratios(ends),
+        ci95=_ratio_interval(ends),
         system_share=sum(p.system_s for p in points) / busy if busy else 0.0,
         queued=fmean(p.queued for p in points),
         switches=sum(p.switches for p in points) / max(1, sum(p.operations for p in points)),
@@ -225,41 +235,43 @@ def _level(measured: MeasuredPoints, key: Key, workers: int) -> WorkersLevel:
     )
 
 
-def _scalability(
+def _fit_scalability(
     measured: MeasuredPoints, key: Key, counts: Sequence[int], rng: Random
 ) -> Scalability | None:
-    by_count = [[(n, math.exp(x)) for x in measured.logs(key, n)] for n in counts]
-    found = fitted(list(zip(*by_count, strict=True)), rng)
-    if found is None:
+    by_count = [[(n, math.exp(x)) for x in measured.log_rates(key, n)] for n in counts]
+    fit = fit_with_intervals(list(zip(*by_count, strict=True)), rng)
+    if fit is None:
         return None
-    best = found.best
+    best = fit.best
     return Scalability(
-        contention=best.contention, contention_ci95=found.contention_ci95, coherence=best.coherence,
-        coherence_ci95=found.coherence_ci95, peak=best.peak,
+        contention=best.contention, contention_ci95=fit.contention_ci95, coherence=best.coherence,
+        coherence_ci95=fit.coherence_ci95, peak=best.peak_workers,
     )  # fmt: skip
 
 
-def with_locks(curve: Curve, point: ScalingPoint, workers: int, symbols: Symbols) -> Curve:
+def with_locks(curve: ScalingCurve, point: ScalingPoint, workers: int, symbols: Symbols) -> ScalingCurve:
     """What the kernel told of its locks in one more point takes the place of what was sampled at the same places."""
     if point.locks is None:
         return curve
-    whole = workers * point.seconds
-    found = [
-        Wait(
-            place=place, call="", what=kind, share=min(1.0, math.fsum(wait.seconds for wait in waits) / whole),
+    total_seconds = workers * point.seconds
+    lock_waits = [
+        WorkerWait(
+            place=place, call="", what=kind, share=min(1.0, math.fsum(wait.seconds for wait in waits) / total_seconds),
             stack=longest_path(waits, holder=False), holder=longest_path(waits, holder=True),
         )
         for (kind, place), waits in waits_by_lock(point.locks, symbols).items()
     ]  # fmt: skip
-    large = [wait for wait in found if wait.share >= LEAST_WAIT]
+    large = [wait for wait in lock_waits if wait.share >= MIN_WAIT_SHARE]
     places = {wait.place for wait in large}
     waits = sorted((*large, *(w for w in curve.waits if w.place not in places)), key=lambda wait: -wait.share)
-    return msgspec.structs.replace(curve, waits=tuple(waits[:MOST_WAITS]))
+    return msgspec.structs.replace(curve, waits=tuple(waits[:MAX_WAITS]))
 
 
-def _waits(levels: Mapping[int, Sequence[Sequence[ScalingPoint]]], counts: Sequence[int]) -> tuple[Wait, ...]:
+def _longest_waits(
+    levels: Mapping[int, Sequence[Sequence[ScalingPoint]]], counts: Sequence[int]
+) -> tuple[WorkerWait, ...]:
     """Of all points with more than one worker, the longest first."""
-    known = system_call_names()
+    call_names = system_call_names()
     points = [(n, p) for n in counts for group in levels[n] for p in group]
     slept: dict[tuple[str, str, str], dict[tuple[str, ...], float]] = {}  # by stack
     total = 0.0
@@ -267,16 +279,16 @@ def _waits(levels: Mapping[int, Sequence[Sequence[ScalingPoint]]], counts: Seque
         total += n * point.seconds * (1 - point.queued)
         for wait in point.waits:
             if wait.place and wait.place not in _STARTING:
-                key = (wait.place, call_name(wait.call, known), wait.state)
+                key = (wait.place, call_name(wait.call, call_names), wait.state)
                 by_stack = slept.setdefault(key, {})
                 by_stack[wait.stack] = by_stack.get(wait.stack, 0.0) + wait.thread_s
-    found = [
-        Wait(
+    waits = [
+        WorkerWait(
             place=place, call=call, what=words_for_wait(kind_of(state, call, place)),
             share=min(1.0, sum(by_stack.values()) / total), stack=max(by_stack, key=by_stack.__getitem__),
         )
         for (place, call, state), by_stack in slept.items()
         if total
     ]  # fmt: skip
-    large = [wait for wait in found if wait.share >= LEAST_WAIT]
-    return tuple(sorted(large, key=lambda wait: -wait.share)[:MOST_WAITS])
+    large = [wait for wait in waits if wait.share >= MIN_WAIT_SHARE]
+    return tuple(sorted(large, key=lambda wait: -wait.share)[:MAX_WAITS])

@@ -15,23 +15,23 @@ from probes.bench.contention.memory_disks import IMAGE_BYTES, makeable_kinds
 from probes.bench.contention.operations import MAX_SIDE_BYTES
 from probes.bench.disk.refusals import Suitability, check_suitability
 from probes.host import Host
-from probes.safe_read import own_data
-from probes.system.nodes.memory import memory
-from probes.types import present
+from probes.safe_read import read_own_data
+from probes.system.nodes.memory import read_memory
+from probes.types import is_present
 from scenarios.files.directories import default_directories
 from scenarios.model import Options, UsageError, directory_action
 from scenarios.plan import Metric, Plan, PlannedStep, Variant, Workload, Written
 
 CONTROL = "cpu"
-MOST_SIDES = 2
-MOST_WORKERS = 32
+MAX_DIRECTORIES = 2
+MAX_WORKERS = 32
 # Many short points: the 5 % are shared by a step of each load, and few groups make that interval several times wider.
-GROUPS, LEAST_GROUPS = 12, 4
-LEAST_POINT_S, USUAL_POINT_S, MOST_POINT_S = 0.05, 0.06, 0.5
-LEAST_BUDGET_S, MOST_BUDGET_S = 60.0, 300.0  # where none is given
+GROUPS, MIN_GROUPS = 12, 4
+MIN_POINT_S, USUAL_POINT_S, MAX_POINT_S = 0.05, 0.06, 0.5
+MIN_BUDGET_S, MAX_BUDGET_S = 60.0, 300.0  # where none is given
 PREPARE_S = 4.0
 MEMORY_FACTOR = 4  # of what the images can hold: the rest of the host goes on
-MOST_WRITTEN_BYTES = 4 << 30  # to a disk
+MAX_WRITTEN_BYTES = 4 << 30  # to a disk
 SYNC_BYTES = 8 << 10  # a block and its part of the journal
 
 MEMORY_DISKS = Action(
@@ -44,7 +44,7 @@ MEMORY_DISKS = Action(
 )
 
 
-class Load(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+class ContentionLoad(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     """files: of a file system, so measured on each; serial: the kernel's one lock of one file is expected."""
 
     id: str
@@ -55,8 +55,8 @@ class Load(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True
 
 
 @cache
-def loads() -> tuple[Load, ...]:
-    return own_data(__file__, "loads.toml", dict[str, tuple[Load, ...]])["load"]
+def read_loads() -> tuple[ContentionLoad, ...]:
+    return read_own_data(__file__, "loads.toml", dict[str, tuple[ContentionLoad, ...]])["load"]
 
 
 class ContentionSetup(NamedTuple):
@@ -72,15 +72,15 @@ class ContentionSetup(NamedTuple):
     refusal: str
 
     @property
-    def curves(self) -> list[tuple[Load, int]]:
+    def curve_keys(self) -> list[tuple[ContentionLoad, int]]:
         """Each load on each side; what no file system takes part in on side 0."""
-        return [(load, n) for load in loads() for n in (range(len(self.sides)) if load.files else (0,))]
+        return [(load, n) for load in read_loads() for n in (range(len(self.sides)) if load.files else (0,))]
 
     @property
     def point_s(self) -> float:
         """Of so many seconds that GROUPS groups fit, with what starting the workers takes."""
-        points = GROUPS * 2 * len(self.curves) * len(self.levels)
-        return min(MOST_POINT_S, max(LEAST_POINT_S, self.budget_s / points - start_s(self.levels)))
+        points = GROUPS * 2 * len(self.curve_keys) * len(self.levels)
+        return min(MAX_POINT_S, max(MIN_POINT_S, self.budget_s / points - start_s(self.levels)))
 
 
 def start_s(levels: Sequence[int]) -> float:
@@ -93,42 +93,42 @@ def worker_counts(most: int) -> tuple[int, ...]:
     return (*(1 << n for n in range(most.bit_length()) if 1 << n < most), most, 2 * most)
 
 
-def layout(host: Host, options: Options) -> ContentionSetup:
+def plan_layout(host: Host, options: Options) -> ContentionSetup:
     """Raises Usage."""
-    cpus = min(MOST_WORKERS, len(own_affinity()))
+    cpus = min(MAX_WORKERS, len(own_affinity()))
     most = options.as_integer("workers") or cpus
-    named = options.as_strings("dir")
-    if len(named) > MOST_SIDES:
-        raise UsageError(f"give --dir at most {MOST_SIDES} times here")
+    named_directories = options.as_strings("dir")
+    if len(named_directories) > MAX_DIRECTORIES:
+        raise UsageError(f"give --dir at most {MAX_DIRECTORIES} times here")
     left_out: list[str] = []
     sides: tuple[str, ...]
     directories: tuple[Suitability, ...] = ()
     refusal = ""
     if most < 2:
         refusal = "one CPU: more workers cannot do more; --workers 2 measures it all the same"
-    kinds, why = ((), "") if named else _in_memory(host)
+    kinds, why = ((), "") if named_directories else _in_memory(host)
     if kinds:
         sides = kinds
     else:
         left_out = [f"XFS and ext4 in memory: {why}"] if why else []
-        directories, wrong = _directories(host, named)
+        directories, wrong = suitable_directories(host, named_directories)
         refusal = refusal or wrong
         sides = tuple(fit.directory for fit in directories) or ("",)
     levels = worker_counts(max(2, most))
-    made = ContentionSetup(
+    setup = ContentionSetup(
         sides, bool(kinds), directories, levels, max(2, most), 0.0, tuple(left_out), refusal
     )
-    return made._replace(budget_s=_budget_s(made, options))
+    return setup._replace(budget_s=_budget_s(setup, options))
 
 
-def _budget_s(made: ContentionSetup, options: Options) -> float:
-    a_group = 2 * len(made.curves) * len(made.levels)
-    usual = min(MOST_BUDGET_S, max(LEAST_BUDGET_S, GROUPS * a_group * (USUAL_POINT_S + start_s(made.levels))))
-    least = LEAST_GROUPS * a_group * (LEAST_POINT_S + start_s(made.levels))
+def _budget_s(setup: ContentionSetup, options: Options) -> float:
+    a_group = 2 * len(setup.curve_keys) * len(setup.levels)
+    usual = min(MAX_BUDGET_S, max(MIN_BUDGET_S, GROUPS * a_group * (USUAL_POINT_S + start_s(setup.levels))))
+    least = MIN_GROUPS * a_group * (MIN_POINT_S + start_s(setup.levels))
     budget = options.as_number("budget") or max(least, usual)
     if budget < least:
         raise UsageError(
-            f"contention: {LEAST_GROUPS} groups of {a_group} points do not fit into {budget:.0f} s; "
+            f"contention: {MIN_GROUPS} groups of {a_group} points do not fit into {budget:.0f} s; "
             f"give --budget {math.ceil(least)} or more, or fewer --workers"
         )
     return budget
@@ -141,72 +141,73 @@ def _in_memory(host: Host) -> tuple[tuple[str, ...], str]:
     kinds = makeable_kinds()
     if not kinds:
         return (), "neither mkfs.xfs nor mkfs.ext4 is installed (xfsprogs, e2fsprogs)"
-    need, free = MEMORY_FACTOR * len(kinds) * IMAGE_BYTES, memory(host).available
-    if not present(free) or free < need:
-        shown = units.size(free) if present(free) else "an unknown amount"
-        return (), f"needs {units.size(need)} of free memory, {shown} is there"
+    need, free = MEMORY_FACTOR * len(kinds) * IMAGE_BYTES, read_memory(host).available
+    if not is_present(free) or free < need:
+        shown = units.format_size(free) if is_present(free) else "an unknown amount"
+        return (), f"needs {units.format_size(need)} of free memory, {shown} is there"
     return kinds, ""
 
 
-def _directories(host: Host, named: Sequence[str]) -> tuple[tuple[Suitability, ...], str]:
+def suitable_directories(host: Host, named_directories: Sequence[str]) -> tuple[tuple[Suitability, ...], str]:
     """All that were named, or the first usual one that fits."""
-    found = [
+    suitabilities = [
         check_suitability(
-            host, path, explicit=bool(named), size_bytes=MAX_SIDE_BYTES, workloads=("metadata",)
+            host, path, explicit=bool(named_directories), size_bytes=MAX_SIDE_BYTES, workloads=("metadata",)
         )
-        for path in named or default_directories(host)
+        for path in named_directories or default_directories(host)
     ]
-    fit = tuple(one for one in found if not one.refusal)
-    wrong = next((one.refusal for one in found if one.refusal), "")
-    if named:
+    fit = tuple(candidate for candidate in suitabilities if not candidate.refusal)
+    wrong = next((candidate.refusal for candidate in suitabilities if candidate.refusal), "")
+    if named_directories:
         return (fit, wrong)
     return fit[
         :1
     ], "" if fit else wrong or "neither $TMPDIR nor /var/tmp is there: name a directory with --dir"
 
 
-def planned(host: Host, found: ContentionSetup, options: Options, make: Callable[..., Plan]) -> Plan:
+def plan_of(host: Host, setup: ContentionSetup, options: Options, make: Callable[..., Plan]) -> Plan:
     workloads = tuple(
         Workload(
-            id=load.id, title=load.title, metrics=(Metric("ops/s", "ops/s"),), block_s=found.point_s,
+            id=load.id, title=load.title, metrics=(Metric("ops/s", "ops/s"),), block_s=setup.point_s,
             control=load.id == CONTROL, why=load.why,
         )
-        for load in loads()
+        for load in read_loads()
     )  # fmt: skip
-    writes = () if found.memory else tuple(map(_written, found.directories))
+    writes = () if setup.memory else tuple(map(_planned_write, setup.directories))
     return make(
         options=dict(options.values),
-        variants=tuple(Variant(id="AB"[n], label=side, detail="in memory" if found.memory else "")
-                       for n, side in enumerate(found.sides) if side),
+        variants=tuple(Variant(id="AB"[n], label=side, detail="in memory" if setup.memory else "")
+                       for n, side in enumerate(setup.sides) if side),
         workloads=workloads,
         steps=(PlannedStep("prepare", "make files and directories", PREPARE_S),
-               PlannedStep("measure", "measure and judge", found.budget_s)),
+               PlannedStep("measure", "measure and judge", setup.budget_s)),
         reads=("/proc/PID/{stat,wchan,syscall,stack} of own workers", "/proc/pressure", "mounts"),
-        actions=(MEMORY_DISKS,) if found.memory
-        else tuple(directory_action(host, fit.directory) for fit in found.directories),
-        rights=("root",) if found.memory else (),
-        seconds=found.budget_s + PREPARE_S,
-        measuring_s=found.budget_s,
-        sentences=_sentences(found),
-        left_out=found.left_out,
-        refusal=found.refusal,
+        actions=(MEMORY_DISKS,) if setup.memory
+        else tuple(directory_action(host, fit.directory) for fit in setup.directories),
+        rights=("root",) if setup.memory else (),
+        seconds=setup.budget_s + PREPARE_S,
+        measuring_s=setup.budget_s,
+        sentences=_plan_sentences(setup),
+        left_out=setup.left_out,
+        refusal=setup.refusal,
         writes=writes,
     )  # fmt: skip
 
 
-def _written(fit: Suitability) -> Written:
+def _planned_write(fit: Suitability) -> Written:
     leaves = fit.placement.leaves if fit.placement else ()
-    return Written(device=", ".join(leaves), bytes=MOST_WRITTEN_BYTES, where=fit.directory)
+    return Written(device=", ".join(leaves), bytes=MAX_WRITTEN_BYTES, where=fit.directory)
 
 
-def _sentences(found: ContentionSetup) -> tuple[str, ...]:
-    counts = ", ".join(map(str, found.levels))
+def _plan_sentences(setup: ContentionSetup) -> tuple[str, ...]:
+    counts = ", ".join(map(str, setup.levels))
     lines = [
-        f"starts {counts} worker processes, up and then down in each group; keeps {found.judged} CPUs busy",
-        f"at most {units.size(MAX_SIDE_BYTES)} and {64 * found.levels[-1]} names at a time on each side",
+        f"starts {counts} worker processes, up and then down in each group; keeps {setup.judged} CPUs busy",
+        f"at most {units.format_size(MAX_SIDE_BYTES)} and {64 * setup.levels[-1]} names at a time on each side",
     ]
-    if found.memory:
+    if setup.memory:
         lines.append(
-            f"takes up to {units.size(len(found.sides) * IMAGE_BYTES)} of memory; measures file systems, not disks"
+            f"takes up to {units.format_size(len(setup.sides) * IMAGE_BYTES)} of memory; measures file "
+            "systems, not disks"
         )
-    return (*lines, *(note for fit in found.directories for note in fit.notes))
+    return (*lines, *(note for fit in setup.directories for note in fit.notes))

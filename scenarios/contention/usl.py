@@ -13,7 +13,7 @@ from typing import NamedTuple
 from scenarios.experiment.statistics.distributions import normal_quantile, t_quantile
 
 RESAMPLED = 400
-LEAST_FOR_COHERENCE = 3  # worker counts: with two of them s and k cannot be told apart
+MIN_COUNTS_FOR_COHERENCE = 3  # worker counts: with two of them s and k cannot be told apart
 _RANGE = 0.025
 
 
@@ -25,7 +25,7 @@ class Usl(NamedTuple):
     coherence: float | None
 
     @property
-    def peak(self) -> float | None:
+    def peak_workers(self) -> float | None:
         """Workers at the highest throughput; None where it only flattens."""
         if not self.coherence:
             return None
@@ -42,36 +42,40 @@ class FittedUsl(NamedTuple):
     coherence_ci95: tuple[float, float] | None
 
 
-def fit(rates: Sequence[tuple[int, float]], free: int = 0) -> Usl:
+def fit_usl(rates: Sequence[tuple[int, float]], free: int = 0) -> Usl:
     """(workers, operations/s), two counts or more. By least squares of N/X = a + b (N - 1) + c N (N - 1), relative to
     N/X, with none of a, b, c below 0: so every error counts as a share of its point. `free`: 1 or 2, b or c may be.
     """
-    rows = [_row(n, x) for n, x in rates]
-    columns = 3 if len({n for n, _ in rates}) >= LEAST_FOR_COHERENCE else 2
+    rows = [_equation_row(n, x) for n, x in rates]
+    columns = 3 if len({n for n, _ in rates}) >= MIN_COUNTS_FOR_COHERENCE else 2
     best: tuple[float, tuple[float, ...]] | None = None
     for size in range(columns):
         for more in combinations(range(1, columns), size):
-            kept = (0, *more)
-            solved = _solved([[row[k] for k in kept] for row in rows])
-            if (free and free not in kept) or solved is None:
+            free_columns = (0, *more)
+            solved = _solve_normal_equations([[row[k] for k in free_columns] for row in rows])
+            if (free and free not in free_columns) or solved is None:
                 continue
-            if any(value < 0 for k, value in zip(kept, solved, strict=True) if k != free):
+            if any(value < 0 for k, value in zip(free_columns, solved, strict=True) if k != free):
                 continue
-            whole = tuple(solved[kept.index(k)] if k in kept else 0.0 for k in range(3))
-            apart = sum((sum(w * r for w, r in zip(whole, row, strict=True)) - 1) ** 2 for row in rows)
-            if best is None or apart < best[0]:
-                best = apart, whole
+            coefficients = tuple(
+                solved[free_columns.index(k)] if k in free_columns else 0.0 for k in range(3)
+            )
+            squared_error = sum(
+                (sum(w * r for w, r in zip(coefficients, row, strict=True)) - 1) ** 2 for row in rows
+            )
+            if best is None or squared_error < best[0]:
+                best = squared_error, coefficients
     assert best is not None, "a alone always fits: rates are above 0"
     a, b, c = best[1]
     return Usl(1 / a, b / a, c / a if columns == 3 else None)
 
 
-def _row(workers: int, rate: float) -> tuple[float, float, float]:
+def _equation_row(workers: int, rate: float) -> tuple[float, float, float]:
     unit = rate / workers
     return unit, unit * (workers - 1), unit * workers * (workers - 1)
 
 
-def _solved(rows: Sequence[Sequence[float]]) -> list[float] | None:
+def _solve_normal_equations(rows: Sequence[Sequence[float]]) -> list[float] | None:
     """The normal equations for a right side of ones, by Gauss and Jordan; None where they are singular."""
     size = len(rows[0])
     scale = [math.sqrt(sum(row[i] ** 2 for row in rows)) or 1.0 for i in range(size)]
@@ -92,37 +96,41 @@ def _solved(rows: Sequence[Sequence[float]]) -> list[float] | None:
     return [row[-1] / s for row, s in zip(matrix, scale, strict=True)]
 
 
-def fitted(groups: Sequence[Sequence[tuple[int, float]]], rng: Random) -> FittedUsl | None:
+def fit_with_intervals(groups: Sequence[Sequence[tuple[int, float]]], rng: Random) -> FittedUsl | None:
     """groups: of each the (workers, operations/s); None with fewer than two groups or worker counts."""
     if len(groups) < 2 or len({n for group in groups for n, _ in group}) < 2:
         return None
-    best = fit(_means(groups))
-    drawn = [_means([rng.choice(groups) for _ in groups]) for _ in range(RESAMPLED)]
+    best = fit_usl(_geometric_means(groups))
+    drawn = [_geometric_means([rng.choice(groups) for _ in groups]) for _ in range(RESAMPLED)]
     # Percentiles of n groups are those of a normal distribution of variance (n - 1)/n: with six they cover 80 %.
     wider = t_quantile(1 - _RANGE, len(groups) - 1) / normal_quantile(1 - _RANGE)
     wider *= math.sqrt(len(groups) / (len(groups) - 1))
     contention, *rest = (
-        _ends([_value(rates, free) for rates in drawn], _value(_means(groups), free), wider)
+        _bootstrap_interval(
+            [_value(rates, free) for rates in drawn], _value(_geometric_means(groups), free), wider
+        )
         for free in ((1,) if best.coherence is None else (1, 2))
     )
     return FittedUsl(best, contention, rest[0] if rest else None)
 
 
 def _value(rates: Sequence[tuple[int, float]], free: int) -> float:
-    found = fit(rates, free)
-    return found.contention if free == 1 else found.coherence or 0.0
+    model = fit_usl(rates, free)
+    return model.contention if free == 1 else model.coherence or 0.0
 
 
-def _means(groups: Sequence[Sequence[tuple[int, float]]]) -> list[tuple[int, float]]:
+def _geometric_means(groups: Sequence[Sequence[tuple[int, float]]]) -> list[tuple[int, float]]:
     """Geometric, of each worker count."""
     logs: dict[int, list[float]] = {}
     for group in groups:
         for workers, rate in group:
             logs.setdefault(workers, []).append(math.log(rate))
-    return [(workers, math.exp(sum(found) / len(found))) for workers, found in sorted(logs.items())]
+    return [
+        (workers, math.exp(sum(log_rates) / len(log_rates))) for workers, log_rates in sorted(logs.items())
+    ]
 
 
-def _ends(values: Sequence[float], best: float, wider: float) -> tuple[float, float]:
+def _bootstrap_interval(values: Sequence[float], best: float, wider: float) -> tuple[float, float]:
     ranked = sorted(values)
     last = len(ranked) - 1
     low, high = ranked[round(_RANGE * last)], ranked[round((1 - _RANGE) * last)]

@@ -6,8 +6,8 @@ A kernel thread works for others, who would wait for it: what makes its work les
 """
 
 from probes.host import Host
-from probes.process_stat import stat_at
-from probes.types import present
+from probes.process_stat import read_stat
+from probes.types import is_present
 from scenarios.finding import Remedy
 from scenarios.knowledge.waits import kernel_thread
 from scenarios.rules.texts import texts
@@ -18,25 +18,25 @@ AUTOGROUP = "/proc/sys/kernel/sched_autogroup_enabled"
 
 
 def process_priority_remedy(host: Host, pid: int, name: str) -> Remedy:
-    stat = stat_at(host, f"/proc/{pid}/stat")
-    if stat is not None and stat.kernel_thread:
+    stat = read_stat(host, f"/proc/{pid}/stat")
+    if stat is not None and stat.is_kernel_thread:
         return kernel_thread_remedy(pid, stat.name)
-    grouped = host.text(AUTOGROUP, 64)
-    session = host.text(f"/proc/{pid}/autogroup", 256)  # `/autogroup-9 nice 0`
-    was = session.rpartition(" ")[2] if present(session) else ""
+    grouped = host.read_file_text(AUTOGROUP, 64)
+    session = host.read_file_text(f"/proc/{pid}/autogroup", 256)  # `/autogroup-9 nice 0`
+    was = session.rpartition(" ")[2] if is_present(session) else ""
     return SAYS.remedy(
         "process",
         name=name,
         pid=pid,
-        nice=stat.nice if stat is not None else 0,
-        grouped=(str(pid),) if present(grouped) and grouped.strip() == "1" else (),
+        nice=stat.nice_value if stat is not None else 0,
+        grouped=(str(pid),) if is_present(grouped) and grouped.strip() == "1" else (),
         was=was or "0",
     )
 
 
 def is_kernel_thread(host: Host, pid: int) -> bool:
-    stat = stat_at(host, f"/proc/{pid}/stat")
-    return stat is not None and stat.kernel_thread
+    stat = read_stat(host, f"/proc/{pid}/stat")
+    return stat is not None and stat.is_kernel_thread
 
 
 def kernel_thread_remedy(pid: int, name: str) -> Remedy:
@@ -60,5 +60,5 @@ def user_priority_remedy(user: str) -> Remedy:
 
 def group_priority_remedy(host: Host, folder: str) -> Remedy:
     """Version 2; what runs outside of the group is as before."""
-    weight = host.word(f"{folder}/cpu.weight")
-    return SAYS.remedy("group", folder=folder, was=(weight,) if present(weight) else ())
+    weight = host.read_word(f"{folder}/cpu.weight")
+    return SAYS.remedy("group", folder=folder, was=(weight,) if is_present(weight) else ())

@@ -8,8 +8,16 @@ import msgspec
 from probes.host import Host
 from probes.system.running.cgroup import unit_of
 from probes.system.running.quota_groups import QuotaGroup
-from probes.types import present
-from probes.units import as_factor, change, counted, cpus, number, percent, times
+from probes.types import is_present
+from probes.units import (
+    count_noun,
+    format_change,
+    format_cpus,
+    format_factor,
+    format_number,
+    format_percent,
+    is_factor,
+)
 from scenarios.finding import Remedy
 from scenarios.rules.texts import texts
 
@@ -22,8 +30,8 @@ _USER_MANAGER = re.compile(r"/user@([0-9]+)\.service/")
 
 
 class SessionQuota(msgspec.Struct, frozen=True, kw_only=True):
-    """`cpus`: of the host, 0 where not known. `reached`: of the periods under full load, in how many it held them back;
-    `loaded`: CPUs that were loaded meanwhile.
+    """`format_cpus`: of the host, 0 where not known. `reached`: of the periods under full load, in how many it
+    held them back; `loaded`: CPUs that were loaded meanwhile.
     """
 
     cores: float
@@ -44,37 +52,43 @@ class SessionQuota(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def quota_sentence(self) -> str:
-        sentence = f"a CPU quota allows this session {number(self.cores)}"
-        sentence += f" of {counted(self.cpus, 'CPU')}" if self.cpus else " CPUs"
+        sentence = f"a CPU quota allows this session {format_number(self.cores)}"
+        sentence += f" of {count_noun(self.cpus, 'CPU')}" if self.cpus else " CPUs"
         if self.is_below_host:
-            sentence += f": at most {percent(self.cores / self.cpus)} of this host"
+            sentence += f": at most {format_percent(self.cores / self.cpus)} of this host"
         if self.throttled_share is None:
             return sentence
-        load = f"with {counted(self.loaded, 'CPU')} loaded" if self.loaded else "under load"
-        return f"{sentence}; {load} it was reached in {percent(self.throttled_share)} of the periods"
+        load = f"with {count_noun(self.loaded, 'CPU')} loaded" if self.loaded else "under load"
+        return f"{sentence}; {load} it was reached in {format_percent(self.throttled_share)} of the periods"
 
 
 def one_thread_cost(cores: float) -> str:
     """What a quota below one CPU costs a thread that computes all the time; "" for a larger one."""
     if not 0 < cores < 1:
         return ""
-    longer = f"{times(1 / cores)} as long" if as_factor(cores) else f"{change(1 / cores - 1)[1:]} longer"
-    return f"one thread gets at most {number(cores)} of a CPU and takes {longer}"
+    longer = (
+        f"{format_factor(1 / cores)} as long"
+        if is_factor(cores)
+        else f"{format_change(1 / cores - 1)[1:]} longer"
+    )
+    return f"one thread gets at most {format_number(cores)} of a CPU and takes {longer}"
 
 
 def throttling_sentence(group: QuotaGroup) -> str:
     """`the CPU quota of control group a, 0.75 CPUs, stopped its tasks in 90 % of the periods`, and what that costs."""
-    sentence = f"the CPU quota of control group {group.name}, {cpus(group.cores)}, stopped its tasks in "
-    sentence += f"{percent(group.share)} of the periods"
+    sentence = (
+        f"the CPU quota of control group {group.name}, {format_cpus(group.cores)}, stopped its tasks in "
+    )
+    sentence += f"{format_percent(group.stopped_share)} of the periods"
     return f"{sentence}; {cost}" if (cost := one_thread_cost(group.cores)) else sentence
 
 
 def raise_quota_remedy(host: Host, folder: str) -> Remedy:
     """The commands of the version of control groups that the group is of."""
     first = f"{folder}/cpu.cfs_quota_us"
-    file, none = (first, "-1") if host.exists(first) else (f"{folder}/cpu.max", "max")
-    now = host.text(file, 64)
-    old = now.strip() if present(now) else ""
+    file, none = (first, "-1") if host.path_exists(first) else (f"{folder}/cpu.max", "max")
+    now = host.read_file_text(file, 64)
+    old = now.strip() if is_present(now) else ""
     return SAYS.remedy(
         "less-tight",
         file=file,

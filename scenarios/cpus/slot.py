@@ -8,10 +8,10 @@ from collections.abc import Iterable
 
 import msgspec
 
-from probes.system.nodes.numa import Numa
+from probes.system.nodes.numa import NumaTable
 from probes.system.processor.caches import last_level
 from probes.system.processor.cpulist import as_list
-from probes.units import counted
+from probes.units import count_noun
 from scenarios.cpus.usable import UsableCpus
 from scenarios.finding import Remedy
 from scenarios.rules.texts import texts
@@ -76,7 +76,7 @@ def _group_by_cache(
     return tuple(tuple(sorted(some, key=min)) for some in cores_by_cache.values())
 
 
-def _choose_bays(bays: list[Bay], cores: int, table: Numa | None) -> Slot | None:
+def _choose_bays(bays: list[Bay], cores: int, table: NumaTable | None) -> Slot | None:
     fitting = [bay for bay in bays if bay.free_cores >= cores]
     if fitting:
         # An untouched node only where no begun one has room.
@@ -98,10 +98,10 @@ def _choose_bays(bays: list[Bay], cores: int, table: Numa | None) -> Slot | None
     return _fill_slot(used, cores)
 
 
-def _node_distance(table: Numa | None, first_bay: Bay, second_bay: Bay) -> int:
+def _node_distance(table: NumaTable | None, first_bay: Bay, second_bay: Bay) -> int:
     if table is None or first_bay.node is None or second_bay.node is None:
         return 0
-    return table.distance(first_bay.node, second_bay.node)
+    return table.node_distance(first_bay.node, second_bay.node)
 
 
 def _fill_slot(bays: list[Bay], cores: int) -> Slot:
@@ -133,7 +133,7 @@ def pin_remedy(slot: Slot, command: str = "COMMAND") -> Remedy:
     memory = f" --preferred={slot.nodes[0]}" if len(slot.nodes) == 1 else f" --interleave={nodes}"
     return SAYS.remedy(
         "pin",
-        count=counted(slot.cores, "core"),
+        count=count_noun(slot.cores, "core"),
         where=slot.cpu_words + (f" (node {nodes})" if nodes else ""),
         cores=slot.cores,
         command=command,

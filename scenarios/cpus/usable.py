@@ -5,25 +5,25 @@ from collections.abc import Iterable
 import msgspec
 
 from probes.host import Host
-from probes.system.nodes.numa import Numa, numa
-from probes.system.processor.caches import Cache, caches
-from probes.system.processor.topology import Topology, distinct, topology
-from probes.system.running.allowed import allowed
-from probes.types import present
+from probes.system.nodes.numa import NumaTable, read_numa
+from probes.system.processor.caches import Cache, read_caches
+from probes.system.processor.topology import CpuTopology, distinct_sets, read_cpu_topology
+from probes.system.running.allowed import read_allowed
+from probes.types import is_present
 
 
 class UsableCpus(msgspec.Struct, frozen=True):
     """`nodes` is None where the host has none or they are not believed; `cpus` are online and may be used."""
 
-    placed: Topology
-    nodes: Numa | None
+    placed: CpuTopology
+    nodes: NumaTable | None
     caches: tuple[Cache, ...]
     cpus: frozenset[int]
 
     def usable_cores(self, within: Iterable[int] | None = None) -> list[frozenset[int]]:
         """The usable threads of each core, by the lowest CPU. Where cores are not told each CPU counts as one."""
         cpus = self.cpus if within is None else self.cpus & frozenset(within)
-        core_sets = [core & cpus for core in distinct(self.placed.cores) if core & cpus]
+        core_sets = [core & cpus for core in distinct_sets(self.placed.cores) if core & cpus]
         return core_sets or [frozenset({n}) for n in sorted(cpus)]
 
     @property
@@ -35,10 +35,15 @@ class UsableCpus(msgspec.Struct, frozen=True):
 
 def usable_cpus(host: Host) -> UsableCpus:
     """Of a captured host all that are online: what may be used there is its capturer's affair."""
-    placed, table, cache_list, permitted = topology(host), numa(host), caches(host), allowed(host).cpus
+    placed, table, cache_list, permitted = (
+        read_cpu_topology(host),
+        read_numa(host),
+        read_caches(host),
+        read_allowed(host).cpus,
+    )
     return UsableCpus(
         placed,
-        table if present(table) and not table.doubt else None,
-        cache_list if present(cache_list) else (),
-        placed.online & permitted if present(permitted) and host.live else placed.online,
+        table if is_present(table) and not table.doubt else None,
+        cache_list if is_present(cache_list) else (),
+        placed.online & permitted if is_present(permitted) and host.live else placed.online,
     )

@@ -10,7 +10,7 @@ from probes import units
 from probes.host import Host
 from probes.system.processor.cpulist import as_list
 from probes.system.running.job_identity import JobTarget, JobUse
-from probes.system.running.pinned import taken_cpus
+from probes.system.running.pinned import find_pinned_cpus
 from probes.system.running.quota_groups import QuotaGroup
 from scenarios.cpus import priority
 from scenarios.cpus.quota import MIN_THROTTLED_SHARE, raise_quota_remedy, throttling_sentence
@@ -29,8 +29,8 @@ PRESSURE_SPEAKS = 0.10  # of the time, as in triage
 
 
 class WatchedJob(msgspec.Struct, frozen=True, kw_only=True):
-    """What was watched. `line` asks for it again; `pressed`: share of the time in which some task waited for a CPU;
-    `quotas`: of its control groups, with the periods of the watch.
+    """What was watched. `command_line` asks for it again; `pressed`: share of the time in which some task waited
+    for a CPU; `quotas`: of its control groups, with the periods of the watch.
     """
 
     words: str
@@ -41,66 +41,71 @@ class WatchedJob(msgspec.Struct, frozen=True, kw_only=True):
     quotas: tuple[QuotaGroup, ...] = ()
 
     @property
-    def stopped(self) -> QuotaGroup | None:
+    def tightest_quota(self) -> QuotaGroup | None:
         """The group whose quota stopped it most often, where that was often."""
-        most = max(self.quotas, key=lambda quota: quota.share, default=None)
-        return most if most is not None and most.share > MIN_THROTTLED_SHARE else None
+        most = max(self.quotas, key=lambda quota: quota.stopped_share, default=None)
+        return most if most is not None and most.stopped_share > MIN_THROTTLED_SHARE else None
 
     @property
-    def line(self) -> str:
+    def command_line(self) -> str:
         return shlex.join(["hostdx", "run", "cpuwatch", f"--{self.target.kind}", self.target.value])
 
 
-def findings(
+def cpuwatch_findings(
     host: Host, usable: UsableCpus, job: WatchedJob, uses: Sequence[JobUse], expect: float | None
 ) -> Iterator[Finding]:
     """The answer first: what is used of this host, or against what was asked for. Then who waited."""
     if expect is None:
-        yield _taken(host, usable, job, uses)
+        yield _usage_finding(host, usable, job, uses)
         return
-    cores = _mean([use.cores for use in uses])
-    wanted = _mean([use.cores + (use.waited or 0.0) for use in uses])
+    cores = _mean_spread([use.cores for use in uses])
+    wanted = _mean_spread([use.cores + (use.waited or 0.0) for use in uses])
     over = wanted.low > expect * OVER_SPEAKS
-    told = "no-more" if not over else "would-use" if cores.low <= expect * OVER_SPEAKS else "over"
+    text_name = "no-more" if not over else "would-use" if cores.low <= expect * OVER_SPEAKS else "over"
     fields = {
-        "asked": _cores(expect),
-        "wanted": _interval(wanted),
-        "used": _interval(cores),
+        "asked": _cores_text(expect),
+        "wanted": _cores_with_range(wanted),
+        "used": _cores_with_range(cores),
         "gets": f"{cores.estimate:.2f}",
     }
-    stopped = job.stopped
+    stopped = job.tightest_quota
     yield SAYS.finding(
         "cores",
         severity="warning" if over or stopped else "ok",
         job=job.words,
-        uses=SAYS.text(told, **fields),
+        uses=SAYS.text(text_name, **fields),
         stopped=f"; {throttling_sentence(stopped)}" if stopped else "",
-        evidence=_evidence(job, uses),
-        remedy=(*_raised(host, stopped), *(_place(host, usable, expect, job) if over else ())),
+        evidence=_job_evidence(job, uses),
+        remedy=(
+            *_quota_remedies(host, stopped),
+            *(_pinning_remedies(host, usable, expect, job) if over else ()),
+        ),
     )
-    yield from _waits(host, usable, job, uses, expect, over)
+    yield from _wait_findings(host, usable, job, uses, expect, over)
 
 
-def _taken(host: Host, usable: UsableCpus, job: WatchedJob, uses: Sequence[JobUse]) -> Finding:
+def _usage_finding(host: Host, usable: UsableCpus, job: WatchedJob, uses: Sequence[JobUse]) -> Finding:
     """Nobody said how much the job may use: what it takes, and who waited meanwhile, is no acquittal."""
-    cores = _mean([use.cores for use in uses])
+    cores = _mean_spread([use.cores for use in uses])
     cpus = len(usable.placed.online)
-    waited = _waited([use.others_waited for use in uses])
+    waited = _mean_waiting([use.others_waited for use in uses])
     pressed = job.pressed if waited is None else None
     contended = (waited or 0.0) >= WAIT_SPEAKS or _others_pressed(pressed, uses, cpus) >= PRESSURE_SPEAKS
     took = contended and cores.low >= TAKES_SPEAKS * max(1, cpus)
-    of_all = f" of {units.counted(cpus, 'CPU')}" if cpus else " CPUs"
+    of_all = f" of {units.count_noun(cpus, 'CPU')}" if cpus else " CPUs"
     meanwhile = ""
     if waited is not None:
         meanwhile = SAYS.text("others-waited", waited=f"{waited:.1f}")
     elif pressed is not None:
         meanwhile = SAYS.text("pressed", pressed=pressed)
     needed = math.ceil(cores.estimate - 0.1)
-    place = _place(host, usable, needed, job) if needed < cpus else ()  # all of them are no place of its own
-    stopped = job.stopped
-    held_back = (_lighter(host, job), *place) if took else ()
+    place = (
+        _pinning_remedies(host, usable, needed, job) if needed < cpus else ()
+    )  # all of them are no place of its own
+    stopped = job.tightest_quota
+    held_back = (_priority_remedy(host, job), *place) if took else ()
     takes = SAYS.text(
-        "takes", cores=f"{cores.estimate:.2f}", of_all=of_all, range=_range(cores), meanwhile=meanwhile
+        "takes", cores=f"{cores.estimate:.2f}", of_all=of_all, range=_range_text(cores), meanwhile=meanwhile
     )
     return SAYS.finding(
         "cores",
@@ -108,12 +113,12 @@ def _taken(host: Host, usable: UsableCpus, job: WatchedJob, uses: Sequence[JobUs
         job=job.words,
         uses=takes,
         stopped=f"; {throttling_sentence(stopped)}" if stopped else "",
-        evidence=_evidence(job, uses),
-        remedy=(*_raised(host, stopped), *held_back, SAYS.remedy("compare", line=job.line)),
+        evidence=_job_evidence(job, uses),
+        remedy=(*_quota_remedies(host, stopped), *held_back, SAYS.remedy("compare", line=job.command_line)),
     )
 
 
-def _raised(host: Host, stopped: QuotaGroup | None) -> tuple[Remedy, ...]:
+def _quota_remedies(host: Host, stopped: QuotaGroup | None) -> tuple[Remedy, ...]:
     return (raise_quota_remedy(host, stopped.folder),) if stopped else ()
 
 
@@ -122,13 +127,13 @@ def _others_pressed(pressed: float | None, uses: Sequence[JobUse], cpus: int) ->
 
     A job with no more threads than CPUs never waits for itself.
     """
-    own = _waited([use.waited for use in uses])
+    own = _mean_waiting([use.waited for use in uses])
     if pressed is None or (own is None and uses[-1].threads > cpus):
         return 0.0
     return pressed - min(1.0, own or 0.0)
 
 
-def _lighter(host: Host, job: WatchedJob) -> Remedy:
+def _priority_remedy(host: Host, job: WatchedJob) -> Remedy:
     target = job.target
     if target.kind == "pid":
         return priority.process_priority_remedy(
@@ -140,38 +145,38 @@ def _lighter(host: Host, job: WatchedJob) -> Remedy:
     return priority.group_priority_remedy(host, f"/sys/fs/cgroup/{below}")
 
 
-def _waits(
+def _wait_findings(
     host: Host, usable: UsableCpus, job: WatchedJob, uses: Sequence[JobUse], expect: float, over: bool
 ) -> Iterator[Finding]:
-    mean = _waited([use.waited for use in uses])
+    mean = _mean_waiting([use.waited for use in uses])
     if mean is not None and mean >= WAIT_SPEAKS:
         yield SAYS.finding(
             "waits",
             job=job.words,
             mean=f"{mean:.1f}",
             mean2=f"{mean:.2f}",
-            remedy=() if over else _place(host, usable, expect, job),
+            remedy=() if over else _pinning_remedies(host, usable, expect, job),
         )
-    mean = _waited([use.others_waited for use in uses])
+    mean = _mean_waiting([use.others_waited for use in uses])
     if over and mean is not None and mean >= WAIT_SPEAKS:
         yield SAYS.finding("others", mean=f"{mean:.1f}", mean2=f"{mean:.2f}")
 
 
-def _waited(seen: Sequence[float | None]) -> float | None:
+def _mean_waiting(samples: Sequence[float | None]) -> float | None:
     """Threads that waited, on average; None: the kernel does not say."""
-    known = [value for value in seen if value is not None]
-    return sum(known) / len(known) if known else None
+    known_samples = [value for value in samples if value is not None]
+    return sum(known_samples) / len(known_samples) if known_samples else None
 
 
-def _evidence(job: WatchedJob, uses: Sequence[JobUse]) -> tuple[Evidence, ...]:
+def _job_evidence(job: WatchedJob, uses: Sequence[JobUse]) -> tuple[Evidence, ...]:
     last = uses[-1]
     user = sum(use.user_share for use in uses) / len(uses)
     lines = [
         SAYS.evidence(
             "read",
             processes=f"{last.processes} process{'' if last.processes == 1 else 'es'}",
-            threads=units.counted(last.threads, "thread"),
-            times=units.counted(len(uses), "time"),
+            threads=units.count_noun(last.threads, "thread"),
+            times=units.count_noun(len(uses), "time"),
             seconds=sum(use.seconds for use in uses),
         ),
         SAYS.evidence("modes", user=user, system=1 - user),
@@ -179,7 +184,7 @@ def _evidence(job: WatchedJob, uses: Sequence[JobUse]) -> tuple[Evidence, ...]:
     if job.pressed is not None:
         lines.append(SAYS.evidence("pressure", pressed=job.pressed))
     for quota in job.quotas:
-        cpus, periods = units.counted(quota.cores, "CPU"), units.counted(quota.periods, "period")
+        cpus, periods = units.count_noun(quota.cores, "CPU"), units.count_noun(quota.periods, "period")
         lines.append(
             SAYS.evidence(
                 "quota",
@@ -190,13 +195,13 @@ def _evidence(job: WatchedJob, uses: Sequence[JobUse]) -> tuple[Evidence, ...]:
                 folder=quota.folder,
             )
         )
-    own, others = _waited([u.waited for u in uses]), _waited([u.others_waited for u in uses])
-    for who, mean, source in (
+    own, others = _mean_waiting([u.waited for u in uses]), _mean_waiting([u.others_waited for u in uses])
+    for waiters, mean, source in (
         ("the job", own, "/proc/PID/task/TID/schedstat"),
         ("others", others, "/proc/schedstat"),
     ):
-        told = "not known: no schedstats" if mean is None else f"{mean:.2f} on average"
-        lines.append(SAYS.evidence("waiting", who=who, told=told, source=source))
+        mean_text = "not known: no schedstats" if mean is None else f"{mean:.2f} on average"
+        lines.append(SAYS.evidence("waiting", who=waiters, told=mean_text, source=source))
     moved = [use.migrations_per_s for use in uses if use.migrations_per_s is not None]
     if moved:
         lines.append(SAYS.evidence("migrations", rate=f"{sum(moved) / len(moved):.1f}"))
@@ -205,14 +210,14 @@ def _evidence(job: WatchedJob, uses: Sequence[JobUse]) -> tuple[Evidence, ...]:
     return tuple(lines)
 
 
-def _place(host: Host, usable: UsableCpus, cores: float, job: WatchedJob) -> tuple[Remedy, ...]:
+def _pinning_remedies(host: Host, usable: UsableCpus, cores: float, job: WatchedJob) -> tuple[Remedy, ...]:
     """A place for so many cores that is not taken by other pinned processes; a running process is moved there.
 
     None for a kernel thread: the kernel moves it itself.
     """
     if job.target.kind == "pid" and priority.is_kernel_thread(host, int(job.target.value)):
         return ()
-    chosen = choose_slot(usable, max(1, math.ceil(cores)), taken_cpus(host, job.members))
+    chosen = choose_slot(usable, max(1, math.ceil(cores)), find_pinned_cpus(host, job.members))
     if chosen is None:
         return ()
     place = pin_remedy(chosen)
@@ -224,21 +229,21 @@ def _place(host: Host, usable: UsableCpus, cores: float, job: WatchedJob) -> tup
     return (msgspec.structs.replace(place, commands=commands, undo=back),)
 
 
-def _interval(cores: Spread) -> str:
-    return f"{cores.estimate:.2f} cores ({_range(cores)})"
+def _cores_with_range(cores: Spread) -> str:
+    return f"{cores.estimate:.2f} cores ({_range_text(cores)})"
 
 
-def _range(cores: Spread) -> str:
+def _range_text(cores: Spread) -> str:
     if math.isinf(cores.high):
         return "read over one second, no interval"
     return f"95 % CI {max(0.0, cores.low):.2f} to {cores.high:.2f}"
 
 
-def _cores(count: float) -> str:
-    return units.counted(count, "core")
+def _cores_text(count: float) -> str:
+    return units.count_noun(count, "core")
 
 
-def _mean(values: Sequence[float]) -> Spread:
+def _mean_spread(values: Sequence[float]) -> Spread:
     """Student's interval over the seconds; a single look has none."""
     if len(values) < 2:
         return Spread(values[0], 0.0, math.inf)

@@ -8,16 +8,16 @@ from typing import ClassVar
 import msgspec
 
 from probes.host import Host
-from probes.system.pulse import pressure
-from probes.system.running.culprit import busiest
+from probes.system.pulse import read_pressure_s
+from probes.system.running.culprit import find_busiest
 from probes.system.running.job_identity import JobLook, JobTarget, JobUse, job_look, job_use
-from probes.system.running.processes import look, own_family, owner_of
-from probes.system.running.quota_groups import quotas_of, since
-from probes.types import Absent, present
-from probes.units import counted
+from probes.system.running.processes import own_family, owner_of, read_process_table
+from probes.system.running.quota_groups import count_since, find_quotas
+from probes.types import Absent, is_present
+from probes.units import count_noun
 from scenarios import events as ev
 from scenarios.cpus.usable import UsableCpus, usable_cpus
-from scenarios.cpuwatch.findings import WatchedJob, findings
+from scenarios.cpuwatch.findings import WatchedJob, cpuwatch_findings
 from scenarios.declared_options import apply_declaration
 from scenarios.knowledge.waits import kernel_thread
 from scenarios.model import Options, Prepared, Run, RunRefused, Scenario, UsageError
@@ -25,11 +25,11 @@ from scenarios.plan import PlannedStep
 
 DEFAULT_S = 30.0
 TICK_S = 1.0
-LEAST_S = 3.0
+MIN_WATCH_S = 3.0
 FIND_S = 2.0  # between two looks at all processes, where no job is named
 
 
-@apply_declaration(__file__, default_s=DEFAULT_S, least_s=LEAST_S)
+@apply_declaration(__file__, default_s=DEFAULT_S, least_s=MIN_WATCH_S)
 class Cpuwatch(Scenario):
     """A look a second at every process and thread of the job."""
 
@@ -39,10 +39,10 @@ class Cpuwatch(Scenario):
         return "" if host.live else "a captured tree cannot be watched"
 
     def prepare(self, host: Host, options: Options) -> Prepared:
-        target = _target(options)
+        target = _target_of_options(options)
         seconds = options.as_number("seconds", DEFAULT_S)
         user = owner_of(int(target.value)) if target is not None and target.kind == "pid" else ""
-        watched = "the process that uses the most CPU" if target is None else _words(target, host)
+        watched = "the process that uses the most CPU" if target is None else _target_words(target, host)
         plan = self.make_plan(
             options=dict(options.values),
             steps=(PlannedStep("watch", "watch the job", seconds),),
@@ -54,80 +54,86 @@ class Cpuwatch(Scenario):
         )
         return Prepared(plan, partial(self._run, target, usable_cpus(host)))
 
-    async def _run(self, named: JobTarget | None, usable: UsableCpus, run: Run) -> None:
-        target = named or await _busiest(run)
+    async def _run(self, named_target: JobTarget | None, usable: UsableCpus, run: Run) -> None:
+        target = named_target or await _find_busiest(run)
         expect = run.options.as_number("expect") or None
         seconds = run.options.as_number("seconds", DEFAULT_S)
         uses: list[JobUse] = []
         first: JobLook | None = None
-        gone = ""
+        end_reason = ""
         with run.begin_step("watch", "watch the job") as step:
             before = await asyncio.to_thread(job_look, run.host, target)
             if isinstance(before, Absent):
                 raise RunRefused(f"cpuwatch: {before.reason}")
             first = before
             began = run.clock.now()
-            waited = pressure(run.host, "cpu")
-            quotas = quotas_of(run.host, target)
+            waited = read_pressure_s(run.host, "cpu")
+            quotas = find_quotas(run.host, target)
             while (left := seconds - (run.clock.now() - began)) > 0:
                 await run.clock.sleep(min(TICK_S, max(0.2, left)))
                 after = await asyncio.to_thread(job_look, run.host, target)
                 if isinstance(after, Absent):
-                    gone = f"the job ended after {run.clock.now() - began:.0f} s"
+                    end_reason = f"the job ended after {run.clock.now() - began:.0f} s"
                     break
                 use = job_use(before, after)
                 uses.append(use)
-                _tell(run, use, len(uses) - 1)
+                _emit_samples(run, use, len(uses) - 1)
                 step.report_progress(
-                    f"{use.cores:.2f} cores, {counted(use.threads, 'thread')}", left, 1 - left / seconds
+                    f"{use.cores:.2f} cores, {count_noun(use.threads, 'thread')}", left, 1 - left / seconds
                 )
                 before = after
-            if gone:
-                step.finish_with_remark(gone)
+            if end_reason:
+                step.finish_with_remark(end_reason)
         if not uses:
             raise RunRefused("cpuwatch: the job ended within the first second, before it could be read twice")
-        if gone:
-            run.emit_note(gone)
+        if end_reason:
+            run.emit_note(end_reason)
         job = msgspec.structs.replace(
-            _job(target, first, _share(waited, pressure(run.host, "cpu"), run.clock.now() - began)),
-            quotas=tuple(now for quota in quotas if (now := since(run.host, quota)) is not None),
+            _watched_job(
+                target,
+                first,
+                _pressure_share(waited, read_pressure_s(run.host, "cpu"), run.clock.now() - began),
+            ),
+            quotas=tuple(now for quota in quotas if (now := count_since(run.host, quota)) is not None),
         )
-        for finding in findings(run.host, usable, job, uses, expect):
+        for finding in cpuwatch_findings(run.host, usable, job, uses, expect):
             run.emit_finding(finding)
 
 
-async def _busiest(run: Run) -> JobTarget:
+async def _find_busiest(run: Run) -> JobTarget:
     """The process of others that uses the most CPU over two seconds. Raises Refused where none uses a quarter."""
     with run.begin_step("find", "find the process that uses the most CPU") as step:
-        before = await asyncio.to_thread(look, run.host, io=False)
+        before = await asyncio.to_thread(read_process_table, run.host, io=False)
         await run.clock.sleep(FIND_S)
-        after = await asyncio.to_thread(look, run.host, io=False)
-        found = busiest(before, after, "cpu", frozenset(own_family(run.host)))
-        if found is None:
+        after = await asyncio.to_thread(read_process_table, run.host, io=False)
+        user = find_busiest(before, after, "cpu", frozenset(own_family(run.host)))
+        if user is None:
             raise RunRefused(
                 f"cpuwatch: no process used a quarter of the CPU time within {FIND_S:g} s; "
                 "name a job: --pid N, --cgroup PATH or --user NAME"
             )
-        words = f"{found.label} uses the most CPU: {found.rate:.1f} CPUs over {FIND_S:g} s"
-        if after.processes[found.pid].kernel_thread:
-            known = kernel_thread(found.name)
-            work = f" that {known.work}" if known is not None else ""
+        words = f"{user.label} uses the most CPU: {user.rate:.1f} CPUs over {FIND_S:g} s"
+        if after.processes[user.pid].kernel_thread:
+            thread_kind = kernel_thread(user.name)
+            work = f" that {thread_kind.work}" if thread_kind is not None else ""
             raise RunRefused(
                 f"cpuwatch: {words}; it is a kernel thread{work}, so look at what asks for that work"
             )
         step.finish_with_remark(words)
         run.emit_note(words)
-    return JobTarget("pid", str(found.pid))
+    return JobTarget("pid", str(user.pid))
 
 
-def _target(options: Options) -> JobTarget | None:
+def _target_of_options(options: Options) -> JobTarget | None:
     """None: the busiest process. Raises Usage where several are named."""
-    named = [(kind, options.as_string(kind)) for kind in ("pid", "cgroup", "user") if options.as_string(kind)]
-    if not named:
+    named_jobs = [
+        (kind, options.as_string(kind)) for kind in ("pid", "cgroup", "user") if options.as_string(kind)
+    ]
+    if not named_jobs:
         return None
-    if len(named) != 1:
+    if len(named_jobs) != 1:
         raise UsageError("cpuwatch: name one job: --pid N, --cgroup PATH or --user NAME")
-    kind, value = named[0]
+    kind, value = named_jobs[0]
     if kind == "user":
         return JobTarget("user", _number_of(value))
     return JobTarget("pid" if kind == "pid" else "cgroup", value)
@@ -142,10 +148,10 @@ def _number_of(user: str) -> str:
         raise UsageError(f"cpuwatch: there is no user {user}") from None
 
 
-def _job(target: JobTarget, first: JobLook, pressed: float | None) -> WatchedJob:
+def _watched_job(target: JobTarget, first: JobLook, pressed: float | None) -> WatchedJob:
     top = first.processes.get(int(target.value)) if target.kind == "pid" else None
     return WatchedJob(
-        words=_process(top.name, target.value) if top is not None else _words(target),
+        words=_process_words(top.name, target.value) if top is not None else _target_words(target),
         target=target,
         name=f"{top.name} [{top.pid}]" if top is not None else "",
         members=frozenset(first.processes),
@@ -153,22 +159,22 @@ def _job(target: JobTarget, first: JobLook, pressed: float | None) -> WatchedJob
     )
 
 
-def _share(before: float | None, after: float | None, seconds: float) -> float | None:
+def _pressure_share(before: float | None, after: float | None, seconds: float) -> float | None:
     if before is None or after is None or seconds <= 0:
         return None
     return min(1.0, max(0.0, (after - before) / seconds))
 
 
-def _process(name: str, pid: str) -> str:
+def _process_words(name: str, pid: str) -> str:
     owner = owner_of(int(pid))
-    whose = f" of {owner}" if owner else ""
-    return f"{f'{name} [{pid}]' if name else f'process {pid}'}{whose} and its children"
+    owner_suffix = f" of {owner}" if owner else ""
+    return f"{f'{name} [{pid}]' if name else f'process {pid}'}{owner_suffix} and its children"
 
 
-def _words(target: JobTarget, host: Host | None = None) -> str:
+def _target_words(target: JobTarget, host: Host | None = None) -> str:
     if target.kind == "pid":
-        named = host.text(f"/proc/{target.value}/comm", 64) if host is not None else ""
-        return _process(named.strip() if present(named) else "", target.value)
+        comm = host.read_file_text(f"/proc/{target.value}/comm", 64) if host is not None else ""
+        return _process_words(comm.strip() if is_present(comm) else "", target.value)
     return (
         f"control group {target.value}"
         if target.kind == "cgroup"
@@ -176,7 +182,7 @@ def _words(target: JobTarget, host: Host | None = None) -> str:
     )
 
 
-def _tell(run: Run, use: JobUse, index: int) -> None:
+def _emit_samples(run: Run, use: JobUse, index: int) -> None:
     values: list[tuple[str, float | None, str]] = [
         ("cores used", use.cores, "cores"),
         ("user share", use.user_share, "share"),
@@ -185,7 +191,9 @@ def _tell(run: Run, use: JobUse, index: int) -> None:
         ("migrations", use.migrations_per_s, "1/s"),
     ]
     for name, value, unit in values:
-        if present(value) and value is not None:
+        if is_present(value) and value is not None:
             run.emit(
-                ev.SampleTaken(t=run.time(), series=name, variant="", block=index, value=value, unit=unit)
+                ev.SampleTaken(
+                    t=run.elapsed_s(), series=name, variant="", block=index, value=value, unit=unit
+                )
             )

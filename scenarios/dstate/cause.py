@@ -6,7 +6,7 @@ from typing import Literal, TypeAlias
 import msgspec
 
 from probes.system.running.tasks import Task
-from probes.types import present
+from probes.types import is_present
 from scenarios.dstate.location import QUIET_S, DeviceState, MountedDirectory
 from scenarios.knowledge.waits import wait_kind
 
@@ -24,19 +24,21 @@ class Sleep(msgspec.Struct):
     samples: int = 1
 
     @property
-    def seconds(self) -> float:
+    def watched_seconds(self) -> float:
         """How long it has been watched in this sleep; it may have begun before the watch."""
         return self.seen_s - self.since_s
 
     @property
-    def stuck(self) -> bool:
-        return self.samples >= 3 and self.seconds >= STUCK_AFTER_S
+    def is_stuck(self) -> bool:
+        return self.samples >= 3 and self.watched_seconds >= STUCK_AFTER_S
 
     def continues_in(self, task: Task) -> bool:
         """False when the task ran in between: its voluntary switches count on."""
-        ours, now = self.task.switches, task.switches
-        same_place = self.task.wchan == task.wchan or not (present(self.task.wchan) and present(task.wchan))
-        return same_place and (ours == now or not (present(ours) and present(now)))
+        own_switches, now = self.task.switches, task.switches
+        same_place = self.task.wchan == task.wchan or not (
+            is_present(self.task.wchan) and is_present(task.wchan)
+        )
+        return same_place and (own_switches == now or not (is_present(own_switches) and is_present(now)))
 
 
 class SleepChange(msgspec.Struct, frozen=True):
@@ -46,7 +48,7 @@ class SleepChange(msgspec.Struct, frozen=True):
     ended: tuple[Sleep, ...]
 
 
-class Sleeps:
+class TaskSleeps:
     """Every sleep under way, by task."""
 
     def __init__(self) -> None:
@@ -61,27 +63,29 @@ class Sleeps:
         for task in tasks:
             sleep = before.pop(task.key, None)
             if sleep is None or not sleep.continues_in(task):
-                if sleep is not None and sleep.stuck:
+                if sleep is not None and sleep.is_stuck:
                     ended.append(sleep)
                 self.current[task.key] = Sleep(task, now_s, now_s)
                 continue
-            was = sleep.stuck
+            was = sleep.is_stuck
             sleep.task, sleep.seen_s, sleep.samples = task, now_s, sleep.samples + 1
             self.current[task.key] = sleep
-            if sleep.stuck:
-                self._keep(sleep)
+            if sleep.is_stuck:
+                self._keep_longest(sleep)
                 if not was:
                     became.append(sleep)
-        ended.extend(sleep for sleep in before.values() if sleep.stuck)
+        ended.extend(sleep for sleep in before.values() if sleep.is_stuck)
         return SleepChange(tuple(became), tuple(ended))
 
-    def stuck(self) -> tuple[Sleep, ...]:
+    def stuck_sleeps(self) -> tuple[Sleep, ...]:
         """The stuck ones now, the longest first."""
-        return tuple(sorted((s for s in self.current.values() if s.stuck), key=lambda s: -s.seconds))
+        return tuple(
+            sorted((s for s in self.current.values() if s.is_stuck), key=lambda s: -s.watched_seconds)
+        )
 
-    def _keep(self, sleep: Sleep) -> None:
-        known = self.longest.get(sleep.task.key)
-        if known is None or known.seconds <= sleep.seconds:
+    def _keep_longest(self, sleep: Sleep) -> None:
+        longest_sleep = self.longest.get(sleep.task.key)
+        if longest_sleep is None or longest_sleep.watched_seconds <= sleep.watched_seconds:
             self.longest[sleep.task.key] = sleep
 
 
@@ -103,7 +107,7 @@ Kind: TypeAlias = Literal[
 ]
 
 
-class Limit(msgspec.Struct, frozen=True):
+class DeviceLimit(msgspec.Struct, frozen=True):
     """A limit of a control group for one device (io.max, blkio.throttle.*), and where it stands."""
 
     device: str
@@ -111,7 +115,7 @@ class Limit(msgspec.Struct, frozen=True):
     path: str
 
 
-class Stuck(msgspec.Struct, frozen=True):
+class StuckTaskDetails(msgspec.Struct, frozen=True):
     """A stuck task with what could be read about it. `functions`: wait channel and stack, innermost first.
 
     `stack` is the stack alone, `limits` the I/O limits of the task's control group, by "8:16" and by the device's
@@ -122,7 +126,7 @@ class Stuck(msgspec.Struct, frozen=True):
     functions: tuple[str, ...] = ()
     place: MountedDirectory | None = None
     stack: tuple[str, ...] = ()
-    limits: tuple[Limit, ...] = ()
+    limits: tuple[DeviceLimit, ...] = ()
 
 
 class Cause(msgspec.Struct, frozen=True):
@@ -134,11 +138,13 @@ class Cause(msgspec.Struct, frozen=True):
     certain: bool = True
 
 
-def cause_of(stuck: Stuck, devices: Mapping[str, DeviceState], suspects: Sequence[DeviceState] = ()) -> Cause:
+def cause_of(
+    stuck: StuckTaskDetails, devices: Mapping[str, DeviceState], suspects: Sequence[DeviceState] = ()
+) -> Cause:
     """`devices` holds the state of every layer below the task's place; `suspects` all that hold and complete none."""
     kind, function = wait_kind(stuck.functions)
     place = stuck.place
-    if place is not None and place.network and kind not in ("memory", "fuse"):
+    if place is not None and place.is_network and kind not in ("memory", "fuse"):
         return Cause("network", place.source or place.mountpoint, function)
     if kind == "network":
         return Cause("network", place.mountpoint if place else "", function)
@@ -163,7 +169,7 @@ def cause_of(stuck: Stuck, devices: Mapping[str, DeviceState], suspects: Sequenc
 
 
 def _in_the_block_layer(
-    stuck: Stuck,
+    stuck: StuckTaskDetails,
     below: Sequence[DeviceState],
     leaves: Sequence[DeviceState],
     suspects: Sequence[DeviceState],
@@ -175,11 +181,11 @@ def _in_the_block_layer(
             return Cause("device", device.name, function)
     limited = {limit.device for limit in stuck.limits}
     for device in below:
-        if device.name in limited and device.idle:
+        if device.name in limited and device.is_driver_idle:
             return Cause("throttled", device.name, function, certain=False)
-    silent = [d for d in leaves if d.idle and d.quiet_s >= QUIET_S]
+    silent = [d for d in leaves if d.is_driver_idle and d.quiet_s >= QUIET_S]
     for device in silent:
-        if present(device.scheduler_holds) and device.scheduler_holds > 0:
+        if is_present(device.scheduler_holds) and device.scheduler_holds > 0:
             return Cause("scheduler", device.name, function)
     above = next((d for d in below if d.multipath), None)
     if above is not None and silent and len(silent) == len(leaves):

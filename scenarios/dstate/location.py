@@ -6,12 +6,12 @@ from collections.abc import Mapping
 import msgspec
 
 from probes.host import Host
-from probes.system.disk.block import block_devices, device_name, layers, leaves, under
+from probes.system.disk.block import block_devices, device_name, list_below, list_layers, list_leaves
 from probes.system.disk.diskstats import DiskCounters
-from probes.system.disk.mounts import IN_MEMORY, NETWORK, Mount, mounts_now, visible_mount
-from probes.system.disk.scheduler import bracketed, hardware_queues, inflight
-from probes.system.running.tasks import OpenFile, Task, files_of
-from probes.types import Absent, present
+from probes.system.disk.mounts import IN_MEMORY, NETWORK, Mount, find_visible_mount, read_mounts_now
+from probes.system.disk.scheduler import hardware_queues, parse_bracketed, read_inflight
+from probes.system.running.tasks import OpenFile, Task, find_open_files
+from probes.types import Absent, is_present
 
 # Kernel threads carry what they serve in their names (jbd2/sda1-8, xfsaild/dm-0, loop0, md0_raid1, flush-254:0).
 _SERVES = re.compile(
@@ -24,7 +24,7 @@ _NEVER = IN_MEMORY | {"proc", "sysfs", "cgroup", "cgroup2", "devpts", "mqueue", 
 
 
 class MountedDirectory(msgspec.Struct, frozen=True, kw_only=True):
-    """`how` says what it was told from; `devices` are the leaves."""
+    """`method` says what it was told from; `devices` are the leaves."""
 
     mountpoint: str = ""
     fstype: str = ""
@@ -35,7 +35,7 @@ class MountedDirectory(msgspec.Struct, frozen=True, kw_only=True):
     layers: tuple[str, ...] = ()  # from `device` down to the leaves
 
     @property
-    def network(self) -> bool:
+    def is_network(self) -> bool:
         return self.fstype in NETWORK
 
     @property
@@ -47,69 +47,73 @@ class MountedDirectory(msgspec.Struct, frozen=True, kw_only=True):
 
 def place_of(host: Host, task: Task) -> MountedDirectory | Absent:
     """The best told place: the file of the call that it sleeps in, its name, its files, its arguments."""
-    files = files_of(host, task)
-    table = mounts_now(host)
+    files = find_open_files(host, task)
+    table = read_mounts_now(host)
     if isinstance(table, Absent):
         return table
-    for how in ("syscall", "name", "fd", "argument", "cwd"):
-        if how == "name":
-            served = _served(host, task, table)
+    for method in ("syscall", "name", "fd", "argument", "cwd"):
+        if method == "name":
+            served = _served_by_name(host, task, table)
             if served is not None:
                 return served
             continue
-        paths = _arguments(host, task) if how == "argument" else files
-        for file in (f for f in paths if f.how == how):
-            mount = visible_mount(table, file.path)
+        paths = _argument_paths(host, task) if method == "argument" else files
+        for file in (f for f in paths if f.how == method):
+            mount = find_visible_mount(table, file.path)
             if mount is None or mount.fstype in _NEVER:
                 continue
             # Everybody has the root file system open or works in it: that says nothing.
-            if how == "syscall" or mount.mountpoint != "/":
-                return _at(host, mount, how)
+            if method == "syscall" or mount.mountpoint != "/":
+                return _directory_at(host, mount, method)
     return Absent("its files do not show it (other users' tasks need root)", kind="permission")
 
 
-def _at(host: Host, mount: Mount, how: str) -> MountedDirectory:
+def _directory_at(host: Host, mount: Mount, method: str) -> MountedDirectory:
     name = device_name(host, mount.devno)
     return MountedDirectory(
         mountpoint=mount.mountpoint,
         fstype=mount.fstype,
         source=mount.source,
-        device=name if present(name) else "",
-        devices=leaves(block_devices(host), name) if present(name) else (),
-        how=how,
-        layers=layers(block_devices(host), name) if present(name) else (),
+        device=name if is_present(name) else "",
+        devices=list_leaves(block_devices(host), name) if is_present(name) else (),
+        how=method,
+        layers=list_layers(block_devices(host), name) if is_present(name) else (),
     )
 
 
-def _served(host: Host, task: Task, table: tuple[Mount, ...]) -> MountedDirectory | None:
+def _served_by_name(host: Host, task: Task, table: tuple[Mount, ...]) -> MountedDirectory | None:
     """What a kernel thread works for, by its name; a program may call itself anything."""
-    found = _SERVES.search(task.comm) if task.kernel_thread else None
-    if not found:
+    name_match = _SERVES.search(task.comm) if task.kernel_thread else None
+    if not name_match:
         return None
-    name = found["path"] or found["whole"] or ""
-    if found["devno"]:
-        named = device_name(host, found["devno"])
-        name = named if present(named) else ""
-    if not name or not host.exists(f"/sys/class/block/{name}"):
+    name = name_match["path"] or name_match["whole"] or ""
+    if name_match["devno"]:
+        mapped_name = device_name(host, name_match["devno"])
+        name = mapped_name if is_present(mapped_name) else ""
+    if not name or not host.path_exists(f"/sys/class/block/{name}"):
         return None
     # A loop device's own worker waits for the file system that its file lies on; the journal's thread of a file
     # system on the loop device waits for the loop device.
-    backing = host.text(f"/sys/block/{name}/loop/backing_file") if found["whole"] else Absent("not a worker")
-    if present(backing):
-        below = visible_mount(table, backing)
-        return _at(host, below, "name") if below is not None else None
+    backing = (
+        host.read_file_text(f"/sys/block/{name}/loop/backing_file")
+        if name_match["whole"]
+        else Absent("not a worker")
+    )
+    if is_present(backing):
+        below = find_visible_mount(table, backing)
+        return _directory_at(host, below, "name") if below is not None else None
     for mount in table:
         if mount.devno and device_name(host, mount.devno) == name:
-            return _at(host, mount, "name")
+            return _directory_at(host, mount, "name")
     devices = block_devices(host)
     return MountedDirectory(
-        device=name, devices=leaves(devices, name), how="name", layers=layers(devices, name)
+        device=name, devices=list_leaves(devices, name), how="name", layers=list_layers(devices, name)
     )
 
 
-def _arguments(host: Host, task: Task) -> tuple[OpenFile, ...]:
+def _argument_paths(host: Host, task: Task) -> tuple[OpenFile, ...]:
     """Absolute paths among the arguments (`of=/scratch/x` too). cmdline takes the task's memory lock: guarded."""
-    text = host.text(f"/proc/{task.pid}/cmdline", 1 << 16, may_hang=True)
+    text = host.read_file_text(f"/proc/{task.pid}/cmdline", 1 << 16, may_hang=True)
     if isinstance(text, Absent):
         return ()
     words = re.split(r"[\0\s]", text)
@@ -125,10 +129,10 @@ QUIET_S = 3.0
 class DeviceState(msgspec.Struct, frozen=True, kw_only=True):
     """`driver_holds`: requests that the driver has (Absent: not readable); `quiet_s`: since the last completion.
 
-    On blk-mq `inflight` counts only what has a driver tag (block/blk-mq.c, blk_mq_check_inflight). What waits
+    On blk-mq `read_inflight` counts only what has a driver tag (block/blk-mq.c, blk_mq_check_inflight). What waits
     above an idle driver is held by the scheduler, by a limit of a control group, or by a layer (multipath without
     a path): only a request has a tag of the scheduler, so `scheduler_holds` tells them apart where it is readable.
-    `multipath`: a device of dm-multipath; `state`: what the SCSI layer says of the device ("running").
+    `multipath`: a device of dm-multipath; `device_state`: what the SCSI layer says of the device ("running").
     """
 
     name: str
@@ -143,16 +147,16 @@ class DeviceState(msgspec.Struct, frozen=True, kw_only=True):
     state: str = ""
 
     @property
-    def idle(self) -> bool:
+    def is_driver_idle(self) -> bool:
         """The driver holds nothing now."""
-        return present(self.driver_holds) and self.driver_holds == 0
+        return is_present(self.driver_holds) and self.driver_holds == 0
 
     @property
     def holds_and_completes_nothing(self) -> bool:
-        return self.quiet_s >= QUIET_S and present(self.driver_holds) and self.driver_holds > 0
+        return self.quiet_s >= QUIET_S and is_present(self.driver_holds) and self.driver_holds > 0
 
 
-class Devices:
+class DeviceActivity:
     """Follows the completions of every device from sample to sample."""
 
     def __init__(self) -> None:
@@ -162,51 +166,51 @@ class Devices:
 
     def add(self, counters: Mapping[str, DiskCounters], now_s: float) -> None:
         for name, now in counters.items():
-            done = now.operations + (now.discards or 0) + (now.flushes or 0)
-            known = self._last.get(name)
-            if known is None or known[0] != done:
-                self._last[name] = known = (done, now_s)
-            self.quiet_s[name] = now_s - known[1]
+            done = now.total_operations + (now.discards or 0) + (now.flushes or 0)
+            last_count = self._last.get(name)
+            if last_count is None or last_count[0] != done:
+                self._last[name] = last_count = (done, now_s)
+            self.quiet_s[name] = now_s - last_count[1]
             self.held[name] = now.in_flight
 
-    def state(self, host: Host, name: str) -> DeviceState:
-        held = inflight(host, name)
+    def device_state(self, host: Host, name: str) -> DeviceState:
+        held = read_inflight(host, name)
         holds = held if isinstance(held, Absent) else sum(held)
-        text = host.text(f"/sys/block/{name}/queue/scheduler")
+        text = host.read_file_text(f"/sys/block/{name}/queue/scheduler")
         quiet_s = self.quiet_s.get(name, 0.0)
-        uuid = host.text(f"/sys/block/{name}/dm/uuid")
-        scsi = host.word(f"/sys/block/{name}/device/state")
+        uuid = host.read_file_text(f"/sys/block/{name}/dm/uuid")
+        scsi = host.read_word(f"/sys/block/{name}/device/state")
         return DeviceState(
             name=name,
             quiet_s=quiet_s,
             driver_holds=holds,
-            scheduler=bracketed(text)[0] if present(text) else text,
+            scheduler=parse_bracketed(text)[0] if is_present(text) else text,
             hw_queues=hardware_queues(host, name),
-            suspended=suspended(host, name),
+            suspended=is_suspended(host, name),
             scheduler_holds=scheduler_holds(host, name)
             if holds == 0 and quiet_s >= QUIET_S
             else Absent("read of a silent device only"),
-            offered=bracketed(text)[1] if present(text) else (),
-            multipath=present(uuid) and uuid.startswith("mpath-"),
-            state=scsi if present(scsi) else "",
+            offered=parse_bracketed(text)[1] if is_present(text) else (),
+            multipath=is_present(uuid) and uuid.startswith("mpath-"),
+            state=scsi if is_present(scsi) else "",
         )
 
-    def stuck(self, host: Host) -> tuple[DeviceState, ...]:
+    def stuck_devices(self, host: Host) -> tuple[DeviceState, ...]:
         """Devices at the bottom that hold requests and complete none."""
         names = [n for n, held in self.held.items() if held > 0 and self.quiet_s.get(n, 0.0) >= QUIET_S]
-        states = [self.state(host, n) for n in names if not under(block_devices(host), n)]
+        states = [self.device_state(host, n) for n in names if not list_below(block_devices(host), n)]
         return tuple(s for s in states if s.holds_and_completes_nothing)
 
 
-def suspended(host: Host, name: str) -> bool:
+def is_suspended(host: Host, name: str) -> bool:
     """True for a device-mapper device that is suspended, and for an array that holds back a range of writes.
 
     `dmsetup suspend` or a snapshot being taken; Documentation/admin-guide/md.rst, suspend_lo and suspend_hi.
     """
-    if host.text(f"/sys/block/{name}/dm/suspended") == "1":
+    if host.read_file_text(f"/sys/block/{name}/dm/suspended") == "1":
         return True
-    low, high = (host.integer(f"/sys/block/{name}/md/suspend_{end}") for end in ("lo", "hi"))
-    return present(low) and present(high) and high > low
+    low, high = (host.read_integer(f"/sys/block/{name}/md/suspend_{end}") for end in ("lo", "hi"))
+    return is_present(low) and is_present(high) and high > low
 
 
 def scheduler_holds(host: Host, name: str) -> int | Absent:
@@ -215,8 +219,8 @@ def scheduler_holds(host: Host, name: str) -> int | Absent:
     Needs root and debugfs. The file is read behind the queue's lock, which a switch under way may hold.
     """
     held: list[int] = []
-    for path in host.glob(f"/sys/kernel/debug/block/{name}/hctx*/sched_tags"):
-        text = host.text(path, may_hang=True)
+    for path in host.glob_paths(f"/sys/kernel/debug/block/{name}/hctx*/sched_tags"):
+        text = host.read_file_text(path, may_hang=True)
         if isinstance(text, Absent):
             return text
         held.append(sum(int(n) for n in re.findall(r"^busy=([0-9]{1,19})$", text, re.MULTILINE)))

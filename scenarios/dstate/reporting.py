@@ -6,10 +6,10 @@ from typing import Literal
 import msgspec
 
 from probes.system.kernel_log import HungTask
-from probes.types import Absent, present
+from probes.types import Absent, is_present
 from scenarios import events as ev
-from scenarios.dstate.cause import Cause, Sleep, Stuck
-from scenarios.dstate.findings import StuckGroup, finding_of, grouped
+from scenarios.dstate.cause import Cause, Sleep, StuckTaskDetails
+from scenarios.dstate.findings import StuckGroup, finding_of, group_by_cause
 from scenarios.dstate.results import InD, StuckTask
 from scenarios.dstate.watch import TaskLook, log_about
 from scenarios.finding import Evidence
@@ -19,21 +19,21 @@ from scenarios.rules.texts import texts
 
 # A task that stays stuck is told again when it has waited twice as long as it was told last.
 SAYS = texts("dstate")
-FIRST_TOLD_AGAIN_S = 10.0
-MOST_TOLD = 20  # tasks told one by one; of a storm the first ones and the findings say enough
-MOST_LISTED = 200
-MOST_LIVE = 40  # of the table while it watches
+FIRST_REPEAT_S = 10.0
+MAX_REPORTED_TASKS = 20  # tasks told one by one; of a storm the first ones and the findings say enough
+MAX_LISTED_TASKS = 200
+MAX_LIVE_TASKS = 40  # of the table while it watches
 
 
-class Report:
+class DstateReport:
     """Turns looks into events. `close` gives the last word."""
 
     def __init__(self, run: Run) -> None:
         self.run = run
         self._faults = tuple(fault for fault in faults_here(run.host) if fault.of == "block")
-        self._told: dict[tuple[int, int], float] = {}
+        self._reported_s: dict[tuple[int, int], float] = {}
         self._findings: dict[tuple[str, str], tuple[object, ...]] = {}
-        self._all: dict[tuple[int, int], tuple[Stuck, Cause]] = {}
+        self._all: dict[tuple[int, int], tuple[StuckTaskDetails, Cause]] = {}
         self._halted: set[str] = set()
         self._worst: dict[tuple[str, str], tuple[StuckGroup, TaskLook]] = {}
         self._now: set[tuple[int, int]] = set()
@@ -46,50 +46,52 @@ class Report:
     def sample(self, look: TaskLook, hung: Sequence[HungTask]) -> None:
         self._looks += 1
         self._most_in_d = max(self._most_in_d, look.in_d)
-        self._series(look)
+        self._emit_series(look)
         if self._hidden is None and look.hidden is not None:
             self._hidden = look.hidden
             self.run.emit_fact("tasks", "of other users", look.hidden)
         for report in hung:
             self._hung += 1
             text = f"the kernel reports {report.comm} ({report.pid}) blocked for more than {report.seconds} s"
-            self._guard("hung-task", text)
+            self._emit_guard("hung-task", text)
         for stuck, cause in look.stuck:
             self._all[stuck.sleep.task.key] = (stuck, cause)
-            self._tell(stuck, cause)
+            self._report_stuck(stuck, cause)
         for sleep in look.ended:
-            self._ended(sleep)
+            self._report_ended(sleep)
         for device in look.halted:
             if device.name not in self._halted:
                 self._halted.add(device.name)
                 text = f"{device.name} holds {device.driver_holds} requests and completes none"
-                self._guard("device", f"{text} since {device.quiet_s:.0f} s")
-        self._find(look)
-        self._list(look)
+                self._emit_guard("device", f"{text} since {device.quiet_s:.0f} s")
+        self._update_findings(look)
+        self._emit_table(look)
 
     def close(self, seconds: float) -> None:
         """The list of all that was stuck, or that nothing was; that it is well only where every task could be seen."""
-        self._say(list(self._worst.values()), closing=True)  # how long it was in the end
-        self.run.emit(InD(t=self.run.time(), value=self._listed(MOST_LISTED)))
+        self._emit_findings(list(self._worst.values()), closing=True)  # how long it was in the end
+        self.run.emit(InD(t=self.run.elapsed_s(), value=self._stuck_tasks(MAX_LISTED_TASKS)))
         if self._all or not self._looks:
             return
-        seen = "" if self._hidden is None else " that can be seen"
-        looks = Evidence(f"every task{seen} read {self._looks} times, at most {self._most_in_d} in D at once")
+        visibility = "" if self._hidden is None else " that can be seen"
+        looks = Evidence(
+            f"every task{visibility} read {self._looks} times, at most {self._most_in_d} in D at once"
+        )
         hidden = () if self._hidden is None else (Evidence(self._hidden.reason, self._hidden.source),)
         finding = SAYS.finding(
             "none",
             severity="notice" if hidden else "ok",
-            seen=seen,
+            seen=visibility,
             seconds=f"{seconds:.0f}",
             evidence=(looks, *hidden),
         )
         self.run.emit_finding(finding)
 
-    def _series(self, look: TaskLook) -> None:
+    def _emit_series(self, look: TaskLook) -> None:
         values = [
             ("tasks in D", float(look.in_d), "tasks"),
             ("stuck", float(len(look.stuck)), "tasks"),
-            ("longest", max((s.sleep.seconds for s, _ in look.stuck), default=0.0), "s"),
+            ("longest", max((s.sleep.watched_seconds for s, _ in look.stuck), default=0.0), "s"),
             ("hung-task reports", float(self._hung), "reports"),
         ]
         if look.load1 is not None:
@@ -104,39 +106,46 @@ class Report:
         for name, value, unit in values:
             self.run.emit(
                 ev.SampleTaken(
-                    t=self.run.time(), series=name, variant="", block=self._looks - 1, value=value, unit=unit
+                    t=self.run.elapsed_s(),
+                    series=name,
+                    variant="",
+                    block=self._looks - 1,
+                    value=value,
+                    unit=unit,
                 )
             )
 
-    def _tell(self, stuck: Stuck, cause: Cause) -> None:
-        key, seconds = stuck.sleep.task.key, stuck.sleep.seconds
-        told = self._told.get(key)
-        if told is None and len(self._told) >= MOST_TOLD:
+    def _report_stuck(self, stuck: StuckTaskDetails, cause: Cause) -> None:
+        key, seconds = stuck.sleep.task.key, stuck.sleep.watched_seconds
+        reported_s = self._reported_s.get(key)
+        if reported_s is None and len(self._reported_s) >= MAX_REPORTED_TASKS:
             return
-        if told is not None and seconds < max(FIRST_TOLD_AGAIN_S, 2 * told):
+        if reported_s is not None and seconds < max(FIRST_REPEAT_S, 2 * reported_s):
             return
-        self._told[key] = seconds
+        self._reported_s[key] = seconds
         task = stuck.sleep.task
-        function = task.wchan if present(task.wchan) else cause.function
+        function = task.wchan if is_present(task.wchan) else cause.function
         inside = f" in {function}" if function else ""
-        where = f" on {stuck.place.text}" if stuck.place and stuck.place.text else ""
-        self._guard("stuck", f"{task.comm} ({task.tid}) is in D for {seconds:.0f} s{inside}{where}")
+        place_suffix = f" on {stuck.place.text}" if stuck.place and stuck.place.text else ""
+        self._emit_guard(
+            "stuck", f"{task.comm} ({task.tid}) is in D for {seconds:.0f} s{inside}{place_suffix}"
+        )
 
-    def _ended(self, sleep: Sleep) -> None:
-        if self._told.pop(sleep.task.key, None) is not None:
+    def _report_ended(self, sleep: Sleep) -> None:
+        if self._reported_s.pop(sleep.task.key, None) is not None:
             task = sleep.task
-            text = f"{task.comm} ({task.tid}) left its sleep after {sleep.seconds:.0f} s"
-            self._guard("released", text, severity="notice")
+            text = f"{task.comm} ({task.tid}) left its sleep after {sleep.watched_seconds:.0f} s"
+            self._emit_guard("released", text, severity="notice")
 
-    def _guard(self, kind: str, text: str, severity: Literal["warning", "notice"] = "warning") -> None:
-        self.run.emit(ev.Guard(t=self.run.time(), kind=kind, text=text, severity=severity))
+    def _emit_guard(self, kind: str, text: str, severity: Literal["warning", "notice"] = "warning") -> None:
+        self.run.emit(ev.Guard(t=self.run.elapsed_s(), kind=kind, text=text, severity=severity))
 
-    def _find(self, look: TaskLook) -> None:
+    def _update_findings(self, look: TaskLook) -> None:
         """A finding is said when it is new, when its severity or its number of tasks changes."""
-        groups = grouped(look.stuck)
+        groups = group_by_cause(look.stuck)
         fresh = []
         for group in groups:
-            longest = group.stuck[0].sleep.seconds
+            longest = group.stuck[0].sleep.watched_seconds
             state = (len(group.stuck), group.cause.certain, longest >= 60, longest >= 10)
             key = (group.cause.kind, group.cause.subject)
             worst = self._worst.get(key)
@@ -145,9 +154,9 @@ class Report:
             if self._findings.get(key) != state:
                 self._findings[key] = state
                 fresh.append(group)
-        self._say([(group, look) for group in fresh])
+        self._emit_findings([(group, look) for group in fresh])
 
-    def _say(self, groups: Sequence[tuple[StuckGroup, TaskLook]], *, closing: bool = False) -> None:
+    def _emit_findings(self, groups: Sequence[tuple[StuckGroup, TaskLook]], *, closing: bool = False) -> None:
         """`closing`: it is said too of whom nobody waits any more."""
         if not groups:
             return
@@ -160,24 +169,24 @@ class Report:
                 finding = msgspec.structs.replace(finding, title=over, remedy=(SAYS.remedy("watch-again"),))
             self.run.emit_finding(finding)
 
-    def _list(self, look: TaskLook) -> None:
+    def _emit_table(self, look: TaskLook) -> None:
         """The table of the live screen, whenever a task joins or leaves: between, its seconds go on by themselves."""
         now = {stuck.sleep.task.key for stuck, _ in look.stuck}
         if now != self._now:
             self._now = now
-            self.run.emit(InD(t=self.run.time(), value=self._listed(MOST_LIVE, now)))
+            self.run.emit(InD(t=self.run.elapsed_s(), value=self._stuck_tasks(MAX_LIVE_TASKS, now)))
 
-    def _listed(self, most: int, now: Set[tuple[int, int]] | None = None) -> tuple[StuckTask, ...]:
+    def _stuck_tasks(self, most: int, now: Set[tuple[int, int]] | None = None) -> tuple[StuckTask, ...]:
         """Longest first; `now`: the tasks that are stuck at this moment, told without their stacks."""
-        longest = sorted(self._all.values(), key=lambda pair: -pair[0].sleep.seconds)
+        longest = sorted(self._all.values(), key=lambda pair: -pair[0].sleep.watched_seconds)
         return tuple(
             StuckTask(
                 now=None if now is None else stuck.sleep.task.key in now,
                 pid=stuck.sleep.task.pid,
                 tid=stuck.sleep.task.tid,
                 comm=stuck.sleep.task.comm,
-                wchan=stuck.sleep.task.wchan if present(stuck.sleep.task.wchan) else None,
-                seconds=round(stuck.sleep.seconds, 1),
+                wchan=stuck.sleep.task.wchan if is_present(stuck.sleep.task.wchan) else None,
+                seconds=round(stuck.sleep.watched_seconds, 1),
                 stack=tuple(stuck.stack) if now is None else None,
                 cause=cause.kind,
                 subject=cause.subject,

@@ -32,31 +32,31 @@ class InD(Result, frozen=True, tag="dstate.stuck/1"):
     value: tuple[StuckTask, ...]
 
     @property
-    def parts(self) -> tuple[Part, ...]:
+    def result_parts(self) -> tuple[Part, ...]:
         return ()
 
     def on_top(self, now: float) -> ReportSection | None:
         """Longest first; the seconds of a task that was still stuck when it was told go on until now."""
         since = max(0.0, now - self.t)
-        told = sorted(
+        rows_by_seconds = sorted(
             ((t.seconds + since if t.now else t.seconds, t) for t in self.value), key=lambda pair: -pair[0]
         )
-        if not told:
+        if not rows_by_seconds:
             return None
         rows = tuple(
             (
                 str(task.pid),
                 task.comm,
-                Toned(f"{units.duration(seconds)} so far", "warning")
+                Toned(f"{units.format_duration(seconds)} so far", "warning")
                 if task.now
-                else units.duration(seconds),
+                else units.format_duration(seconds),
                 task.wchan or task.cause,
                 task.where or task.subject,
             )
-            for seconds, task in told
+            for seconds, task in rows_by_seconds
         )
-        still = sum(task.now is True for task in self.value)
-        count = f"{still} now, {len(rows)} in all" if still else f"{len(rows)} in all"
+        stuck_now = sum(task.now is True for task in self.value)
+        count = f"{stuck_now} now, {len(rows)} in all" if stuck_now else f"{len(rows)} in all"
         return ReportSection(
             "stuck tasks",
             (paragraph_of(count), Table(("pid", "task", "in D", "waits in", "on"), rows, frozenset({0, 2}))),

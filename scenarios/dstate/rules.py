@@ -4,12 +4,18 @@ import time
 from collections import Counter
 from collections.abc import Iterator, Sequence
 
-from probes.host import Host, once_if_still
-from probes.system.disk.mounts import NETWORK, Mount, mounts
-from probes.system.kernel_log import HungTask, KernelLog, hung_tasks, kernel_log, null_dereferences
-from probes.system.running.tasks import Scan, Task, kernel_stack, still, tasks_in_d
-from probes.types import Absent, present
-from probes.units import counted
+from probes.host import Host, compute_once_if_static
+from probes.system.disk.mounts import NETWORK, Mount, read_mounts
+from probes.system.kernel_log import (
+    HungTask,
+    KernelLog,
+    find_hung_tasks,
+    find_null_dereferences,
+    read_kernel_log,
+)
+from probes.system.running.tasks import Scan, Task, find_blocked_tasks, find_still_asleep, kernel_stack
+from probes.types import Absent, is_present
+from probes.units import count_noun
 from scenarios.finding import Evidence, Finding
 from scenarios.knowledge.kernels import faults_here
 from scenarios.knowledge.waits import WaitReason, wait_reason
@@ -23,10 +29,10 @@ LOOK_AGAIN_S = 0.25
 _SHOWN = 6
 
 
-@once_if_still
+@compute_once_if_static
 def _first_scan(host: Host) -> tuple[float, Scan | Absent]:
     """The tasks in D, with the time of the look (monotonic)."""
-    return time.monotonic(), tasks_in_d(host)
+    return time.monotonic(), find_blocked_tasks(host)
 
 
 def tasks_now(host: Host) -> Iterator[Finding]:
@@ -36,12 +42,12 @@ def tasks_now(host: Host) -> Iterator[Finding]:
     waiting = list(first.tasks)
     if waiting and host.live:
         wait_since(look_s, LOOK_AGAIN_S)
-        waiting = still(first, tasks_in_d(host))
+        waiting = find_still_asleep(first, find_blocked_tasks(host))
     if not waiting:
         if first.hidden is not None:
             raise Unreadable(f"none of the visible tasks is in D; {first.hidden.reason}")
         return
-    reasons = [_reason(host, task) for task in waiting]
+    reasons = [_wait_reason_of(host, task) for task in waiting]
     kinds = Counter(reason.waits_for for reason, _ in reasons)
     main, most = kinds.most_common(1)[0]
     evidence = [
@@ -65,7 +71,7 @@ def tasks_now(host: Host) -> Iterator[Finding]:
     yield SAYS.finding(
         "tasks-in-d",
         severity="warning" if count >= 10 or frozen else "notice",
-        tasks=counted(count, "task"),
+        tasks=count_noun(count, "task"),
         most="" if most == count else "most of them ",
         main=f"{main}: {mount.source} at {mount.mountpoint}" if mount is not None else main,
         evidence=evidence,
@@ -73,101 +79,103 @@ def tasks_now(host: Host) -> Iterator[Finding]:
     )
 
 
-def _reason(host: Host, task: Task) -> tuple[WaitReason, str]:
+def _wait_reason_of(host: Host, task: Task) -> tuple[WaitReason, str]:
     """With the file that says so."""
-    found = kernel_stack(host, task.pid, task.tid)
-    if present(found):
-        return wait_reason(found.functions, found.modules), found.source
-    if present(task.wchan):
+    stack = kernel_stack(host, task.pid, task.tid)
+    if is_present(stack):
+        return wait_reason(stack.functions, stack.modules), stack.source
+    if is_present(task.wchan):
         return wait_reason((task.wchan,)), task.wchan_source
     return wait_reason(()), f"/proc/{task.pid}/stat"
 
 
 def _mount_of(host: Host, reasons: Sequence[WaitReason]) -> Mount | None:
     """The network file system that they wait for, where this host has mounted one alone."""
-    table = mounts(host)
-    if not present(table) or not any(reason.kind == "network" for reason in reasons):
+    table = read_mounts(host)
+    if not is_present(table) or not any(reason.kind == "network" for reason in reasons):
         return None
     remote = {mount.source: mount for mount in table if mount.fstype in NETWORK}
     return next(iter(remote.values())) if len(remote) == 1 else None
 
 
-def _log(host: Host) -> KernelLog:
-    return require_readable(host.once(kernel_log), "the kernel's log")
+def _readable_log(host: Host) -> KernelLog:
+    return require_readable(host.compute_once(read_kernel_log), "the kernel's log")
 
 
-def hung(host: Host) -> Iterator[Finding]:
+def hung_task_findings(host: Host) -> Iterator[Finding]:
     """The hung-task watch's reports (kernel/hung_task.c): who, for how long, behind what."""
-    log = _log(host)
-    reports = hung_tasks(log.lines)
+    log = _readable_log(host)
+    reports = find_hung_tasks(log.lines)
     if not reports:
         return
-    kinds = Counter(_told(report).waits_for for report in reports)
+    kinds = Counter(_report_reason(report).waits_for for report in reports)
     main, most = kinds.most_common(1)[0]
     names = Counter(r.comm for r in reports)
-    by_name = ", ".join(f"{name}: {_times(count)}" for name, count in names.most_common(5))
+    by_name = ", ".join(f"{name}: {_times_text(count)}" for name, count in names.most_common(5))
     yield SAYS.finding(
         "hung-tasks",
-        reports=_reports(len(reports), most == len(reports)),
+        reports=_reports_text(len(reports), most == len(reports)),
         main=main,
-        evidence=[Evidence(line, log.source) for line in (by_name, *map(_line, reports[:_SHOWN]))],
+        evidence=[Evidence(line, log.source) for line in (by_name, *map(_report_line, reports[:_SHOWN]))],
     )
-    yield from _known(host, log, reports)
+    yield from _known_fault_findings(host, log, reports)
 
 
-def _known(host: Host, log: KernelLog, reports: Sequence[HungTask]) -> Iterator[Finding]:
+def _known_fault_findings(host: Host, log: KernelLog, reports: Sequence[HungTask]) -> Iterator[Finding]:
     """Reports from the block layer on a kernel that is known for them."""
-    blocked = [r for r in reports if _told(r).kind == "block"]
+    blocked = [r for r in reports if _report_reason(r).kind == "block"]
     release = next((r.release for r in blocked if r.release), "")
     fault = next((f for f in faults_here(host, release) if f.scheduler and f.certainty == "reported"), None)
     if not blocked or fault is None:
         return
     yield SAYS.finding(
         "stalled",
-        tasks=counted(len(blocked), "task"),
+        tasks=count_noun(len(blocked), "task"),
         scheduler=fault.scheduler,
         update=fault.remedy,
         evidence=(
-            *(Evidence(_line(r), log.source) for r in blocked[:3]),
+            *(Evidence(_report_line(r), log.source) for r in blocked[:3]),
             Evidence(f"{fault.title}: {fault.effect}", release or "uname -r"),
         ),
         references=fault.sources,
     )
 
 
-def _times(count: int) -> str:
+def _times_text(count: int) -> str:
     return "once" if count == 1 else f"{count} times"
 
 
-def _reports(count: int, alike: bool) -> str:
+def _reports_text(count: int, alike: bool) -> str:
     return "a hung task" if count == 1 else f"{count} hung tasks, {'all' if alike else 'most of them'}"
 
 
-def _told(report: HungTask) -> WaitReason:
+def _report_reason(report: HungTask) -> WaitReason:
     return wait_reason(report.stack, report.modules)
 
 
-def _line(report: HungTask) -> str:
-    reason = _told(report)
-    where = f" in {reason.function_name}" if reason.function_name else ""
+def _report_line(report: HungTask) -> str:
+    reason = _report_reason(report)
+    place_suffix = f" in {reason.function_name}" if reason.function_name else ""
     work = f", with the work {report.work}" if report.work else ""
     kernel_named = f", kernel {report.release}" if report.release else ""
-    head = f"{report.comm} ({report.pid}) blocked for more than {report.seconds} s{where}"
+    head = f"{report.comm} ({report.pid}) blocked for more than {report.seconds} s{place_suffix}"
     return f"{head}{work}, waiting for {reason.waits_for}{kernel_named}"
 
 
-def oopses(host: Host) -> Iterator[Finding]:
+def null_pointer_findings(host: Host) -> Iterator[Finding]:
     """Null pointers in the block layer's time-out worker: the machine is about to go down, or did."""
-    log = _log(host)
-    found = [o for o in null_dereferences(log.lines) if o.function.startswith(("blk_mq_", "bt_iter", "bfq_"))]
-    if not found:
+    log = _readable_log(host)
+    block_oopses = [
+        o for o in find_null_dereferences(log.lines) if o.function.startswith(("blk_mq_", "bt_iter", "bfq_"))
+    ]
+    if not block_oopses:
         return
     # the log may be older than the running kernel
-    release = next((o.release for o in found if o.release), "")
+    release = next((o.release for o in block_oopses if o.release), "")
     fault = next((f for f in faults_here(host, release) if not f.scheduler and f.of == "block"), None)
     yield SAYS.finding(
         "null-pointer",
-        function=found[0].function,
+        function=block_oopses[0].function,
         update=fault.remedy if fault else SAYS.text("update-then-reboot"),
         evidence=[
             SAYS.evidence(
@@ -177,16 +185,16 @@ def oopses(host: Host) -> Iterator[Finding]:
                 kernel=f", kernel {o.release}" if o.release else "",
                 source=log.source,
             )
-            for o in found[:3]
+            for o in block_oopses[:3]
         ],
         references=fault.sources if fault else (),
     )
 
 
-def silent(host: Host) -> Iterator[Finding]:
+def hung_watch_off_findings(host: Host) -> Iterator[Finding]:
     """After hung_task_warnings reports the kernel says nothing more (sysctl/kernel.rst); 0 seconds: it never looks."""
-    left = host.integer("/proc/sys/kernel/hung_task_warnings")
-    limit = host.integer("/proc/sys/kernel/hung_task_timeout_secs")
+    left = host.read_integer("/proc/sys/kernel/hung_task_warnings")
+    limit = host.read_integer("/proc/sys/kernel/hung_task_timeout_secs")
     if isinstance(left, Absent) and isinstance(limit, Absent):
         if left.kind in ("missing", "captured"):
             raise Inapplicable("this kernel does not look for hung tasks")
@@ -199,7 +207,9 @@ def silent(host: Host) -> Iterator[Finding]:
 
 RULES: tuple[HostRule, ...] = (
     HostRule("iosched.tasks-in-d", "dstate", "tasks in D now", tasks_now, first_look=_first_scan),
-    HostRule("iosched.hung-tasks", "dstate", "hung tasks in the kernel's log", hung),
-    HostRule("iosched.null-pointer", "dstate", "null pointers in the block layer", oopses),
-    HostRule("iosched.hung-silent", "dstate", "hung-task reports that are switched off", silent),
+    HostRule("iosched.hung-tasks", "dstate", "hung tasks in the kernel's log", hung_task_findings),
+    HostRule("iosched.null-pointer", "dstate", "null pointers in the block layer", null_pointer_findings),
+    HostRule(
+        "iosched.hung-silent", "dstate", "hung-task reports that are switched off", hung_watch_off_findings
+    ),
 )

@@ -7,11 +7,11 @@ from typing import ClassVar
 
 from probes.host import Host
 from probes.system.disk.block import block_devices
-from probes.system.kernel_log import Follower, hung_tasks
+from probes.system.kernel_log import KernelLogFollower, find_hung_tasks
 from probes.types import Absent
 from scenarios.declared_options import apply_declaration
-from scenarios.dstate.reporting import Report
-from scenarios.dstate.watch import Watching, read
+from scenarios.dstate.reporting import DstateReport
+from scenarios.dstate.watch import Watching, read_look
 from scenarios.model import Options, Prepared, Run, Scenario, UsageError
 from scenarios.plan import Plan, PlannedStep
 
@@ -46,7 +46,7 @@ def make(options: Options, planned: Callable[..., Plan], *, root: bool) -> Plan:
 
 
 TICK_S = 1.0
-MOST_TICK_S = 30.0
+MAX_TICK_S = 30.0
 # A pass over /proc costs CPU; on a host with very many threads the watch looks less often rather than disturb.
 SHARE_OF_TIME = 0.1
 
@@ -69,22 +69,22 @@ class Dstate(Scenario):
 
     async def _run(self, run: Run) -> None:
         seconds = run.options.as_number("seconds", DEFAULT_S)
-        self._facts(run)
+        self._record_facts(run)
         with run.begin_step("watch", WATCH) as step:
             watching = Watching()
-            report = Report(run)
-            follower = Follower()
+            report = DstateReport(run)
+            follower = KernelLogFollower()
             if follower.problem:
                 run.emit_fact("kernel", "log, live", Absent(follower.problem, "permission", "/dev/kmsg"))
             began = run.clock.now()
             try:
                 while True:
                     at = run.clock.now() - began
-                    sample = await asyncio.to_thread(read, run.host, watching, at)
+                    sample = await asyncio.to_thread(read_look, run.host, watching, at)
                     if isinstance(sample, Absent):
                         run.emit_fact("tasks", "in D", sample)
                         break
-                    report.sample(sample, hung_tasks(follower.new()))
+                    report.sample(sample, find_hung_tasks(follower.read_new()))
                     took = run.clock.now() - began - at
                     if seconds and at + took >= seconds:
                         break
@@ -94,15 +94,15 @@ class Dstate(Scenario):
                         seconds_left=left,
                         done=at / seconds if seconds else None,
                     )
-                    pause = min(MOST_TICK_S, max(TICK_S - took, took / SHARE_OF_TIME - took))
+                    pause = min(MAX_TICK_S, max(TICK_S - took, took / SHARE_OF_TIME - took))
                     await run.clock.sleep(max(0.05, min(pause, left if left is not None else pause)))
             finally:
                 follower.close()
                 report.close(run.clock.now() - began)
 
-    def _facts(self, run: Run) -> None:
+    def _record_facts(self, run: Run) -> None:
         block_devices(run.host)  # read before anything hangs on one of them
         for name in HUNG_TASK_FACTS:
             path = f"/proc/sys/kernel/{name}"
-            value = run.host.integer(path)
+            value = run.host.read_integer(path)
             run.emit_fact("kernel", name, value, source=path)

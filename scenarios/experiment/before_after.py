@@ -39,11 +39,12 @@ class BeforeAfter(PairVerdict, frozen=True, kw_only=True):
         if self.ratio is None or self.ci95 is None or self.idle_ratio is None:
             return self.reason or ""
         text = (
-            f"after {treatment} {units.effect(self.ratio)} (95 % CI {units.between(*self.ci95, self.ratio)}); "
-            f"after idling alone {units.effect(self.idle_ratio)}"
+            f"after {treatment} {units.format_effect(self.ratio)} (95 % CI "
+            f"{units.format_interval(*self.ci95, self.ratio)}); "
+            f"after idling alone {units.format_effect(self.idle_ratio)}"
         )
         if self.is_equal:
-            text += f"; the interval lies within the margin of {units.percent(self.margin)}"
+            text += f"; the interval lies within the margin of {units.format_percent(self.margin)}"
         return text
 
 

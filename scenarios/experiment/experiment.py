@@ -14,7 +14,7 @@ from typing import TypeVar
 import msgspec
 
 from probes.bench.measured import NotApplicable, VariantsUnfit, WriteBudgetSpent
-from probes.units import counted
+from probes.units import count_noun
 from scenarios import events as ev
 from scenarios.disturbance import Disturbance, broken_off_reason
 from scenarios.experiment.budget import Pace, Undecided
@@ -166,7 +166,7 @@ class LoadExperiment:
         return self.verdicts
 
     def _conclude_judge(self, judge: Judge) -> ev.RunVerdict:
-        t = self.run.time()
+        t = self.run.elapsed_s()
         dropped_variant = next((v for v in judge.pair if v in self.not_applicable_reasons), None)
         if dropped_variant is not None and not judge.is_decided:
             verdict = judge.not_applicable_verdict(
@@ -283,7 +283,7 @@ class LoadExperiment:
         for judge in self._open_judges:
             for group in lap.groups:
                 judge.add(group, self.pace)
-            if estimate := judge.running_estimate(self.run.time(), lap.pooled, self.pace):
+            if estimate := judge.running_estimate(self.run.elapsed_s(), lap.pooled, self.pace):
                 self.run.emit(estimate)
         if self.scheduler.begin_anew_if_needed(self.groups) or self._settled_longer():
             self.groups = []
@@ -298,9 +298,11 @@ class LoadExperiment:
         left = [judge.seconds_left(self.pace) for judge in self._open_judges]
         known_s = [s for s in left if s is not None]
         again = (
-            f", {counted(len(self.disturbed), self.scheduler.noun)} measured again" if self.disturbed else ""
+            f", {count_noun(len(self.disturbed), self.scheduler.noun)} measured again"
+            if self.disturbed
+            else ""
         )
-        text = f"{self.workload.title}: {counted(self._begun, 'group')}{again}"
+        text = f"{self.workload.title}: {count_noun(self._begun, 'group')}{again}"
         self.run.emit_progress(
             self.workload.id, text, min(max(known_s), self.pace.left_s) if known_s else None
         )

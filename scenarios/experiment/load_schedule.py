@@ -53,7 +53,7 @@ async def run_campaign(
     def emit_step(entry: ScheduledLoad, state: ev.StepState, reason: str = "") -> None:
         load = entry.scheduler.workload
         if steps:
-            run.emit(ev.RunStep(t=run.time(), id=load.id, title=load.title, state=state, reason=reason))
+            run.emit(ev.RunStep(t=run.elapsed_s(), id=load.id, title=load.title, state=state, reason=reason))
 
     def finish_load(entry: ScheduledLoad, experiment: LoadExperiment) -> None:
         verdicts = experiment.conclude_verdicts(recast=entry.recast)

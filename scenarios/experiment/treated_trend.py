@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 import msgspec
 
-from probes.units import percent
+from probes.units import format_percent
 from scenarios import events as ev
 from scenarios.experiment.reference import log_steps as steps_of
 from scenarios.experiment.reference import shared_part, weaken_reference
@@ -55,7 +55,10 @@ class TreatmentJump(NamedTuple):
         )
         verb = "gave back" if self.gave >= 0 else "took"
         doubt = "" if self.called else "; this may be chance, or the host"
-        return f"{which} {verb} {percent(abs(self.gave))} (95 % CI {low * 100:+.1f} to {high * 100:+.1f} %){doubt}"
+        return (
+            f"{which} {verb} {format_percent(abs(self.gave))} (95 % CI {low * 100:+.1f} to "
+            f"{high * 100:+.1f} %){doubt}"
+        )
 
 
 class TreatedTrend(NamedTuple):
@@ -140,7 +143,7 @@ def _held_by_both(part: TreatedTrend, full_reference: TreatedTrend) -> TreatedTr
     text = mine.explain
     if mine.is_different and not word.is_different:
         text = (
-            f"Inconclusive after {mine.rounds} rounds: by themselves {percent(abs(slope))} a round "
+            f"Inconclusive after {mine.rounds} rounds: by themselves {format_percent(abs(slope))} a round "
             f"{'lost' if slope < 0 else 'gained'}, which the reference reads do not confirm"
         )
     elif mine.is_different or word != mine.verdict:
@@ -217,15 +220,16 @@ def _explain_trend(trend: Trend, treatment: str) -> str:
     shown = f"{interval[0] * 100:+.1f} to {interval[1] * 100:+.1f} % a round"
     if trend.is_different:
         verb = "lost" if a_round < 0 else "gained"
-        return f"{percent(abs(a_round))} {verb} a round between the {treatment}s ({shown})"
+        return f"{format_percent(abs(a_round))} {verb} a round between the {treatment}s ({shown})"
     if trend.is_equal:
         return (
-            f"No degradation seen in {n} rounds between the {treatment}s ({shown}): {percent(MATTERS_A_ROUND)} a round "
+            f"No degradation seen in {n} rounds between the {treatment}s ({shown}): "
+            f"{format_percent(MATTERS_A_ROUND)} a round "
             f"would have shown after {shows_after}"
         )
     later = f"would show after about {shows_after}" if shows_after else "would not show soon"
     rounds_text = f"{n} rounds ({shown}, the {treatment}s taken out)"
-    return f"Inconclusive after {rounds_text}: {percent(MATTERS_A_ROUND)} a round {later}"
+    return f"Inconclusive after {rounds_text}: {format_percent(MATTERS_A_ROUND)} a round {later}"
 
 
 def _per_gb(ys: Sequence[float], written: Sequence[float] | None, steps: Sequence[Sequence[float]]) -> PerGB:

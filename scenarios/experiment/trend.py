@@ -18,7 +18,7 @@ from typing import TypeAlias
 
 import msgspec
 
-from probes.units import counted, percent
+from probes.units import count_noun, format_percent
 from scenarios.experiment.statistics.distributions import t_quantile
 from scenarios.experiment.statistics.least_squares import Coefficient, LeastSquaresFit, least_squares
 from scenarios.experiment.statistics.stats import Better
@@ -112,7 +112,7 @@ def fit_rounds(
     ys = log_ratios(values, references, better)
     if ys is None or n < MIN_ROUNDS:
         reason = (
-            "a round without a value" if ys is None else f"{counted(n, 'round')}, {MIN_ROUNDS} are needed"
+            "a round without a value" if ys is None else f"{count_noun(n, 'round')}, {MIN_ROUNDS} are needed"
         )
         return Trend(rounds=n, explain=reason, reason=reason)
     xs = [float(i) for i in range(n)]
@@ -188,11 +188,11 @@ def explain_trend(trend: Trend, total: float) -> str:
         verb = "lost" if slope < 0 else "gained"
         inner, outer = sorted(map(abs, interval))
         return (
-            f"{n} rounds, each against its reference: {percent(abs(slope))} of round 1 {verb} a round "
-            f"(95 % CI {percent(inner)} to {percent(outer)}), {percent(abs(total))} in all"
+            f"{n} rounds, each against its reference: {format_percent(abs(slope))} of round 1 {verb} a round "
+            f"(95 % CI {format_percent(inner)} to {format_percent(outer)}), {format_percent(abs(total))} in all"
         )
     shown = f"{low * 100:+.1f} to {high * 100:+.1f} % a round"
-    matters = f"{percent(MATTERS_A_ROUND)} a round"
+    matters = f"{format_percent(MATTERS_A_ROUND)} a round"
     if trend.is_equal:
         return f"No degradation seen in {n} rounds ({shown}): {matters} would have been visible after {shows_after}"
     if shows_after is None:

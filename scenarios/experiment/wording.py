@@ -33,25 +33,25 @@ def effect_words(verdict: ev.RunVerdict) -> str:
 def effect_cells(verdict: ev.RunVerdict) -> tuple[str, str]:
     """Size and interval, for a table whose head says what they are: `27 % slower`, `24 to 30 %`."""
     decided = verdict.is_different and verdict.ratio is not None
-    size = units.effect(verdict.ratio) if decided else verdict.verdict
+    size = units.format_effect(verdict.ratio) if decided else verdict.verdict
     if verdict.ci95 is None:
         return size, ""
     if decided:
-        return size, units.between(*verdict.ci95, verdict.ratio)
+        return size, units.format_interval(*verdict.ci95, verdict.ratio)
     return size, _possible_range(*verdict.ci95)
 
 
 def _possible_range(low: float, high: float) -> str:
     """An undecided estimate has no direction of its own: its interval says what is possible."""
-    words = units.between(low, high)
-    return words if low < 1 < high else f"{words} {units.direction(low)}"
+    words = units.format_interval(low, high)
+    return words if low < 1 < high else f"{words} {units.effect_word(low)}"
 
 
 def groups_words(verdict: ev.RunVerdict) -> str:
     """`B was slower in 10 of 10 groups`; empty without groups."""
     if not verdict.groups:
         return ""
-    groups = units.counted(verdict.groups, "group")
+    groups = units.count_noun(verdict.groups, "group")
     if verdict.is_faster:
         return f"{verdict.variant} was faster in {verdict.groups - verdict.slower_in} of {groups}"
     return f"{verdict.variant} was slower in {verdict.slower_in} of {groups}"
@@ -73,9 +73,9 @@ def resolution_words(verdict: ev.RunVerdict) -> str:
     if verdict.smallest_effect is not None:
         parts.append(f"smallest detectable effect here: {units.smallest_effect(verdict.smallest_effect)}")
     if seconds := reckoned_s(verdict):
-        parts.append(f"about {units.duration(seconds)} of measuring would decide it")
+        parts.append(f"about {units.format_duration(seconds)} of measuring would decide it")
     elif verdict.seconds_to_decide is not None:
-        groups = units.counted(verdict.groups, "group")
+        groups = units.count_noun(verdict.groups, "group")
         parts.append(f"how long it would take cannot be reckoned from {groups}")
     return "; ".join(parts)
 
@@ -86,7 +86,7 @@ def explain_verdict(verdict: ev.RunVerdict) -> str:
         return verdict.explain
     parts = [groups_words(verdict)]
     if verdict.is_equal:
-        parts.append(f"the interval lies within the margin of {units.percent(verdict.margin)}")
+        parts.append(f"the interval lies within the margin of {units.format_percent(verdict.margin)}")
     if verdict.batch > 1 and not verdict.pairs:
         parts.append(
             f"neighbouring groups depend on each other: the interval is over batches of {verdict.batch}"
@@ -105,7 +105,7 @@ def scatter_words(pairs: int, place: float, within: float) -> str:
     differ = f"differ by ±{100 * math.expm1(place):.1f} %" if place else "do not differ measurably"
     return (
         f"places of one directory {differ}, slices by ±{100 * math.expm1(within):.1f} %: the interval is over "
-        f"{units.counted(pairs, 'pair')} of places"
+        f"{units.count_noun(pairs, 'pair')} of places"
     )
 
 
@@ -132,7 +132,7 @@ def moves_text(moving: Sequence[Drift], unit: str) -> str:
 def _drift_courses(drifting: Sequence[Drift], unit: str) -> str:
     courses = " and ".join(
         f"{d.variant} {'falls' if d.last < d.first else 'rises'} "
-        f"from {units.prefixed(d.first).strip()} to {units.prefixed(d.last).strip()} {unit}".rstrip()
+        f"from {units.format_prefixed(d.first).strip()} to {units.format_prefixed(d.last).strip()} {unit}".rstrip()
         for d in drifting
     )
     return f"{courses} while it is measured"
@@ -147,5 +147,5 @@ def carry_over_text(bias: Spread, block_s: float | None) -> str:
     extent = "slices, and whether it still does in longer ones takes more groups"
     if block_s is not None:
         extent = f"blocks of {block_s:g} s, though each was flushed and waited for"
-    size = f"it shifts the ratio by {units.percent(low)} to {units.percent(high)}"
+    size = f"it shifts the ratio by {units.format_percent(low)} to {units.format_percent(high)}"
     return f"work of one side continues into the other's {extent}: {size}"

@@ -7,7 +7,7 @@ import msgspec
 
 from probes.bench.disk.refusals import Suitability, check_suitability
 from probes.host import Host
-from probes.system.disk.topology import Placement, placement
+from probes.system.disk.topology import DirectoryPlacement, find_placement
 from scenarios.model import Options, UsageError
 
 
@@ -15,16 +15,16 @@ def default_directories(host: Host) -> tuple[str, ...]:
     """`$TMPDIR` and `/var/tmp`, one of each file system: what may be written to without being named."""
     chosen: dict[str, str] = {}
     for directory in (os.environ.get("TMPDIR", ""), "/var/tmp"):
-        place = placement(host, directory) if directory else None
-        if isinstance(place, Placement) and os.path.isdir(directory):  # noqa: PTH112
+        place = find_placement(host, directory) if directory else None
+        if isinstance(place, DirectoryPlacement) and os.path.isdir(directory):  # noqa: PTH112
             chosen.setdefault(place.mount.devno or place.mount.mountpoint, directory)
     return tuple(chosen.values())
 
 
 def file_system_of(host: Host, directory: str) -> str:
     """The file system that a directory is on: its device number, or where it is mounted."""
-    place = placement(host, directory)
-    return place.mount.devno or place.mount.mountpoint if isinstance(place, Placement) else directory
+    place = find_placement(host, directory)
+    return place.mount.devno or place.mount.mountpoint if isinstance(place, DirectoryPlacement) else directory
 
 
 class TestDirectory:

@@ -5,8 +5,8 @@ import msgspec
 from probes.bench.disk.refusals import check_suitability
 from probes.host import Host
 from probes.system.disk.block import BlockDevice, Devices, block_devices
-from probes.system.disk.mounts import mounts
-from probes.system.disk.topology import Placement, placement
+from probes.system.disk.mounts import read_mounts
+from probes.system.disk.topology import DirectoryPlacement, find_placement
 from probes.types import Absent
 from scenarios.files.directories import default_directories
 
@@ -22,7 +22,7 @@ class ComparedDirectory(msgspec.Struct, frozen=True, kw_only=True):
 
     letter: str
     directory: str
-    place: Placement
+    place: DirectoryPlacement
     devices: tuple[BlockDevice, ...]
 
     @property
@@ -38,7 +38,7 @@ class ComparedDirectory(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def compared_directory(
-    known_devices: Devices, letter: str, directory: str, place: Placement
+    known_devices: Devices, letter: str, directory: str, place: DirectoryPlacement
 ) -> ComparedDirectory:
     """`known`: the host's block devices."""
     devices = tuple(known_devices[name] for name in place.leaves if name in known_devices)
@@ -65,12 +65,12 @@ class DirectoryChoice(msgspec.Struct, frozen=True, kw_only=True):
 
 def list_directory_choices(host: Host) -> tuple[DirectoryChoice, ...]:
     """What may be written to without being named first, then the other mounts; what cannot be measured last."""
-    table = mounts(host)
+    table = read_mounts(host)
     paths = list(default_directories(host))
     taken_devices = set()
     for path in paths:
         fit = check_suitability(host, path, explicit=True)
-        if isinstance(fit.placement, Placement):
+        if isinstance(fit.placement, DirectoryPlacement):
             taken_devices.add(fit.placement.mount.devno)
     for mount in () if isinstance(table, Absent) else table:
         if mount.fstype in NO_DATA or mount.devno in taken_devices or mount.mountpoint.startswith(_NEVER):
@@ -83,12 +83,12 @@ def list_directory_choices(host: Host) -> tuple[DirectoryChoice, ...]:
 
 def directory_choice(host: Host, path: str) -> DirectoryChoice:
     fit = check_suitability(host, path, explicit=True)
-    there = fit.placement or placement(host, path)
+    there = fit.placement or find_placement(host, path)
     if isinstance(there, Absent):
         return DirectoryChoice(
             path=path, device="", model="", fstype="", free_bytes=None, refusal=fit.refusal or there.reason
         )
-    compared, state = compared_directory(block_devices(host), "A", path, there), host.statvfs(path)
+    compared, state = compared_directory(block_devices(host), "A", path, there), host.read_statvfs(path)
     leaf = compared.devices[0] if compared.devices else None
     return DirectoryChoice(
         path=path,

@@ -6,15 +6,15 @@ from statistics import median
 from probes import units
 from probes.host import Host
 from probes.system.disk.trim.trim_timer import TrimTimer
-from probes.types import present
-from probes.units import counted
+from probes.types import is_present
+from probes.units import count_noun
 from scenarios.experiment.before_after import BeforeAfter
 from scenarios.experiment.treated_trend import TreatedTrend
 from scenarios.finding import Evidence, Finding, Remedy, Severity
 from scenarios.fstrim.ledger import Ledger
-from scenarios.fstrim.measurement.phase import Phase
+from scenarios.fstrim.measurement.phase import MeasuredPhase
 from scenarios.fstrim.remedies import drop_in
-from scenarios.fstrim.remedies import remedies as to_trim
+from scenarios.fstrim.remedies import remedies_to_trim as to_trim
 from scenarios.fstrim.trim_setup import TrimSetup
 from scenarios.rules.texts import texts
 
@@ -25,18 +25,18 @@ MATTERS = 0.05
 TREATMENT = "the trim"  # as the verdict on before and after calls it
 
 
-def remedies(host: Host, layout: TrimSetup, timer: TrimTimer) -> tuple[Remedy, ...]:
+def trim_remedies(host: Host, layout: TrimSetup, timer: TrimTimer) -> tuple[Remedy, ...]:
     """The way to regular trims from where this host is now."""
-    places = layout.chain.mountpoints if layout.chain is not None else (layout.mountpoint,)
-    found = list(to_trim(host, timer, places))
-    if layout.fstype == "btrfs" and layout.chain is not None and not layout.chain.online:
+    places = layout.chain.mountpoints if layout.chain is not None else (layout.mount_directory,)
+    all_remedies = list(to_trim(host, timer, places))
+    if layout.file_system_type == "btrfs" and layout.chain is not None and not layout.chain.online:
         unqueued = any("unqueued" in mode for mode in layout.chain.queued.values())
         if not unqueued:
-            found.append(SAYS.remedy("online-btrfs", mountpoint=layout.mountpoint))
-    return tuple(found)
+            all_remedies.append(SAYS.remedy("online-btrfs", mountpoint=layout.mount_directory))
+    return tuple(all_remedies)
 
 
-def daily() -> Remedy:
+def daily_remedy() -> Remedy:
     return drop_in(
         "fstrim.timer",
         "zz-hostdx-daily.conf",
@@ -46,7 +46,7 @@ def daily() -> Remedy:
     )
 
 
-def effect(
+def effect_finding(
     host: Host,
     layout: TrimSetup,
     timer: TrimTimer,
@@ -62,7 +62,7 @@ def effect(
     # A wide interval is no evidence to begin with: first why it is wide.
     evidence = [Evidence(undecided, source="new files")] if hidden else [measured]
     if control.ratio is not None:
-        control_effect = units.effect(control.ratio)
+        control_effect = units.format_effect(control.ratio)
         evidence.append(SAYS.evidence("control", effect=control_effect, verdict=control.verdict))
     evidence += [Evidence(text, source="doubt") for text in doubts]
     evidence += [measured] if hidden and change.ratio is not None else []
@@ -70,42 +70,44 @@ def effect(
     todo: tuple[Remedy, ...] = (SAYS.remedy("rounds", directory=layout.directory),)
     title, smallest = "", ""
     if change.is_faster:
-        title, todo = "better-and-moved" if moved else "better", remedies(host, layout, timer)
+        title, todo = "better-and-moved" if moved else "better", trim_remedies(host, layout, timer)
         severity = "notice" if moved else "warning"
     elif change.is_equal:
         title, severity, todo = "equal", "ok", ()
     elif change.is_slower:
         title = "worse"
-    elif seen := change.smallest_effect:
-        smallest = f" (smallest detectable effect here: {units.smallest_effect(seen)})"
-    fields = {"device": layout.device, "effect": units.effect(change.ratio or 1.0)}
+    elif smallest_share := change.smallest_effect:
+        smallest = f" (smallest detectable effect here: {units.smallest_effect(smallest_share)})"
+    fields = {"device": layout.device_names, "effect": units.format_effect(change.ratio or 1.0)}
     return SAYS.finding(
         "effect",
         severity=severity,
-        subject=layout.mountpoint,
+        subject=layout.mount_directory,
         title=SAYS.text(title, **fields) if title else "",
-        device=layout.device,
+        device=layout.device_names,
         smallest=smallest,
         evidence=evidence,
         remedy=todo,
     )
 
 
-def idling(layout: TrimSetup, before: Phase, idle: Phase, doubts: Sequence[str]) -> Finding:
+def idling_finding(
+    layout: TrimSetup, before: MeasuredPhase, idle: MeasuredPhase, doubts: Sequence[str]
+) -> Finding:
     """All that a session without its trim can tell. Not judged: one wait does not say how far the level wanders."""
-    seen = (
+    comparisons = (
         ("new files", before.values, idle.values),
         ("reads of an untouched file", before.references, idle.references),
     )
     evidence = [
-        SAYS.evidence("idled", effect=units.effect(median(then) / median(first)), what=what)
-        for what, first, then in seen
+        SAYS.evidence("idled", effect=units.format_effect(median(then) / median(first)), what=quantity)
+        for quantity, first, then in comparisons
         if first and then and median(first) > 0 and median(then) > 0
     ]
     return SAYS.finding(
         "untrimmed",
-        subject=layout.mountpoint,
-        device=layout.device,
+        subject=layout.mount_directory,
+        device=layout.device_names,
         no_trim=layout.no_trim,
         to_trim=layout.to_trim,
         directory=layout.directory,
@@ -113,32 +115,32 @@ def idling(layout: TrimSetup, before: Phase, idle: Phase, doubts: Sequence[str])
     )
 
 
-def number(ledger: Ledger, layout: TrimSetup) -> Finding:
+def ledger_finding(ledger: Ledger, layout: TrimSetup) -> Finding:
     """The talk's question: why does `fstrim -v` print what it prints?"""
     source = ledger.knowledge.source if ledger.knowledge else ""
     return SAYS.finding(
         "number",
-        subject=layout.mountpoint,
-        fstype=layout.fstype,
+        subject=layout.mount_directory,
+        fstype=layout.file_system_type,
         evidence=(
-            *(Evidence(text, source="ledger") for text in ledger.answer()),
+            *(Evidence(text, source="ledger") for text in ledger.answer_sentences()),
             *((SAYS.evidence("kernel-code", source=source),) if source else ()),
         ),
     )
 
 
-def degradation(
+def degradation_finding(
     host: Host,
     layout: TrimSetup,
     timer: TrimTimer,
-    found: TreatedTrend,
+    treated: TreatedTrend,
     rounds: int,
     daily_rounds: float | None,
 ) -> Finding:
     """What the series of rounds says. `daily_rounds`: how many rounds a day there were; None: not known."""
-    trend = found.trend
+    trend = treated.trend
     evidence = [Evidence(trend.explain, source=f"{rounds} rounds")]
-    evidence += [Evidence(jump.text, source="trims in between") for jump in found.jumps]
+    evidence += [Evidence(jump.text, source="trims in between") for jump in treated.jumps]
     if trend.per_gb is not None and trend.per_gb_ci95 is not None:
         low, high = (f"{end * 100:+.3f}" for end in trend.per_gb_ci95)
         change = f"{trend.per_gb * 100:+.3f}"
@@ -146,26 +148,26 @@ def degradation(
     severity: Severity = "notice"
     todo: tuple[Remedy, ...] = ()
     if trend.is_slower:
-        title, severity, todo = "gets-worse", "warning", remedies(host, layout, timer)
-        weekly = "weekly" in str(timer.schedule) if present(timer.schedule) else True
+        title, severity, todo = "gets-worse", "warning", trim_remedies(host, layout, timer)
+        weekly = "weekly" in str(timer.schedule) if is_present(timer.schedule) else True
         a_week = abs(trend.slope_per_round or 0.0) * 7 * (daily_rounds or 0.0)
         if weekly and a_week > MATTERS and timer.exists:
-            todo = (*todo, daily())
+            todo = (*todo, daily_remedy())
     elif trend.is_equal:
         title, severity = "no-degradation", "ok"
     else:
         title = "got-better" if trend.is_faster else "undecided"
     fields = {
-        "device": layout.device,
+        "device": layout.device_names,
         "each": abs(trend.slope_per_round or 0),
         "rounds": rounds,
-        "counted": counted(rounds, "round"),
+        "counted": count_noun(rounds, "round"),
     }
-    gives_back = any(jump.called and jump.gave > 0 for jump in found.jumps)
+    gives_back = any(jump.called and jump.gave > 0 for jump in treated.jumps)
     return SAYS.finding(
         "degradation",
         severity=severity,
-        subject=layout.mountpoint,
+        subject=layout.mount_directory,
         trend=SAYS.text(title, **fields),
         gives_back="; trimming gives it back" if gives_back else "",
         evidence=evidence,

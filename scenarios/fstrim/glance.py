@@ -10,114 +10,116 @@ from probes.host import Host
 from probes.system.disk.block import block_devices
 from probes.system.disk.diskstats import disk_counters
 from probes.system.disk.trim.discard import DiscardChain, DiscardLayer, discard_chains, own_devices
-from probes.system.disk.trim.trim_jobs import passed_over
-from probes.system.disk.trim.trim_timer import TrimTimer, timer_would_miss, trim_timer, untrimmed_because
-from probes.types import Absent, Entry, Fact, Unread, entry, present
+from probes.system.disk.trim.trim_jobs import explain_skip
+from probes.system.disk.trim.trim_timer import TrimTimer, explain_timer_miss, explain_untrimmed, trim_timer
+from probes.types import Absent, Entry, Fact, Unread, is_present, make_entry
 
-MOST_FILE_SYSTEMS = 8  # a host with hundreds of volumes has a list of its own
+MAX_FILE_SYSTEMS = 8  # a host with hundreds of volumes has a list of its own
 
 
 def glance(host: Host) -> Iterator[Entry]:
     """At most one `systemctl show`, one statvfs a file system."""
-    chains = host.once(discard_chains)
+    chains = host.compute_once(discard_chains)
     if isinstance(chains, Absent):
         yield Unread("trim", "timer", chains)
         return
     if not chains:
         return
-    timer = host.once(trim_timer)
+    timer = host.compute_once(trim_timer)
     yield timer_entry(timer)
-    for chain in chains[:MOST_FILE_SYSTEMS]:
-        yield from of_chain(host, timer, chain)
-    if len(chains) > MOST_FILE_SYSTEMS:
+    for chain in chains[:MAX_FILE_SYSTEMS]:
+        yield from chain_entries(host, timer, chain)
+    if len(chains) > MAX_FILE_SYSTEMS:
         yield Fact(
-            "trim", "more", f"{len(chains) - MOST_FILE_SYSTEMS} more file systems", "/proc/self/mountinfo"
+            "trim", "more", f"{len(chains) - MAX_FILE_SYSTEMS} more file systems", "/proc/self/mountinfo"
         )
 
 
-def of_chain(host: Host, timer: TrimTimer, chain: DiscardChain) -> Iterator[Entry]:
+def chain_entries(host: Host, timer: TrimTimer, chain: DiscardChain) -> Iterator[Entry]:
     """One file system."""
     name = f"trim:{chain.device}"
-    yield Fact(name, "way", _way(chain), "/proc/self/mountinfo, /sys/block/*/queue/discard_max_bytes")
+    yield Fact(
+        name, "way", _discard_path_text(chain), "/proc/self/mountinfo, /sys/block/*/queue/discard_max_bytes"
+    )
     if chain.swallowed_by or chain.read_only:
         return
-    yield entry(name, "by", _by(host, timer, chain), timer.source)
-    if amounts := _amounts(host, chain):
+    yield make_entry(name, "by", _trimmed_by(host, timer, chain), timer.source)
+    if amounts := _amounts_text(host, chain):
         yield Fact(name, "amounts", amounts, "statvfs, /proc/diskstats")
     for disk in chain.leaves:
-        if (spare := _unpartitioned(host, disk)) is not None:
+        if (spare := _unpartitioned_share(host, disk)) is not None:
             yield Fact(f"disk:{disk}", "unpartitioned", round(spare, 4), f"/sys/block/{disk}/*/size")
 
 
 def timer_entry(timer: TrimTimer) -> Entry:
-    if isinstance(timer.on, Absent):
-        return Unread("trim", "timer", timer.on)
+    if isinstance(timer.is_timer_on, Absent):
+        return Unread("trim", "timer", timer.is_timer_on)
     if not timer.exists:
         text = "none runs here"
-    elif not timer.on:
+    elif not timer.is_timer_on:
         text = "off"
     else:
-        last = f", last {timer.last}" if present(timer.last) else ", no run on record"
-        text = f"on, {timer.schedule}{last}" if present(timer.schedule) else f"on{last}"
-    cron = f"; also {', '.join(timer.cron)}" if timer.cron else ""
+        last = f", last {timer.last}" if is_present(timer.last) else ", no run on record"
+        text = f"on, {timer.schedule}{last}" if is_present(timer.schedule) else f"on{last}"
+    cron = f"; also {', '.join(timer.cron_files)}" if timer.cron_files else ""
     return Fact("trim", "timer", text + cron, timer.source)
 
 
-def _way(chain: DiscardChain) -> str:
+def _discard_path_text(chain: DiscardChain) -> str:
     """`/data: xfs, mounted with discard; dm-0 (crypt) takes no discards`."""
     online = f"mounted with {chain.online}" if chain.online else "no online discard"
-    where = ", ".join(chain.mountpoints[:2]) + (", ..." if len(chain.mountpoints) > 2 else "")
-    head = f"{where}: {chain.mount.fstype}, {'read-only' if chain.read_only else online}"
-    guilty = next((layer for layer in chain.layers if layer.swallows), None)
+    mountpoints = ", ".join(chain.mountpoints[:2]) + (", ..." if len(chain.mountpoints) > 2 else "")
+    head = f"{mountpoints}: {chain.mount.fstype}, {'read-only' if chain.read_only else online}"
+    guilty = next((layer for layer in chain.layers if layer.swallows_discards), None)
     if guilty is not None:
         return f"{head}; {guilty.device} ({guilty.kind}) takes no discards"
     through = " → ".join(layer.device for layer in chain.layers)
     ends = [layer for layer in chain.layers if layer.device in chain.leaves]
-    limits = ", ".join(filter(None, map(_limits, ends[:1])))
+    limits = ", ".join(filter(None, map(_limits_text, ends[:1])))
     modes = ", ".join(f"{name} TRIM {mode.replace('_', ' ')}" for name, mode in chain.queued.items())
     return "; ".join(part for part in (head, through, limits, modes) if part)
 
 
-def _limits(layer: DiscardLayer) -> str:
-    if not present(layer.max_bytes):
+def _limits_text(layer: DiscardLayer) -> str:
+    if not is_present(layer.max_bytes):
         return "whether it takes discards is not known"
     grain = layer.granularity_bytes
-    grains = f" in grains of {grain} B" if present(grain) and grain else ""
-    return f"discards of at most {units.size(layer.max_bytes)}{grains}"
+    grains = f" in grains of {grain} B" if is_present(grain) and grain else ""
+    return f"discards of at most {units.format_size(layer.max_bytes)}{grains}"
 
 
-def _by(host: Host, timer: TrimTimer, chain: DiscardChain) -> str | Absent:
-    why = untrimmed_because(host, timer, chain.mountpoints)
+def _trimmed_by(host: Host, timer: TrimTimer, chain: DiscardChain) -> str | Absent:
+    why = explain_untrimmed(host, timer, chain.mountpoints)
     if isinstance(why, Absent):
         return why
     if why:
         return chain.online if chain.online else f"nobody: {why}"
-    by = [job.where for job in timer.jobs if not passed_over(host, job, chain.mountpoints)]
-    if timer.on is True and not timer_would_miss(host, timer, chain.mountpoints):
+    by = [job.where for job in timer.jobs if not explain_skip(host, job, chain.mountpoints)]
+    if timer.is_timer_on is True and not explain_timer_miss(host, timer, chain.mountpoints):
         by.append("fstrim.timer")
     return ", ".join(dict.fromkeys(by))
 
 
-def _amounts(host: Host, chain: DiscardChain) -> str:
+def _amounts_text(host: Host, chain: DiscardChain) -> str:
     parts: list[str] = []
     counters = disk_counters(host)
-    space = host.statvfs(chain.mount.mountpoint)
-    if present(space):
-        parts.append(f"a trim offers at most the free {units.size(space.f_bfree * space.f_frsize)}")
-    known = counters if present(counters) else {}
-    own = [known[name] for name in own_devices(host, chain) if name in known]
+    space = host.read_statvfs(chain.mount.mountpoint)
+    if is_present(space):
+        parts.append(f"a trim offers at most the free {units.format_size(space.f_bfree * space.f_frsize)}")
+    known_counters = counters if is_present(counters) else {}
+    own = [known_counters[name] for name in own_devices(host, chain) if name in known_counters]
     if own:
-        parts.append(f"written since boot {units.size(sum(c.write_bytes for c in own))}")
+        parts.append(f"written since boot {units.format_size(sum(c.write_bytes for c in own))}")
         if all(c.discard_bytes is not None for c in own):
-            parts.append(f"asked to be discarded {units.size(sum(c.discard_bytes or 0 for c in own))}")
+            parts.append(f"asked to be discarded {units.format_size(sum(c.discard_bytes or 0 for c in own))}")
     return ", ".join(parts)
 
 
-def _unpartitioned(host: Host, disk: str) -> float | None:
+def _unpartitioned_share(host: Host, disk: str) -> float | None:
     """Share (0..1) of a disk that no partition takes: over-provisioning, if it was never written or trimmed once."""
     devices = block_devices(host)
-    whole = devices[disk].size_bytes if disk in devices else 0
+    disk_bytes = devices[disk].size_bytes if disk in devices else 0
     parts = [d.size_bytes for d in devices.values() if d.parent == disk]
-    if not parts or not present(whole) or not whole:
+    if not parts or not is_present(disk_bytes) or not disk_bytes:
         return None
-    return max(0.0, 1 - sum(p for p in parts if present(p)) / whole)
+    return max(0.0, 1 - sum(p for p in parts if is_present(p)) / disk_bytes)

@@ -3,7 +3,7 @@
 from functools import partial
 
 from probes import units
-from scenarios.fstrim.measurement.trim import Discards, Trimmed, discards
+from scenarios.fstrim.measurement.trim import Discards, Trimmed, read_discards
 from scenarios.fstrim.results import LedgerRow
 from scenarios.fstrim.trim_setup import TrimSetup
 from scenarios.knowledge.trims import TrimKnowledge, trim_of
@@ -12,7 +12,7 @@ from scenarios.model import Run
 # The counters round to sectors and a neighbour may discard too: alike within so much.
 ALIKE = 0.02
 
-_size = partial(units.size, digits=4)  # the device writes some KiB more than the files
+_size = partial(units.format_size, digits=4)  # the device writes some KiB more than the files
 
 
 class Ledger:
@@ -21,7 +21,7 @@ class Ledger:
     def __init__(self, run: Run, layout: TrimSetup, release: str) -> None:
         self.run = run
         self.layout = layout
-        self.knowledge: TrimKnowledge | None = trim_of(layout.fstype, release)
+        self.knowledge: TrimKnowledge | None = trim_of(layout.file_system_type, release)
         self.rows: list[LedgerRow] = []
         self.since_trim = 0
         self._sizes = 0  # trims whose number was the size of the file system
@@ -30,12 +30,12 @@ class Ledger:
 
     def begin(self) -> None:
         self._began = self.run.clock.now()
-        self._before = self._now()
+        self._before = self._read_discards()
 
     def end(
         self, step: str, *, written: int = 0, deleted: int = 0, trimmed: Trimmed | None = None
     ) -> LedgerRow:
-        now = self._now()
+        now = self._read_discards()
         before, self._before = self._before, None
         waiting, self.since_trim = self.since_trim, self.since_trim + deleted
         if trimmed is not None:
@@ -47,53 +47,55 @@ class Ledger:
             device_written_bytes=now.written - before.written if now and before else None,
             deleted_bytes=deleted,
             deleted_since_trim_bytes=self.since_trim,
-            free_bytes=self.layout.free_bytes(),
+            free_bytes=self.layout.read_free_bytes(),
             fstrim_says_bytes=trimmed.claimed if trimmed else None,
             discarded_bytes=trimmed.requested
             if trimmed
-            else _difference(before.bytes if before else None, now.bytes if now else None),
+            else _difference_if_known(before.bytes if before else None, now.bytes if now else None),
             discard_requests=trimmed.requests
             if trimmed
-            else _difference(before.requests if before else None, now.requests if now else None),
-            came_to_rest_s=_rounded(trimmed.rest_s) if trimmed else None,
-            explained=self._explained(trimmed, waiting) if trimmed else "",
+            else _difference_if_known(before.requests if before else None, now.requests if now else None),
+            came_to_rest_s=_round_if_known(trimmed.rest_s) if trimmed else None,
+            explained=self._explain_trim(trimmed, waiting) if trimmed else "",
         )
         self.rows.append(row)
         return row
 
     @property
-    def trims(self) -> list[LedgerRow]:
+    def trim_rows(self) -> list[LedgerRow]:
         return [row for row in self.rows if row.explained]
 
-    def _now(self) -> Discards | None:
-        found = discards(self.run.host, self.layout.leaves)
-        return found if isinstance(found, Discards) else None
+    def _read_discards(self) -> Discards | None:
+        counters = read_discards(self.run.host, self.layout.leaf_names)
+        return counters if isinstance(counters, Discards) else None
 
-    def _explained(self, trimmed: Trimmed, waiting: int) -> str:
+    def _explain_trim(self, trimmed: Trimmed, waiting: int) -> str:
         """What this trim's two numbers mean, on this file system and kernel."""
         parts: list[str] = []
-        known, said, counted = self.knowledge, trimmed.claimed, trimmed.requested
-        if said is None:
+        knowledge, claimed, counted = self.knowledge, trimmed.claimed, trimmed.requested
+        if claimed is None:
             parts.append("fstrim printed no number")
-        elif said == 0:
-            parts.append(f"0 B: {known.zero if known else 'nothing was offered to the disk'}")
-        elif self._is_whole_size(said, counted):
+        elif claimed == 0:
+            parts.append(f"0 B: {knowledge.zero if knowledge else 'nothing was offered to the disk'}")
+        elif self._is_whole_size(claimed, counted):
             self._sizes += 1
-            parts.append(f"{_size(said)} is the size of the file system, not what was trimmed")
-        elif known is not None:
-            free = self.layout.free_bytes()
-            whole = free is not None and abs(said - free) <= ALIKE * free and said == counted
-            parts.append(f"{_size(said)} is {known.says}" + (" (here: all that is free)" if whole else ""))
+            parts.append(f"{_size(claimed)} is the size of the file system, not what was trimmed")
+        elif knowledge is not None:
+            free = self.layout.read_free_bytes()
+            is_all_free = free is not None and abs(claimed - free) <= ALIKE * free and claimed == counted
+            parts.append(
+                f"{_size(claimed)} is {knowledge.says}" + (" (here: all that is free)" if is_all_free else "")
+            )
         if counted is None:
             parts.append("this kernel does not count discards (it does since 4.18)")
         elif counted:
-            disks = len(self.layout.leaves)
+            disks = len(self.layout.leaf_names)
             which = "the disk" if disks == 1 else f"all {disks} disks together"
             parts.append(f"the kernel asked {which} to discard {_size(counted)}")
-        elif said:
+        elif claimed:
             parts.append("the kernel asked the disk for nothing")
-        if said or counted:
-            when = "since the previous trim" if self.trims else "before it"
+        if claimed or counted:
+            when = "since the previous trim" if self.trim_rows else "before it"
             parts.append(f"of this, this run had deleted {_size(waiting)} {when}")
         if trimmed.rest_s is None:
             parts.append("the disk was still busy when the waiting time ended")
@@ -101,25 +103,29 @@ class Ledger:
             parts.append(f"fstrim returned {trimmed.rest_s:.0f} s before the disk was idle")
         return "; ".join(parts)
 
-    def _is_whole_size(self, said: int, counted: int | None) -> bool:
-        whole = self.layout.size_bytes()
-        if whole is None or counted is None:
+    def _is_whole_size(self, claimed: int, counted: int | None) -> bool:
+        file_system_bytes = self.layout.read_size_bytes()
+        if file_system_bytes is None or counted is None:
             return False
         # statvfs leaves the file system's own structures out: within 5 %.
-        return abs(said - whole) <= 0.05 * whole and abs(said - counted) > ALIKE * said
+        return (
+            abs(claimed - file_system_bytes) <= 0.05 * file_system_bytes
+            and abs(claimed - counted) > ALIKE * claimed
+        )
 
-    def answer(self) -> list[str]:
+    def answer_sentences(self) -> list[str]:
         """The talk's question, answered from this run's own rows; one sentence an entry."""
-        trims = self.trims
+        trims = self.trim_rows
         sentences = [self.knowledge.memory] if self.knowledge else []
-        said = [row.fstrim_says_bytes for row in trims if row.fstrim_says_bytes is not None]
+        claims = [row.fstrim_says_bytes for row in trims if row.fstrim_says_bytes is not None]
         counted = [row.discarded_bytes for row in trims if row.discarded_bytes is not None]
-        if len(said) > 1 and said[0] and max(said) - min(said) <= ALIKE * max(said):
+        if len(claims) > 1 and claims[0] and max(claims) - min(claims) <= ALIKE * max(claims):
             sentences.append(
-                f"fstrim -v says the same {_size(said[0])} each time ({len(said)} trims)" + self._repeats()
+                f"fstrim -v says the same {_size(claims[0])} each time ({len(claims)} trims)"
+                + self._repeat_reason()
             )
-        elif len(said) > 1:
-            sentences.append("fstrim -v said in turn " + ", ".join(map(_size, said)))
+        elif len(claims) > 1:
+            sentences.append("fstrim -v said in turn " + ", ".join(map(_size, claims)))
         if counted:
             sentences.append(
                 "By the kernel's own counters the disk was asked to discard " + ", ".join(map(_size, counted))
@@ -132,17 +138,17 @@ class Ledger:
             sentences.append(self.knowledge.waits)
         return sentences
 
-    def _repeats(self) -> str:
+    def _repeat_reason(self) -> str:
         """Why the same number came back; the run's own counters have the last word on a vendor's kernel."""
         if self._sizes:
             return ": that is the size of the file system, which does not change with what is trimmed"
-        known = self.knowledge
-        return f": {known.repeats}" if known is not None and known.repeats else ""
+        knowledge = self.knowledge
+        return f": {knowledge.repeats}" if knowledge is not None and knowledge.repeats else ""
 
 
-def _difference(before: int | None, now: int | None) -> int | None:
+def _difference_if_known(before: int | None, now: int | None) -> int | None:
     return None if before is None or now is None else now - before
 
 
-def _rounded(value: float | None) -> float | None:
+def _round_if_known(value: float | None) -> float | None:
     return None if value is None else round(value, 1)

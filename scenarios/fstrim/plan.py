@@ -12,12 +12,12 @@ from probes.bench.command_line import fio_directory, shell_line
 from probes.bench.disk.ageing import CHURN
 from probes.bench.workloads import fio_equivalent, load_of
 from probes.host import Host
-from probes.system.software.kernel import kernel
-from probes.types import present
-from probes.units import counted
+from probes.system.software.kernel import read_kernel
+from probes.types import is_present
+from probes.units import count_noun
 from scenarios.experiment.before_after import MIN_BLOCKS
 from scenarios.fstrim.measurement.load import CHURN_ID, COMMAND_ID, COMMAND_METRIC, REFERENCE_ID
-from scenarios.fstrim.measurement.trim import Pattern
+from scenarios.fstrim.measurement.trim import TrimPattern
 from scenarios.fstrim.trim_setup import TrimSetup
 from scenarios.guards.foreign_latency import STOPS_ITSELF
 from scenarios.knowledge.disks import endurance_share, fill_s
@@ -31,7 +31,7 @@ CLOSING = ("trim once more", "trim again at once, with no deletion in between")
 BEFORE, IDLE, AFTER, ROUND = "before", "idle", "after", "round"
 
 
-class Request(msgspec.Struct, frozen=True, kw_only=True):
+class TrimRequest(msgspec.Struct, frozen=True, kw_only=True):
     """What was asked for."""
 
     directory: str
@@ -41,20 +41,20 @@ class Request(msgspec.Struct, frozen=True, kw_only=True):
     state: str
 
     @property
-    def phases(self) -> int:
+    def phase_count(self) -> int:
         return 1 if self.round else 3
 
     @property
-    def workload(self) -> str:
+    def workload_id(self) -> str:
         return COMMAND_ID if self.command else CHURN_ID
 
 
-def request(options: Options) -> Request:
+def parse_request(options: Options) -> TrimRequest:
     """Raises Usage."""
     directories = options.as_strings("dir")
     if len(directories) != 1:
         raise UsageError("it writes and deletes files: name one directory on the disk with --dir")
-    asked = Request(
+    asked = TrimRequest(
         directory=directories[0],
         round=options.is_set("round"),
         again=options.is_set("again"),
@@ -83,36 +83,36 @@ def trim_action(layout: TrimSetup) -> Action:
     )
     return Action(
         kind="command",
-        title=f"trim {layout.mountpoint}",
-        target=layout.mountpoint,
-        apply=("fstrim", "-v", layout.mountpoint),
+        title=f"trim {layout.mount_directory}",
+        target=layout.mount_directory,
+        apply=("fstrim", "-v", layout.mount_directory),
         irreversible=True,
         consent=True,
         rights="root (CAP_SYS_ADMIN)",
-        risk=f"what was deleted on {layout.mountpoint} can no longer be recovered from the raw disk{stall}",
+        risk=f"what was deleted on {layout.mount_directory} can no longer be recovered from the raw disk{stall}",
         parameters={"timeout_s": f"{TRIM_AT_MOST_S:.0f}"},
     )
 
 
-def trims(asked: Request, layout: TrimSetup) -> int:
+def count_trims(asked: TrimRequest, layout: TrimSetup) -> int:
     """How often a session trims: once to be measured, once at its end, and with --again once more at once."""
     if asked.round or layout.no_trim:
         return 0
     return 3 if asked.again else 2
 
 
-def refusal(asked: Request, layout: TrimSetup) -> str:
+def refusal_reason(asked: TrimRequest, layout: TrimSetup) -> str:
     if why := layout.refusal or _not_startable(asked.command):
         return why
-    if not asked.round and layout.can_never_trim:
-        return f"{layout.can_never_trim}; `hostdx triage` says more; --round can still follow its speed"
+    if not asked.round and layout.never_trim_reason:
+        return f"{layout.never_trim_reason}; `hostdx triage` says more; --round can still follow its speed"
     return ""
 
 
-def untrimmed(layout: TrimSetup) -> str:
+def untrimmed_note(layout: TrimSetup) -> str:
     """What a session without its trim can tell, and what to do for more: said before it measures."""
     return (
-        f"{layout.no_trim}, and the run shows only what idling does to {layout.device}; to measure what a "
+        f"{layout.no_trim}, and the run shows only what idling does to {layout.device_names}; to measure what a "
         f"trim gives back, {layout.to_trim} (--round never trims)"
     )
 
@@ -127,7 +127,7 @@ def _not_startable(command: str) -> str:
     return "" if shutil.which(program) else f"--workload: {program}: no such program here, or not executable"
 
 
-def workloads(asked: Request, layout: TrimSetup, pattern: Pattern) -> tuple[Workload, ...]:
+def trim_workloads(asked: TrimRequest, layout: TrimSetup, pattern: TrimPattern) -> tuple[Workload, ...]:
     reads = load_of(REFERENCE_ID)
     if asked.command:
         load = Workload(
@@ -167,33 +167,33 @@ def workloads(asked: Request, layout: TrimSetup, pattern: Pattern) -> tuple[Work
 
 
 def make(
-    host: Host, options: Options, pattern: Pattern, planned: Callable[..., Plan]
-) -> tuple[Plan, TrimSetup, Request, Pattern]:
-    asked = request(options)
+    host: Host, options: Options, pattern: TrimPattern, planned: Callable[..., Plan]
+) -> tuple[Plan, TrimSetup, TrimRequest, TrimPattern]:
+    asked = parse_request(options)
     budget_s = options.as_number("budget")
     if budget_s:
-        pattern = pattern.for_budget(budget_s, asked.phases)
+        pattern = pattern.for_budget(budget_s, asked.phase_count)
     if "idle" in options.values and options.values["idle"] is not None:
         pattern = pattern.for_idle(options.as_number("idle"))
-    layout = TrimSetup(host, asked.directory, blocks=pattern.blocks, phases=asked.phases)
-    refused = refusal(asked, layout)
-    loads = workloads(asked, layout, pattern)
-    trimming = trims(asked, layout)
-    measuring = asked.phases * pattern.blocks * (pattern.block_s + pattern.reference_s)
+    layout = TrimSetup(host, asked.directory, blocks=pattern.blocks, phases=asked.phase_count)
+    refused = refusal_reason(asked, layout)
+    loads = trim_workloads(asked, layout, pattern)
+    trimming = count_trims(asked, layout)
+    measuring = asked.phase_count * pattern.blocks * (pattern.block_s + pattern.reference_s)
     if not asked.round and layout.no_trim:
         measuring *= 2 / 3
     prepare_s = fill_s(layout.fixed_bytes) + 2.0
-    steps = _steps(asked, pattern, trimming, prepare_s)
+    steps = _planned_steps(asked, pattern, trimming, prepare_s)
     plan = planned(
         options=dict(options.values),
-        variants=_variants(asked, layout),
+        variants=_planned_variants(asked, layout),
         workloads=loads,
         steps=steps,
         actions=(
             *((directory_action(host, layout.directory),) if not refused else ()),
             *((trim_action(layout),) * trimming if not refused else ()),
         ),
-        writes=_writes(layout) if not refused else (),
+        writes=_planned_writes(layout) if not refused else (),
         rights=(
             f"write permission in {layout.directory}",
             *(("root (CAP_SYS_ADMIN) for the trim",) if not asked.round else ()),
@@ -201,14 +201,14 @@ def make(
         seconds=sum(step.seconds for step in steps),
         measuring_s=measuring,
         commands=(asked.command,) if asked.command else (),
-        sentences=_sentences(asked, layout, pattern, trimming),
+        sentences=_plan_sentences(asked, layout, pattern, trimming),
         left_out=(layout.no_trim,) if layout.no_trim and not asked.round else (),
         refusal=refused,
     )
     return plan, layout, asked, pattern
 
 
-def _variants(asked: Request, layout: TrimSetup) -> tuple[Variant, ...]:
+def _planned_variants(asked: TrimRequest, layout: TrimSetup) -> tuple[Variant, ...]:
     if asked.round:
         return (Variant(id=ROUND, label="this round", detail=layout.directory),)
     labels = {BEFORE: "before anything", IDLE: "after idling only", AFTER: "after the trim"}
@@ -219,7 +219,9 @@ def _variants(asked: Request, layout: TrimSetup) -> tuple[Variant, ...]:
     )
 
 
-def _steps(asked: Request, pattern: Pattern, trimming: int, prepare_s: float) -> tuple[PlannedStep, ...]:
+def _planned_steps(
+    asked: TrimRequest, pattern: TrimPattern, trimming: int, prepare_s: float
+) -> tuple[PlannedStep, ...]:
     phase_s = pattern.blocks * (pattern.block_s + pattern.reference_s)
     prepare = PlannedStep("prepare", "write the reference file", prepare_s)
     if asked.round:
@@ -239,45 +241,52 @@ def _steps(asked: Request, pattern: Pattern, trimming: int, prepare_s: float) ->
     return tuple(steps)
 
 
-def _would_do(layout: TrimSetup) -> list[str]:
+def _trim_sentences(layout: TrimSetup) -> list[str]:
     """What a trim would offer here."""
-    free, release = layout.free_bytes(), kernel(layout.host).release
-    known = trim_of(layout.fstype, release if present(release) else "")
+    free, release = layout.read_free_bytes(), read_kernel(layout.host).release
+    trim_knowledge = trim_of(layout.file_system_type, release if is_present(release) else "")
     most = (
-        f"a trim discards at most the free {units.size(free)} on {layout.device}" if free is not None else ""
+        f"a trim discards at most the free {units.format_size(free)} on {layout.device_names}"
+        if free is not None
+        else ""
     )
-    return [text for text in (most, known.memory if known else "") if text]
+    return [text for text in (most, trim_knowledge.memory if trim_knowledge else "") if text]
 
 
-def _writes(layout: TrimSetup) -> tuple[Written, ...]:
+def _planned_writes(layout: TrimSetup) -> tuple[Written, ...]:
     share = endurance_share(layout.devices[0], layout.most_bytes) if layout.devices else None
     return (
-        Written(device=layout.device, bytes=layout.most_bytes, where=layout.directory, endurance_share=share),
+        Written(
+            device=layout.device_names, bytes=layout.most_bytes, where=layout.directory, endurance_share=share
+        ),
     )
 
 
-def _sentences(asked: Request, layout: TrimSetup, pattern: Pattern, trimming: int) -> tuple[str, ...]:
+def _plan_sentences(
+    asked: TrimRequest, layout: TrimSetup, pattern: TrimPattern, trimming: int
+) -> tuple[str, ...]:
     if layout.refusal:
         return ()
-    here = f"in {layout.directory} ({layout.device})"
-    phases = asked.phases if trimming or asked.round else 2
+    here = f"in {layout.directory} ({layout.device_names})"
+    phases = asked.phase_count if trimming or asked.round else 2
     lines = [
         f"runs your command {here} and deletes what it leaves in its TMPDIR there; it is killed when it "
         "writes more than the limit, checked 50 times a second by the kernel's account of it and by "
         "the disk's counters, which include other processes' writes"
         if asked.command
         else f"writes new files {here} and deletes them at the end",
-        f"measures {counted(phases, 'phase')} of {pattern.blocks} blocks",
+        f"measures {count_noun(phases, 'phase')} of {pattern.blocks} blocks",
     ]
     if trimming:
         lines.append(
-            f"trims {layout.mountpoint} {trimming} times: once to measure what it gives, and at the end, so that no "
+            f"trims {layout.mount_directory} {trimming} times: once to measure what it gives, and at the "
+            "end, so that no "
             "deleted file of this run stays behind as stale data"
         )
-        lines += _would_do(layout)
+        lines += _trim_sentences(layout)
         lines.append("a trim cannot be undone: deleted files can no longer be recovered from the raw disk")
     elif not asked.round:
-        lines.append(f"does not trim: {untrimmed(layout)}")
+        lines.append(f"does not trim: {untrimmed_note(layout)}")
     else:
         lines.append("does not trim: it adds one round to the series of this file system")
     lines.append(STOPS_ITSELF)

@@ -5,28 +5,28 @@ import shlex
 from collections.abc import Sequence
 
 from probes.host import Host
-from probes.system.disk.trim.trim_jobs import asked_not_to
-from probes.system.disk.trim.trim_timer import TrimTimer, timer_would_miss, untrimmed_because
+from probes.system.disk.trim.trim_jobs import is_trim_refused
+from probes.system.disk.trim.trim_timer import TrimTimer, explain_timer_miss, explain_untrimmed
 from scenarios.finding import Remedy
 from scenarios.rules.texts import texts
 
 SAYS = texts("fstrim")
 
 
-def remedies(host: Host, timer: TrimTimer, mountpoints: Sequence[str]) -> tuple[Remedy, ...]:
+def remedies_to_trim(host: Host, timer: TrimTimer, mountpoints: Sequence[str]) -> tuple[Remedy, ...]:
     """What makes something trim this file system; empty where something does, or may, or the admin chose not to."""
-    because = untrimmed_because(host, timer, mountpoints)
-    if because == "" or asked_not_to(host, mountpoints):
+    because = explain_untrimmed(host, timer, mountpoints)
+    if because == "" or is_trim_refused(host, mountpoints):
         return ()
     if not timer.exists:
         return (by_cron(mountpoints[0]),)
-    missed = (fstab_remedy(host, mountpoints[0]),) if timer_would_miss(host, timer, mountpoints) else ()
-    return missed if timer.on is True else (SAYS.remedy("enable"), *missed)
+    missed = (fstab_remedy(host, mountpoints[0]),) if explain_timer_miss(host, timer, mountpoints) else ()
+    return missed if timer.is_timer_on is True else (SAYS.remedy("enable"), *missed)
 
 
 def by_cron(mountpoint: str) -> Remedy:
     """Where there is no timer. A file of run-parts has no dot in its name (run-parts(8))."""
-    path = f"/etc/cron.weekly/hostdx-fstrim-{_slug(mountpoint)}"
+    path = f"/etc/cron.weekly/hostdx-fstrim-{_file_name_part(mountpoint)}"
     return SAYS.remedy("cron", mountpoint=mountpoint, path=path, command=f"fstrim {shlex.quote(mountpoint)}")
 
 
@@ -34,16 +34,18 @@ def fstab_remedy(host: Host, mountpoint: str) -> Remedy:
     """A call more for the timer's service, in a drop-in of its own: an admin's other drop-ins and fstab's
     X-fstrim.notrim stay as they are. The leading dash: a mount that is not there fails nothing (systemd.service(5)).
     """
-    program = next((p for p in ("/usr/sbin/fstrim", "/sbin/fstrim") if host.exists(p)), "/usr/sbin/fstrim")
+    program = next(
+        (p for p in ("/usr/sbin/fstrim", "/sbin/fstrim") if host.path_exists(p)), "/usr/sbin/fstrim"
+    )
     place = mountpoint.replace("\\", "\\\\").replace('"', '\\"').replace("%", "%%").replace("$", "$$")
     text = (
         f'ExecStart=-{program} -v "{place}"'
-        if place != _slug_free(place)
+        if place != _remove_special_characters(place)
         else f"ExecStart=-{program} -v {place}"
     )
     return drop_in(
         "fstrim.service",
-        f"zz-hostdx-{_slug(mountpoint)}.conf",
+        f"zz-hostdx-{_file_name_part(mountpoint)}.conf",
         ("[Service]", text),
         title=SAYS.text("too", mountpoint=mountpoint),
         verify=SAYS.text("start"),
@@ -62,10 +64,10 @@ def drop_in(unit: str, name: str, lines: tuple[str, ...], *, title: str, verify:
     )
 
 
-def _slug(mountpoint: str) -> str:
+def _file_name_part(mountpoint: str) -> str:
     return re.sub(r"[^0-9A-Za-z]+", "-", mountpoint).strip("-")[:60] or "root"
 
 
-def _slug_free(text: str) -> str:
+def _remove_special_characters(text: str) -> str:
     """The text without what systemd or a shell would take for more than a letter."""
     return re.sub(r"[^0-9A-Za-z/._+-]", "", text)

@@ -51,10 +51,13 @@ class TrimLedger(Result, frozen=True, tag="fstrim.ledger/1"):
     value: tuple[LedgerRow, ...]
 
     @property
-    def parts(self) -> tuple[Part, ...]:
+    def result_parts(self) -> tuple[Part, ...]:
         table = Table(  # without a trim half of the columns have nothing to say
             tuple(title for _, title, _ in _COLUMNS),
-            tuple(tuple(_cell(getattr(row, key), unit) for key, _, unit in _COLUMNS) for row in self.value),
+            tuple(
+                tuple(_format_cell(getattr(row, key), unit) for key, _, unit in _COLUMNS)
+                for row in self.value
+            ),
             frozenset(range(1, len(_COLUMNS))),
         ).without_empty_columns()
         explained = tuple((f"{row.step}: {row.explained}",) for row in self.value if row.explained)
@@ -63,10 +66,10 @@ class TrimLedger(Result, frozen=True, tag="fstrim.ledger/1"):
         return (table, paragraph_of("What the numbers of the trims mean:"), Bullets(explained))
 
 
-def _cell(value: str | float | None, unit: str) -> str:
+def _format_cell(value: str | float | None, unit: str) -> str:
     if value is None or isinstance(value, str):
         return "–" if value is None else value
-    return units.size(value, 4) if unit == "B" and value else f"{value:.4g}"
+    return units.format_size(value, 4) if unit == "B" and value else f"{value:.4g}"
 
 
 class Round(msgspec.Struct, frozen=True, kw_only=True):

@@ -1,6 +1,6 @@
 """The rounds of a file system, kept from run to run: one JSON line a round under the state directory.
 
-The form is open for scores from elsewhere: `value` (more is better), `reference` (null: none), `written_bytes`,
+The form is open for scores from elsewhere: `value` (more is better), `reference_value` (null: none), `written_bytes`,
 `trim_before` and `source` are all that a line needs; its rounds are judged apart, by `source` and `workload`.
 """
 
@@ -15,58 +15,58 @@ import msgspec
 
 from probes import units
 from probes.host import Host
-from probes.named_file import opened
+from probes.named_file import open_regular
 from probes.rights import write_advice
-from probes.secrecy.secrets import masked
+from probes.secrecy.secrets import mask_secrets
 from probes.system.disk.trim.discard import own_devices
 from probes.system.disk.trim.trim_timer import TrimTimer, stamp_time
-from probes.system.software.kernel import kernel
-from probes.types import Absent, present
+from probes.system.software.kernel import read_kernel
+from probes.types import Absent, is_present
 from scenarios.experiment.before_after import MIN_BLOCKS
 from scenarios.experiment.treated_trend import TreatedTrend, treated_trend
-from scenarios.fstrim.findings import degradation
-from scenarios.fstrim.measurement.phase import Blocks, Phase
-from scenarios.fstrim.measurement.trim import Discards, discards
-from scenarios.fstrim.plan import ROUND, Request
+from scenarios.fstrim.findings import degradation_finding
+from scenarios.fstrim.measurement.phase import MeasuredPhase, PhaseMeasurer
+from scenarios.fstrim.measurement.trim import Discards, read_discards
+from scenarios.fstrim.plan import ROUND, TrimRequest
 from scenarios.fstrim.results import Round, Rounds
 from scenarios.fstrim.trim_setup import TrimSetup
 from scenarios.model import Run, RunRefused
 
 SOURCE = "hostdx"
 COUNTERS, TIMER = "the kernel's counters of discards", "fstrim.timer"
-MOST_BYTES = 8 << 20
+MAX_SERIES_BYTES = 8 << 20
 # Without online discard only a trim discards: what it offers is at least what our own round deleted, unless others took
 # some of that space again. A share of the free space would be wrong: ext4 offers only groups where something was freed.
 SHARE_OF_DELETED = 0.25
-LEAST_DISCARDED = 16 << 20  # where it is not known what a round deleted
+MIN_DISCARDED_BYTES = 16 << 20  # where it is not known what a round deleted
 # With it deletions discard too: at most what was written since and what became free, but btrfs gives whole block groups
 # and XFS what it allocated ahead. Only much more than that is a trim.
 SHARE_OF_FREE_ONLINE = 0.5
 
 
-class Kept(msgspec.Struct, frozen=True):
+class RoundSeries(msgspec.Struct, frozen=True):
     """What a file holds; `bad` lines were passed over."""
 
     rounds: tuple[Round, ...]
     bad: int = 0
 
 
-def identity(host: Host, layout: TrimSetup) -> str:
+def file_system_id(host: Host, layout: TrimSetup) -> str:
     """The file system's UUID; where udev does not tell it, its device and the id that statvfs gives."""
-    names = host.listing("/dev/disk/by-uuid")
+    names = host.list_names("/dev/disk/by-uuid")
     top = layout.chain.device if layout.chain else ""
-    for name in names if present(names) else ():
-        target = host.link(f"/dev/disk/by-uuid/{name}")
-        if present(target) and target.rsplit("/", 1)[-1] == top:
-            return _safe(name)
+    for name in names if is_present(names) else ():
+        target = host.read_link(f"/dev/disk/by-uuid/{name}")
+        if is_present(target) and target.rsplit("/", 1)[-1] == top:
+            return _safe_name(name)
     try:
-        number = os.statvfs(layout.mountpoint).f_fsid
+        number = os.statvfs(layout.mount_directory).f_fsid
     except OSError:
         number = 0
-    return _safe(f"{top or layout.device}-{number & (1 << 64) - 1:016x}")
+    return _safe_name(f"{top or layout.device_names}-{number & (1 << 64) - 1:016x}")
 
 
-def _safe(name: str) -> str:
+def _safe_name(name: str) -> str:
     return re.sub(r"[^0-9A-Za-z_-]", "_", name)[:100] or "unknown"
 
 
@@ -74,13 +74,13 @@ def rounds_file(state: str, name: str) -> Path:
     return Path(state) / "series" / f"{name}.jsonl"
 
 
-def read(path: Path) -> Kept:
+def read_series(path: Path) -> RoundSeries:
     """Raises OSError where the file is there and cannot be read; a half line of a power cut is passed over."""
     try:
-        with os.fdopen(opened(path), "rb") as file:
-            data = file.read(MOST_BYTES)
+        with os.fdopen(open_regular(path), "rb") as file:
+            data = file.read(MAX_SERIES_BYTES)
     except FileNotFoundError:
-        return Kept(())
+        return RoundSeries(())
     rounds: list[Round] = []
     bad = 0
     for line in data.split(b"\n"):
@@ -90,84 +90,84 @@ def read(path: Path) -> Kept:
             rounds.append(msgspec.json.decode(line, type=Round))
         except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
             bad += 1
-    return Kept(tuple(rounds), bad)
+    return RoundSeries(tuple(rounds), bad)
 
 
-def append(path: Path, one: Round) -> None:
+def append_round(path: Path, new_round: Round) -> None:
     """Written and synced before it returns; a line that was cut short before is ended first. Raises OSError."""
     path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
     try:
         end = os.lseek(fd, 0, os.SEEK_END)
         torn = end > 0 and os.pread(fd, 1, end - 1) != b"\n"
-        os.write(fd, (b"\n" if torn else b"") + msgspec.json.encode(one) + b"\n")
+        os.write(fd, (b"\n" if torn else b"") + msgspec.json.encode(new_round) + b"\n")
         os.fsync(fd)
     finally:
         os.close(fd)
 
 
-def since(host: Host, layout: TrimSetup, before: Sequence[Round]) -> Round:
+def round_since(host: Host, layout: TrimSetup, before: Sequence[Round]) -> Round:
     """What happened to the file system since the last round of ours: a round without a value yet."""
-    now = discards(host, layout.leaves)
-    boot = kernel(host).boot_id
-    boot_id = boot if present(boot) else ""
+    now = read_discards(host, layout.leaf_names)
+    boot = read_kernel(host).boot_id
+    boot_id = boot if is_present(boot) else ""
     last = next((r for r in reversed(before) if r.source == SOURCE), None)
     timer = _timer_ran(host, last)
     if not isinstance(now, Discards):
         return Round(value=0.0, boot_id=boot_id, trim_before=timer, trim_seen_by=TIMER if timer else "")
-    counted, names = _own(host, layout, now)
-    free = layout.free_bytes()
+    counted, names = _own_counter(host, layout, now)
+    free = layout.read_free_bytes()
     written = discarded = None
     same = last is not None and last.boot_id == boot_id and boot_id != ""
     if last is not None:
         # After a reboot the counters began anew: at least so much.
-        written = _grown(now.written, last.device_written_bytes if same else 0)
+        written = _growth_of(now.written, last.device_written_bytes if same else 0)
         if same and last.discards_of in ("", names):
-            ours = counted if last.discards_of else now.bytes
-            discarded = _grown(ours, last.device_discarded_bytes)
+            own_discards = counted if last.discards_of else now.bytes
+            discarded = _growth_of(own_discards, last.device_discarded_bytes)
         elif not same:
             discarded = counted
-    by_counters = last is not None and _trimmed(layout, last, discarded, written, free)
+    by_counters = last is not None and _was_trimmed(layout, last, discarded, written, free)
     # Counters of one boot that saw no trim outweigh a timer that fired: it found nothing to offer here.
-    seen = COUNTERS if by_counters else TIMER if timer and not (same and discarded is not None) else ""
+    seen_by = COUNTERS if by_counters else TIMER if timer and not (same and discarded is not None) else ""
     return Round(
         value=0.0,
         written_bytes=written,
-        trim_before=seen != "",
+        trim_before=seen_by != "",
         trimmed_bytes=discarded,
         boot_id=boot_id,
         device_written_bytes=now.written,
         device_discarded_bytes=counted,
         discards_of=names,
         free_bytes=free,
-        trim_seen_by=seen,
+        trim_seen_by=seen_by,
     )
 
 
-def _own(host: Host, layout: TrimSetup, leaves: Discards) -> tuple[int | None, str]:
+def _own_counter(host: Host, layout: TrimSetup, leaves: Discards) -> tuple[int | None, str]:
     """The counter of the file system's own devices, and their names; the leaves' where those count nothing."""
-    names = own_devices(host, layout.chain) if layout.chain is not None else layout.leaves
-    found = discards(host, names)
-    if isinstance(found, Absent) or found.bytes is None:
-        return leaves.bytes, ", ".join(layout.leaves)
-    return found.bytes, ", ".join(names)
+    names = own_devices(host, layout.chain) if layout.chain is not None else layout.leaf_names
+    counters = read_discards(host, names)
+    if isinstance(counters, Absent) or counters.bytes is None:
+        return leaves.bytes, ", ".join(layout.leaf_names)
+    return counters.bytes, ", ".join(names)
 
 
-def _grown(now: int | None, before: int | None) -> int | None:
+def _growth_of(now: int | None, before: int | None) -> int | None:
     """None: not known. A counter that fell began anew: a loop device that was made again."""
     if now is None or before is None:
         return None
     return now - before if now >= before else now
 
 
-def _trimmed(
+def _was_trimmed(
     layout: TrimSetup, last: Round, discarded: int | None, written: int | None, free: int | None
 ) -> bool:
     """Whether there were more discards than deletions explain."""
     if not discarded:
         return False
     if layout.chain is None or not layout.chain.online:
-        return discarded >= max(1, int(SHARE_OF_DELETED * (last.deleted_bytes or LEAST_DISCARDED)))
+        return discarded >= max(1, int(SHARE_OF_DELETED * (last.deleted_bytes or MIN_DISCARDED_BYTES)))
     freed = max(0, free - last.free_bytes) if free is not None and last.free_bytes is not None else 0
     return discarded - (written or 0) - freed >= SHARE_OF_FREE_ONLINE * (free or 0)
 
@@ -183,20 +183,22 @@ def _timer_ran(host: Host, last: Round | None) -> bool:
         return False
 
 
-async def one_round(run: Run, layout: TrimSetup, asked: Request, blocks: Blocks, timer: TrimTimer) -> None:
+async def measure_one_round(
+    run: Run, layout: TrimSetup, asked: TrimRequest, blocks: PhaseMeasurer, timer: TrimTimer
+) -> None:
     """Raises Refused where the round cannot be measured or kept; then the series is as it was. One that was measured
     is judged with the others all the same.
     """
-    path = rounds_file(asked.state, identity(run.host, layout))
+    path = rounds_file(asked.state, file_system_id(run.host, layout))
     try:
-        kept = read(path)
+        series = read_series(path)
     except OSError as error:
         raise RunRefused(f"{path}: the series cannot be read: {error.strerror}") from None
-    if kept.bad:
-        run.emit_note(f"{path}: unreadable lines left out: {kept.bad}")
-    behind = since(run.host, layout, kept.rounds)
+    if series.bad:
+        run.emit_note(f"{path}: unreadable lines left out: {series.bad}")
+    behind = round_since(run.host, layout, series.rounds)
     with run.begin_step(ROUND, "measure one round"):
-        phase = await blocks.phase(ROUND, "steady")
+        phase = await blocks.measure_phase(ROUND, "steady")
         deleted = await blocks.engine.delete()
         if len(phase.values) < MIN_BLOCKS:
             raise RunRefused(
@@ -206,32 +208,32 @@ async def one_round(run: Run, layout: TrimSetup, asked: Request, blocks: Blocks,
             run.emit_note(f"the reference reads are {blocks.cached}")
         if blocks.too_short:
             run.emit_note(blocks.too_short)
-        now = msgspec.structs.replace(finished(asked, blocks, phase, behind), deleted_bytes=deleted)
-        _tell_trim(run, layout, now)
+        now = msgspec.structs.replace(finish_round(asked, blocks, phase, behind), deleted_bytes=deleted)
+        _note_trim(run, layout, now)
         lost = ""
         try:
-            append(path, now)
+            append_round(path, now)
         except OSError as error:
             advice = write_advice(error.errno, "name another state directory (XDG_STATE_HOME)")
             lost = f"{path}: the round cannot be kept: {error.strerror}; {advice}, and measure it again"
-    rounds = alike(Kept((*kept.rounds, now)), now)
-    run.emit(Rounds(t=run.time(), value=tuple(rounds)))
-    judge(run, layout, blocks, rounds, timer)
+    rounds = comparable_rounds(RoundSeries((*series.rounds, now)), now)
+    run.emit(Rounds(t=run.elapsed_s(), value=tuple(rounds)))
+    judge_rounds(run, layout, blocks, rounds, timer)
     if lost:
         raise RunRefused(lost)
 
 
-def _tell_trim(run: Run, layout: TrimSetup, now: Round) -> None:
+def _note_trim(run: Run, layout: TrimSetup, now: Round) -> None:
     if not now.trim_before:
         return
-    said = f"trimmed since the round before, by {now.trim_seen_by}"
+    trim_text = f"trimmed since the round before, by {now.trim_seen_by}"
     if now.trimmed_bytes is not None:
-        said += f": {units.size(now.trimmed_bytes, 4)} discarded on {now.discards_of}"
+        trim_text += f": {units.format_size(now.trimmed_bytes, 4)} discarded on {now.discards_of}"
     if now.trim_seen_by == TIMER:
-        said += ", which need not have included this file system"
-    elif now.discards_of == ", ".join(layout.leaves) and shared_disk(layout):
-        said += "; other file systems share that disk, so one of those may have been trimmed instead"
-    run.emit_note(f"{layout.mountpoint} was {said}")
+        trim_text += ", which need not have included this file system"
+    elif now.discards_of == ", ".join(layout.leaf_names) and shared_disk(layout):
+        trim_text += "; other file systems share that disk, so one of those may have been trimmed instead"
+    run.emit_note(f"{layout.mount_directory} was {trim_text}")
 
 
 def shared_disk(layout: TrimSetup) -> bool:
@@ -239,58 +241,60 @@ def shared_disk(layout: TrimSetup) -> bool:
     if layout.chain is None:
         return True
     tops = layout.chain.tops or (layout.chain.device,)
-    return any(name not in layout.leaves for name in tops)
+    return any(name not in layout.leaf_names for name in tops)
 
 
-def finished(asked: Request, blocks: Blocks, phase: Phase, behind: Round) -> Round:
+def finish_round(asked: TrimRequest, blocks: PhaseMeasurer, phase: MeasuredPhase, behind: Round) -> Round:
     return msgspec.structs.replace(
         behind,
         value=phase.value,
-        reference=phase.reference,
+        reference=phase.reference_value,
         source=SOURCE,
-        workload=masked(asked.command) or blocks.load.id,
+        workload=mask_secrets(asked.command) or blocks.load.id,
         metric=blocks.load.metrics[0].name,
         wall=f"{datetime.now(UTC):%Y-%m-%dT%H:%M:%SZ}",
     )
 
 
-def alike(kept: Kept, now: Round) -> list[Round]:
+def comparable_rounds(series: RoundSeries, now: Round) -> list[Round]:
     """The rounds that can be compared: of the same source, workload and metric."""
-    return [one for one in kept.rounds if one.key == now.key]
+    return [past_round for past_round in series.rounds if past_round.key == now.key]
 
 
-def course_of(rounds: Sequence[Round]) -> TreatedTrend:
+def trend_of_rounds(rounds: Sequence[Round]) -> TreatedTrend:
     """References only where every round has one; bytes only where they are known of every round after the first."""
-    referenced = all(one.reference for one in rounds)
-    written = [one.written_bytes for one in rounds[1:]]
-    known = [w for w in written if w is not None]
-    totals = [0.0, *accumulate(map(float, known))] if len(known) == len(written) else None
+    referenced = all(past_round.reference for past_round in rounds)
+    written = [past_round.written_bytes for past_round in rounds[1:]]
+    known_written = [w for w in written if w is not None]
+    totals = [0.0, *accumulate(map(float, known_written))] if len(known_written) == len(written) else None
     return treated_trend(
-        [one.value for one in rounds],
-        [one.reference or 1.0 if referenced else 1.0 for one in rounds],
-        [one.trim_before for one in rounds],
+        [past_round.value for past_round in rounds],
+        [past_round.reference or 1.0 if referenced else 1.0 for past_round in rounds],
+        [past_round.trim_before for past_round in rounds],
         totals,
     )
 
 
-def judge(run: Run, layout: TrimSetup, blocks: Blocks, rounds: Sequence[Round], timer: TrimTimer) -> None:
-    found = course_of(rounds)
-    run.emit(found.series_verdict(run.time(), blocks.load.id))
+def judge_rounds(
+    run: Run, layout: TrimSetup, blocks: PhaseMeasurer, rounds: Sequence[Round], timer: TrimTimer
+) -> None:
+    course = trend_of_rounds(rounds)
+    run.emit(course.series_verdict(run.elapsed_s(), blocks.load.id))
     if layout.chain is not None and layout.chain.online:
         text = (
-            f"{layout.mountpoint} is mounted with {layout.chain.online}: deletions discard too, so only a "
+            f"{layout.mount_directory} is mounted with {layout.chain.online}: deletions discard too, so only a "
             "trim of at least half of its free space can be distinguished from them"
         )
         run.emit_note(text)
-    finding = degradation(run.host, layout, timer, found, len(rounds), rounds_a_day(rounds))
+    finding = degradation_finding(run.host, layout, timer, course, len(rounds), rounds_a_day(rounds))
     run.emit_finding(finding)
 
 
 def rounds_a_day(rounds: Sequence[Round]) -> float | None:
     times = []
-    for one in rounds:
+    for past_round in rounds:
         try:
-            times.append(datetime.fromisoformat(one.wall))
+            times.append(datetime.fromisoformat(past_round.wall))
         except ValueError:
             continue
     if len(times) < 2 or times[-1].tzinfo is None or times[0].tzinfo is None:

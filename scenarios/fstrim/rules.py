@@ -5,13 +5,13 @@ from collections.abc import Iterator
 from probes.host import Host
 from probes.system.disk.block import BlockDevice, block_devices
 from probes.system.disk.diskstats import disk_counters
-from probes.system.disk.drive.transport import virtual
+from probes.system.disk.drive.transport import is_virtual_disk
 from probes.system.disk.trim.discard import DiscardChain, discard_chains
-from probes.system.disk.trim.trim_jobs import asked_not_to
-from probes.system.disk.trim.trim_timer import trim_timer, untrimmed_because
-from probes.types import Absent, present
+from probes.system.disk.trim.trim_jobs import is_trim_refused
+from probes.system.disk.trim.trim_timer import explain_untrimmed, trim_timer
+from probes.types import Absent, is_present
 from scenarios.finding import Evidence, Finding
-from scenarios.fstrim.remedies import remedies
+from scenarios.fstrim.remedies import remedies_to_trim
 from scenarios.rule import HostRule, Inapplicable, Unreadable, require_readable
 from scenarios.rules.texts import texts
 
@@ -22,40 +22,40 @@ WRITTEN_SPEAKS = 0.5
 _LAYERS = frozenset({"crypt", "md"})  # with a remedy of that name
 
 
-def chains(host: Host) -> tuple[DiscardChain, ...]:
-    found = require_readable(host.once(discard_chains), "mounted file systems")
-    if not found:
+def applicable_chains(host: Host) -> tuple[DiscardChain, ...]:
+    all_chains = require_readable(host.compute_once(discard_chains), "mounted file systems")
+    if not all_chains:
         raise Inapplicable("no mounted file system that can trim")
-    return found
+    return all_chains
 
 
-def flash(host: Host, chain: DiscardChain) -> list[BlockDevice]:
+def flash_leaves(host: Host, chain: DiscardChain) -> list[BlockDevice]:
     """The leaves that are known to be flash. A virtual disk is not accused: what lies under it is not known, and a
     cloud's volume calls itself flash and may take no discards (EBS).
     """
     leaves = [d for n in chain.leaves if (d := block_devices(host).get(n)) is not None]
-    return [d for d in leaves if d.rotational is False and not virtual(d.transport, d.model)]
+    return [d for d in leaves if d.rotational is False and not is_virtual_disk(d.transport, d.model)]
 
 
-def untrimmed(host: Host) -> Iterator[Finding]:
+def untrimmed_findings(host: Host) -> Iterator[Finding]:
     """An SSD whose stack takes discards, and that nobody ever trims."""
-    timer = host.once(trim_timer)
+    timer = host.compute_once(trim_timer)
     spoke = False
     unknown = ""
-    for chain in chains(host):
-        if not flash(host, chain) or chain.swallowed_by or chain.online or chain.read_only:
+    for chain in applicable_chains(host):
+        if not flash_leaves(host, chain) or chain.swallowed_by or chain.online or chain.read_only:
             continue
-        why = untrimmed_because(host, timer, chain.mountpoints)
+        why = explain_untrimmed(host, timer, chain.mountpoints)
         if isinstance(why, Absent):
             raise Unreadable(f"whether fstrim.timer runs: {why.reason}")
         if not why:
             continue
-        if not chain.known:
+        if not chain.are_limits_known:
             silent = next((x.max_bytes for x in chain.layers if isinstance(x.max_bytes, Absent)), None)
             unknown = f"whether {chain.device} takes discards" + (f": {silent.reason}" if silent else "")
             continue
         spoke = True
-        asked = asked_not_to(host, chain.mountpoints)
+        asked = is_trim_refused(host, chain.mountpoints)
         written = written_share(host, chain)
         yield SAYS.finding(
             "by-choice" if asked else "never",
@@ -65,11 +65,11 @@ def untrimmed(host: Host) -> Iterator[Finding]:
             why=why,
             source=timer.source,
             evidence=written_evidence(written),
-            remedy=() if asked else remedies(host, timer, chain.mountpoints),
+            remedy=() if asked else remedies_to_trim(host, timer, chain.mountpoints),
         )
     if unknown:
         raise Unreadable(unknown)
-    if not spoke and not any(flash(host, chain) for chain in chains(host)):
+    if not spoke and not any(flash_leaves(host, chain) for chain in applicable_chains(host)):
         raise Inapplicable("no file system is on a disk that is known to be flash")
 
 
@@ -80,7 +80,7 @@ def written_share(host: Host, chain: DiscardChain) -> float | None:
     if isinstance(counters, Absent) or not all(n in counters and n in devices for n in chain.leaves):
         return None
     sizes = [devices[n].size_bytes for n in chain.leaves]
-    total = sum(s for s in sizes if present(s))
+    total = sum(s for s in sizes if is_present(s))
     return sum(counters[n].write_bytes for n in chain.leaves) / total if total else None
 
 
@@ -90,16 +90,16 @@ def written_evidence(share: float | None) -> tuple[Evidence, ...]:
     return (SAYS.evidence("written", times=f"{share:.2f}"),)
 
 
-def swallowed(host: Host) -> Iterator[Finding]:
+def swallowed_findings(host: Host) -> Iterator[Finding]:
     """A layer between the file system and a flash disk takes no discards."""
     devices = block_devices(host)
     unknown: dict[str, str] = {}
     on_flash = False
-    for chain in chains(host):
+    for chain in applicable_chains(host):
         guilty = chain.swallowed_by
-        below = flash(host, chain)
+        below = flash_leaves(host, chain)
         on_flash = on_flash or bool(below)
-        if below and not guilty and not chain.known:
+        if below and not guilty and not chain.are_limits_known:
             silent = next(layer.max_bytes for layer in chain.layers if isinstance(layer.max_bytes, Absent))
             unknown[chain.mount.mountpoint] = silent.reason
         if not guilty or not below:
@@ -127,12 +127,12 @@ def swallowed(host: Host) -> Iterator[Finding]:
         raise Inapplicable("no file system is on a disk that is known to be flash")
 
 
-def online_unqueued(host: Host) -> Iterator[Finding]:
+def online_unqueued_findings(host: Host) -> Iterator[Finding]:
     """Online discard on a SATA SSD whose TRIM is not queued: every big unlink stalls the reads."""
-    found = [c for c in chains(host) if c.queued]
-    if not found:
+    queued_chains = [c for c in applicable_chains(host) if c.queued]
+    if not queued_chains:
         raise Inapplicable("no SATA disk whose TRIM mode the kernel reports")
-    for chain in found:
+    for chain in queued_chains:
         slow = {n: mode for n, mode in chain.queued.items() if "unqueued" in mode}
         if not slow or chain.online not in ("discard", "discard=sync"):
             continue
@@ -146,14 +146,16 @@ def online_unqueued(host: Host) -> Iterator[Finding]:
                 SAYS.evidence("mounted", online=chain.online),
             ),
             remedy=(
-                *remedies(host, host.once(trim_timer), chain.mountpoints),
+                *remedies_to_trim(host, host.compute_once(trim_timer), chain.mountpoints),
                 SAYS.remedy("no-online", mountpoint=mountpoint),
             ),
         )
 
 
 RULES: tuple[HostRule, ...] = (
-    HostRule("fstrim.never", "fstrim", "SSDs that are never trimmed", untrimmed),
-    HostRule("fstrim.swallowed", "fstrim", "layers that drop discards", swallowed),
-    HostRule("fstrim.online-unqueued", "fstrim", "online discard without queued TRIM", online_unqueued),
+    HostRule("fstrim.never", "fstrim", "SSDs that are never trimmed", untrimmed_findings),
+    HostRule("fstrim.swallowed", "fstrim", "layers that drop discards", swallowed_findings),
+    HostRule(
+        "fstrim.online-unqueued", "fstrim", "online discard without queued TRIM", online_unqueued_findings
+    ),
 )

@@ -5,19 +5,19 @@ from probes.bench.disk.ageing import LARGEST_FILE, STEP_BYTES, WORKERS, least_by
 from probes.bench.disk.refusals import check_suitability
 from probes.bench.disk.size import SHARE_OF_FREE
 from probes.bench.workloads import UNIT
-from probes.command import tool
+from probes.command import find_tool
 from probes.host import Host
 from probes.system.disk.backing import served_by_memory
 from probes.system.disk.block import BlockDevice, block_devices
-from probes.system.disk.topology import Placement, topology
+from probes.system.disk.topology import DirectoryPlacement, read_disk_topology
 from probes.system.disk.trim.discard import TRIMMING, DiscardChain, discard_chain
 from probes.system.running.allowed import may_administer
-from probes.types import Absent, present
+from probes.types import Absent, is_present
 
-MOST_BYTES = 8 << 30
+MAX_WRITTEN_BYTES = 8 << 30
 SHARE_OF_CAPACITY = 0.02
-LARGEST_FIXED = 256 << 20
-MOST_A_BLOCK = 512 << 20
+MAX_FIXED_BYTES = 256 << 20
+MAX_BLOCK_BYTES = 512 << 20
 # Half of what may be written is planned: a file system writes more than it is given, and neighbours count as ours.
 PLANNED_SHARE = 0.5
 
@@ -34,7 +34,7 @@ class TrimSetup:
         self.refusal = ""
         self.no_trim = self.to_trim = ""
         self.notes: tuple[str, ...] = ()
-        self.placement: Placement | None = None
+        self.placement: DirectoryPlacement | None = None
         self.chain: DiscardChain | None = None
         self.devices: tuple[BlockDevice, ...] = ()
         self.most_bytes = self.fixed_bytes = self.block_bytes = 0
@@ -43,50 +43,52 @@ class TrimSetup:
             self.refusal = fit.refusal
             return
         self.directory, self.placement, self.notes = fit.directory, fit.placement, fit.notes
-        known = block_devices(host)
-        self.devices = tuple(known[n] for n in fit.placement.leaves if n in known)
-        self.chain = discard_chain(host, topology(host), fit.placement.mount)
-        self.refusal = self._no_device() or self._in_memory() or self._sizes(blocks, phases)
-        self.no_trim = self._swallowed()
+        devices_by_name = block_devices(host)
+        self.devices = tuple(devices_by_name[n] for n in fit.placement.leaves if n in devices_by_name)
+        self.chain = discard_chain(host, read_disk_topology(host), fit.placement.mount)
+        self.refusal = (
+            self._no_device_reason() or self._in_memory_reason() or self._choose_sizes(blocks, phases)
+        )
+        self.no_trim = self._swallowed_reason()
         if not self.no_trim:
-            self.no_trim, self.to_trim = why_not(host)
+            self.no_trim, self.to_trim = cannot_trim_reason(host)
 
     @property
-    def mountpoint(self) -> str:
+    def mount_directory(self) -> str:
         return self.placement.mount.mountpoint if self.placement else ""
 
     @property
-    def fstype(self) -> str:
+    def file_system_type(self) -> str:
         return self.placement.mount.fstype if self.placement else ""
 
     @property
-    def leaves(self) -> tuple[str, ...]:
+    def leaf_names(self) -> tuple[str, ...]:
         return self.placement.leaves if self.placement else ()
 
     @property
-    def device(self) -> str:
-        return ", ".join(self.leaves)
+    def device_names(self) -> str:
+        return ", ".join(self.leaf_names)
 
     @property
-    def can_never_trim(self) -> str:
+    def never_trim_reason(self) -> str:
         """Why no right and no tool would help; empty where one would."""
-        return self._swallowed()
+        return self._swallowed_reason()
 
-    def _no_device(self) -> str:
+    def _no_device_reason(self) -> str:
         assert self.placement is not None
-        if self.leaves and self.devices:
+        if self.leaf_names and self.devices:
             return ""
         kind, source = self.placement.mount.fstype, self.placement.mount.source
         return f"{self.directory} is on {kind} from {source}, not on a disk of this host: nothing to trim"
 
-    def _in_memory(self) -> str:
-        why = served_by_memory(self.host, self.leaves)
+    def _in_memory_reason(self) -> str:
+        why = served_by_memory(self.host, self.leaf_names)
         return f"{self.directory}: not applicable, {why}" if why else ""
 
-    def _swallowed(self) -> str:
+    def _swallowed_reason(self) -> str:
         chain = self.chain
         if chain is None:
-            return f"{self.directory}: the disk under {self.fstype} is not known"
+            return f"{self.directory}: the disk under {self.file_system_type} is not known"
         if chain.mount.fstype not in TRIMMING:
             return f"{self.directory} is on {chain.mount.fstype}, which cannot report free space to the disk"
         if not (guilty := chain.swallowed_by):
@@ -96,37 +98,38 @@ class TrimSetup:
         kind = next(layer.kind for layer in chain.layers if layer.device == guilty)
         return f"{self.directory}: the layer {guilty} ({kind}) takes no discards, so a trim never reaches the disk"
 
-    def _sizes(self, blocks: int, phases: int) -> str:
+    def _choose_sizes(self, blocks: int, phases: int) -> str:
         sizes = [d.size_bytes for d in self.devices]
-        known = [s for s in sizes if present(s)]
-        space = self.host.statvfs(self.directory)
-        if len(known) < len(sizes) or isinstance(space, Absent):
-            return f"{self.directory}: the size of {self.device} or its free space is unknown"
-        capacity, free = min(known), space.f_bavail * space.f_frsize
-        self.most_bytes = min(MOST_BYTES, int(capacity * SHARE_OF_CAPACITY))
-        self.fixed_bytes = max(UNIT, min(LARGEST_FIXED, self.most_bytes // 16) // UNIT * UNIT)
+        known_sizes = [s for s in sizes if is_present(s)]
+        space = self.host.read_statvfs(self.directory)
+        if len(known_sizes) < len(sizes) or isinstance(space, Absent):
+            return f"{self.directory}: the size of {self.device_names} or its free space is unknown"
+        capacity, free = min(known_sizes), space.f_bavail * space.f_frsize
+        self.most_bytes = min(MAX_WRITTEN_BYTES, int(capacity * SHARE_OF_CAPACITY))
+        self.fixed_bytes = max(UNIT, min(MAX_FIXED_BYTES, self.most_bytes // 16) // UNIT * UNIT)
         by_wear = (self.most_bytes * PLANNED_SHARE - self.fixed_bytes) / (phases * blocks + 1)
-        by_space = self.by_space(blocks, free)
+        by_space = self.block_bytes_by_space(blocks, free)
         step = WORKERS * STEP_BYTES
-        self.block_bytes = int(min(by_wear, by_space, MOST_A_BLOCK)) // step * step
+        self.block_bytes = int(min(by_wear, by_space, MAX_BLOCK_BYTES)) // step * step
         if self.block_bytes >= least_bytes():
             return ""
         if by_space < by_wear:
             need = ((blocks + 1) * least_bytes() + self.fixed_bytes) / SHARE_OF_FREE
             return (
-                f"{self.directory}: too little space: needs {units.size(need)} free (the files take at most "
-                f"{100 * SHARE_OF_FREE:.0f} % of it), has {units.size(free)}; free some, or name another directory"
+                f"{self.directory}: too little space: needs {units.format_size(need)} free (the files take at most "
+                f"{100 * SHARE_OF_FREE:.0f} % of it), has {units.format_size(free)}; free some, or name "
+                "another directory"
             )
         return (
-            f"{self.directory}: {self.device} is too small: the test may use at most "
+            f"{self.directory}: {self.device_names} is too small: the test may use at most "
             f"{100 * SHARE_OF_CAPACITY:.0f} % of its "
-            f"{units.size(capacity)}; name another directory"
+            f"{units.format_size(capacity)}; name another directory"
         )
 
-    def by_space(self, blocks: int, free: int | None = None) -> float:
+    def block_bytes_by_space(self, blocks: int, free: int | None = None) -> float:
         """What each block of a phase and the warm-up may hold at once: the file system's share of what is free."""
         if free is None:
-            space = self.host.statvfs(self.directory)
+            space = self.host.read_statvfs(self.directory)
             free = 0 if isinstance(space, Absent) else space.f_bavail * space.f_frsize
         return (free * SHARE_OF_FREE - self.fixed_bytes) / (blocks + 1)
 
@@ -134,23 +137,23 @@ class TrimSetup:
     def file_bytes(self) -> int:
         return min(LARGEST_FILE, max(STEP_BYTES, self.block_bytes // WORKERS))
 
-    def free_bytes(self) -> int | None:
+    def read_free_bytes(self) -> int | None:
         """Free blocks, those kept for root included: a trim offers them too."""
-        space = self.host.statvfs(self.mountpoint)
+        space = self.host.read_statvfs(self.mount_directory)
         return None if isinstance(space, Absent) else space.f_bfree * space.f_frsize
 
-    def size_bytes(self) -> int | None:
-        space = self.host.statvfs(self.mountpoint)
+    def read_size_bytes(self) -> int | None:
+        space = self.host.read_statvfs(self.mount_directory)
         return None if isinstance(space, Absent) else space.f_blocks * space.f_frsize
 
 
-def why_not(host: Host) -> tuple[str, str]:
+def cannot_trim_reason(host: Host) -> tuple[str, str]:
     """Why this process cannot trim though the disk could be, the right or the tool, and what to do; empty: it can."""
     if not may_administer(host):
         return (
             "the trim needs root (CAP_SYS_ADMIN)",
             "run it with sudo, and not in a container that lacks CAP_SYS_ADMIN",
         )
-    if tool("fstrim") is None:
+    if find_tool("fstrim") is None:
         return "fstrim (util-linux) is not installed", "install util-linux"
     return "", ""

@@ -12,8 +12,8 @@ from scenarios.plan import Metric, Variant, Workload
 
 # The kernel's limits of a disk meter in periods of 0.1 s and give the first one at once: slices of 20 to 100 ms of a
 # disk that is capped at 100 MiB/s scattered by half and favoured who came after a pause, of 0.3 s by 7 to 11 %.
-SLICE_S, LEAST_SLICE_S = 0.3, 0.02
-LEAST_GROUPS = 8
+SLICE_S, MIN_SLICE_S = 0.3, 0.02
+MIN_GROUPS = 8
 GROUPS = 14  # of the widest load, for which its seconds should do, with what lies between its slices
 OPERATIONS = 10  # of CHUNK in a slice, for each stream
 LINKS = (OwnLink(), OwnLink(mtu=9000), OwnLink(spread="rfs"), OwnLink(spread="xps"))
@@ -50,7 +50,7 @@ LABELS = {
 }
 
 
-class Load(NamedTuple):
+class StreamLoad(NamedTuple):
     """`pairs`: what is held against what; empty: all against the first."""
 
     id: str
@@ -61,25 +61,25 @@ class Load(NamedTuple):
     slice_s: float = SLICE_S
 
     @property
-    def writes(self) -> bool:
+    def has_writes(self) -> bool:
         return any(side.does_write for side in self.sides.values())
 
     @property
-    def weight(self) -> int:
+    def budget_weight(self) -> int:
         """Its shares of the budget: what the streams are limited by, what is lost together, what a setting changes."""
         return 8 if self.pairs else 2 if "together" in self.sides else 1
 
     @property
-    def comparisons(self) -> int:
+    def comparison_count(self) -> int:
         return len(self.pairs) or len(self.sides) - 1
 
     @property
-    def workload(self) -> Workload:
+    def planned_workload(self) -> Workload:
         return Workload(
             id=self.id,
             title=self.title,
             metrics=(Metric(METRIC, METRIC),),
-            min_groups=LEAST_GROUPS,
+            min_groups=MIN_GROUPS,
             slice_s=self.slice_s,
             slice_operations=OPERATIONS,
             aside="together" not in self.sides,
@@ -95,52 +95,52 @@ BESIDE = {
 STREAMS = {"out": "streams from disk to network", "in": "streams from network to disk"}
 
 
-def slice_s(seconds: float, every: Sequence[Load]) -> float:
+def slice_s(seconds: float, every: Sequence[StreamLoad]) -> float:
     """Of all loads, so that groups enough fit into a budget; where bytes are the limit, the scheduler shortens it."""
     widest = max(every, key=lambda load: len(load.sides))
-    share = seconds * widest.weight / sum(load.weight for load in every)
-    return max(LEAST_SLICE_S, min(SLICE_S, share / (GROUPS * 2 * len(widest.sides))))
+    share = seconds * widest.budget_weight / sum(load.budget_weight for load in every)
+    return max(MIN_SLICE_S, min(SLICE_S, share / (GROUPS * 2 * len(widest.sides))))
 
 
-def written_shares(every: Iterable[Load]) -> dict[str, float]:
+def written_shares(every: Iterable[StreamLoad]) -> dict[str, float]:
     """Of what may still be written when a load begins, by its weight among those that write and are not over."""
-    writing = [load for load in every if load.writes]
+    writing = [load for load in every if load.has_writes]
     return {
-        load.id: load.weight / sum(later.weight for later in writing[number:])
+        load.id: load.budget_weight / sum(later.budget_weight for later in writing[number:])
         for number, load in enumerate(writing)
     }
 
 
-def loads(
+def stream_loads(
     directions: Sequence[Direction], *, direct: bool = True, own_links: bool = False,
     near: Sequence[int] = (), far: Sequence[int] = (),
-) -> tuple[Load, ...]:  # fmt: skip
+) -> tuple[StreamLoad, ...]:  # fmt: skip
     """own_links: with what is varied on ours. near, far: CPUs, where the host has several nodes."""
-    found = []
+    all_loads = []
     for way in directions:
         paths = [path for path in PATHS[way] if direct or path != "direct"]
         sides = {name: Side(job=name, direction=way) for name in (DISK, NETWORK, *paths)}  # type: ignore[arg-type]
         pairs = [(base, path) for path in paths for base in (DISK, NETWORK)]
         pairs += [("copy", path) for path in paths if path != "copy"]
-        found.append(Load(way, STREAMS[way], way, sides, tuple(pairs)))
+        all_loads.append(StreamLoad(way, STREAMS[way], way, sides, tuple(pairs)))
     for way in directions:
-        for id, title, job, beside in BESIDE[way]:
+        for id, title, job, other_job in BESIDE[way]:
             alone = Side(job=job, direction=way)  # type: ignore[arg-type]
-            both = Side(job=job, direction=way, beside=beside)  # type: ignore[arg-type]
-            found.append(Load(id, title, way, {"alone": alone, "together": both}))
+            both = Side(job=job, direction=way, beside=other_job)  # type: ignore[arg-type]
+            all_loads.append(StreamLoad(id, title, way, {"alone": alone, "together": both}))
     if "out" in directions and direct:
         ways = {name: Side(job=name) for name in ("direct", "zerocopy")}
-        found.append(Load("zerocopy", "sending without a copy", "out", ways))
+        all_loads.append(StreamLoad("zerocopy", "sending without a copy", "out", ways))
     if near and far:
         placed = {
             name: Side(job="direct" if direct else "copy", direction=directions[0], cpus=tuple(cpus))
             for name, cpus in (("near", near), ("far", far))
         }
-        found.append(Load("placement", "workers near and far", directions[0], placed))
+        all_loads.append(StreamLoad("placement", "workers near and far", directions[0], placed))
     for number, (id, title, *names) in VARIED.items() if own_links else ():
         links = {
             name: Side(job=NETWORK, direction=directions[0], link=link)  # type: ignore[arg-type]
             for name, link in zip(names, (0, number), strict=True)
         }
-        found.append(Load(id, title, directions[0], links))
-    return tuple(found)
+        all_loads.append(StreamLoad(id, title, directions[0], links))
+    return tuple(all_loads)

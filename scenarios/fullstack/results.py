@@ -59,7 +59,7 @@ class SideRate(msgspec.Struct, frozen=True, kw_only=True):
     copied: of.Share | None = None
 
 
-class Limit(msgspec.Struct, frozen=True, kw_only=True):
+class StreamLimit(msgspec.Struct, frozen=True, kw_only=True):
     """`what` holds the fastest way (`path`) back. of_disk, of_network: its part of what these do alone, with the
     intervals; evidence: what else it stands on.
     """
@@ -85,11 +85,18 @@ class FullstackFigures(msgspec.Struct, frozen=True, kw_only=True):
     private: bool
     streams: of.Number
     levels: tuple[SideRate, ...]
-    limits: tuple[Limit, ...]
+    limits: tuple[StreamLimit, ...]
     card: str = ""
 
-    def level(self, direction: str, side: str) -> SideRate | None:
-        return next((one for one in self.levels if (one.direction, one.side) == (direction, side)), None)
+    def find_level(self, direction: str, side: str) -> SideRate | None:
+        return next(
+            (
+                side_rate
+                for side_rate in self.levels
+                if (side_rate.direction, side_rate.side) == (direction, side)
+            ),
+            None,
+        )
 
 
 class Streams(Result, frozen=True, tag="fullstack.streams/1"):
@@ -97,79 +104,90 @@ class Streams(Result, frozen=True, tag="fullstack.streams/1"):
     value: FullstackFigures
 
     @property
-    def parts(self) -> tuple[Part, ...]:
+    def result_parts(self) -> tuple[Part, ...]:
         value = self.value
         header = ("direction", "way", "level", "95 % CI", "CPU s/GB", "peer CPU s/GB", "CPUs, ours",
                   "CPUs, all", "softirq", "memory B/B")  # fmt: skip
-        rows = tuple(_row(one) for one in value.levels)
+        rows = tuple(_table_row(level) for level in value.levels)
         table = Table(header, rows, frozenset(range(2, 10))).without_empty_columns()
-        lent = (f"{_label(one.side)}: the kernel copied {units.percent(one.copied)} of the sends all the same"
-                for one in value.levels if one.copied is not None)  # fmt: skip
-        return (_limits(value), table, *map(paragraph_of, (f"network: {value.network}", *lent)))
+        lent = (
+            f"{_label(level.side)}: the kernel copied {units.format_percent(level.copied)} of the sends all the same"
+            for level in value.levels
+            if level.copied is not None
+        )
+        return (_limits_table(value), table, *map(paragraph_of, (f"network: {value.network}", *lent)))
 
     @property
     def line_rates(self) -> dict[str, str]:
-        value, found = self.value, dict[str, str]()
+        value, rate_texts = self.value, dict[str, str]()
         for device, part in ((value.disk, DISK), (value.card, NETWORK)):
-            told = [(way, value.level(way, part)) for way in ("out", "in")]
-            words = [f"{units.rate(one.rate)} {DOES[part, way]}" for way, one in told if one is not None]
+            rates_by_way = [(way, value.find_level(way, part)) for way in ("out", "in")]
+            words = [
+                f"{units.format_rate(side_rate.rate)} {DOES[part, way]}"
+                for way, side_rate in rates_by_way
+                if side_rate is not None
+            ]
             if device and words:
-                found[device] = f"alone it gave {', '.join(words)}"
-        return found
+                rate_texts[device] = f"alone it gave {', '.join(words)}"
+        return rate_texts
 
     def on_top(self, now: float) -> ReportSection | None:
-        return ReportSection("what limits the streams", (_limits(self.value),)) if self.value.limits else None
+        return (
+            ReportSection("what limits the streams", (_limits_table(self.value),))
+            if self.value.limits
+            else None
+        )
 
 
-def _limits(value: FullstackFigures) -> Table:
+def _limits_table(value: FullstackFigures) -> Table:
     """A direction a column: its limit, the fastest way, and what the parts do alone."""
     columns = []
-    for one in value.limits:
-        alone = (value.level(one.direction, part) for part in (DISK, NETWORK))
-        fastest = value.level(one.direction, one.path)
+    for stream_limit in value.limits:
+        alone = (value.find_level(stream_limit.direction, part) for part in (DISK, NETWORK))
+        fastest = value.find_level(stream_limit.direction, stream_limit.path)
         columns.append(
             (
-                WORDS.get(one.what, one.what),
-                _label(one.path),
-                units.rate(one.rate) if fastest is None else _rate(fastest),
-                _part(one.of_disk, one.of_disk_ci95),
-                _part(one.of_network, one.of_network_ci95),
-                *("–" if part is None else _rate(part) for part in alone),
+                WORDS.get(stream_limit.what, stream_limit.what),
+                _label(stream_limit.path),
+                units.format_rate(stream_limit.rate) if fastest is None else _rate_text(fastest),
+                _part_text(stream_limit.of_disk, stream_limit.of_disk_ci95),
+                _part_text(stream_limit.of_network, stream_limit.of_network_ci95),
+                *("–" if part is None else _rate_text(part) for part in alone),
             )
         )
     heads = ("limit", "fastest way", "its rate", "of disk alone", "of network alone", "disk alone",
              "network alone")  # fmt: skip
-    header = ("with 95 % CI", *(way_words(one.direction) for one in value.limits))
+    header = ("with 95 % CI", *(way_words(stream_limit.direction) for stream_limit in value.limits))
     return Table(header, tuple(zip(heads, *columns, strict=True)))
 
 
-def _rate(one: SideRate) -> str:
+def _rate_text(side_rate: SideRate) -> str:
     """`942 MB/s (900 to 980 MB/s)`"""
-    if one.ci95 is None:
-        return units.rate(one.rate)
-    low, high = (units.decimal(end, "B/s") for end in one.ci95)
-    return f"{units.rate(one.rate)} ({low.number if low.unit == high.unit else low} to {high})"
+    if side_rate.ci95 is None:
+        return units.format_rate(side_rate.rate)
+    low, high = (units.scale_decimal(end, "B/s") for end in side_rate.ci95)
+    return f"{units.format_rate(side_rate.rate)} ({low.number if low.unit == high.unit else low} to {high})"
 
 
-def _part(ratio: float | None, ci95: tuple[float, float] | None) -> str:
+def _part_text(ratio: float | None, ci95: tuple[float, float] | None) -> str:
     if ratio is None or ci95 is None:
         return "–"
-    low, high = map(units.percent, ci95)
-    return f"{units.percent(ratio)} ({low.removesuffix(' %')} to {high})"
+    low, high = map(units.format_percent, ci95)
+    return f"{units.format_percent(ratio)} ({low.removesuffix(' %')} to {high})"
 
 
-def _row(one: SideRate) -> tuple[str, ...]:
+def _table_row(side_rate: SideRate) -> tuple[str, ...]:
     return (
-        way_words(one.direction),
-        _label(one.side),
-        units.rate(one.rate),
-        "–" if one.ci95 is None else " to ".join(map(units.rate, one.ci95)),
-        f"{one.cpu_s_per_gb:.2f}",
-        f"{one.peer_cpu_s_per_gb:.2f}",
-        units.percent(one.cpus),
-        units.percent(one.busy),
-        units.percent(one.softirq),
-        "–" if one.memory is None else units.number(one.memory),
+        way_words(side_rate.direction),
+        _label(side_rate.side),
+        units.format_rate(side_rate.rate),
+        "–" if side_rate.ci95 is None else " to ".join(map(units.format_rate, side_rate.ci95)),
+        f"{side_rate.cpu_s_per_gb:.2f}",
+        f"{side_rate.peer_cpu_s_per_gb:.2f}",
+        units.format_percent(side_rate.cpus),
+        units.format_percent(side_rate.busy),
+        units.format_percent(side_rate.softirq),
+        "–" if side_rate.memory is None else units.format_number(side_rate.memory),
     )
 
 

@@ -22,18 +22,18 @@ from scenarios.experiment.groups import level_values, values_beside
 from scenarios.experiment.load_schedule import ScheduledLoad, run_campaign
 from scenarios.experiment.schedule.train_scheduler import BatchScheduler
 from scenarios.experiment.statistics.stats import level_interval
-from scenarios.fullstack.findings import findings
-from scenarios.fullstack.limits import limit
-from scenarios.fullstack.loads import LINKS, Load, written_shares
-from scenarios.fullstack.machine import Machine, with_card
-from scenarios.fullstack.plan import BUDGET_S, MOST_STREAMS, NAMESPACES, PEER_SPARE_S, FullstackSetup, make
+from scenarios.fullstack.findings import fullstack_findings
+from scenarios.fullstack.limits import stream_limit
+from scenarios.fullstack.loads import LINKS, StreamLoad, written_shares
+from scenarios.fullstack.machine import StreamBounds, with_card
+from scenarios.fullstack.plan import BUDGET_S, MAX_STREAMS, NAMESPACES, PEER_SPARE_S, FullstackSetup, make
 from scenarios.fullstack.results import FullstackFigures, SideRate, Streams
-from scenarios.fullstack.trains import Bench, StreamTrains
+from scenarios.fullstack.trains import StreamBatchMeasurer, StreamTrains
 from scenarios.guards.watch import InterferenceWatch, watch_for
 from scenarios.model import Options, Prepared, Run, Scenario, own_directory
 
 
-class Opened(Bench, Protocol):
+class OpenedBench(StreamBatchMeasurer, Protocol):
     """What is streamed with: `StreamBench`, or a test's own."""
 
     direct: bool
@@ -46,18 +46,18 @@ class Opened(Bench, Protocol):
     async def close(self) -> None: ...
 
 
-Engine = Callable[[Run, FullstackSetup, PrivateDirectory], Opened]
+Engine = Callable[[Run, FullstackSetup, PrivateDirectory], OpenedBench]
 PeerStart = Callable[[str, str, float], Awaitable[RemotePeer]]
 
 
-def built_in(run: Run, layout: FullstackSetup, private: PrivateDirectory) -> Opened:
+def built_in(run: Run, layout: FullstackSetup, private: PrivateDirectory) -> OpenedBench:
     return StreamBench(
         run.host, private, layout.place.leaf_devices, layout.place.size_bytes, layout.streams,
         WriteBudget(layout.most_bytes), layout.directions,
     )  # fmt: skip
 
 
-@apply_declaration(__file__, most_streams=MOST_STREAMS)
+@apply_declaration(__file__, most_streams=MAX_STREAMS)
 class Fullstack(Scenario):
     takes_s: ClassVar[float] = BUDGET_S + 20
 
@@ -77,65 +77,65 @@ class Fullstack(Scenario):
     async def _run(self, layout: FullstackSetup, run: Run) -> None:
         async with AsyncExitStack() as stack:
             with run.begin_step("prepare", "write the test files") as step:
-                private = await stack.enter_async_context(own_directory(run, layout.directory))
+                private = await stack.enter_async_context(own_directory(run, layout.test_directory))
                 bench = self.engine(run, layout, private)
                 stack.push_async_callback(bench.close)
                 await bench.prepare_files(step.report_written)
             with run.begin_step("connect", "connect the two ends"):
-                found = await self._connect(run, layout, bench, stack)
+                bounds = await self._connect(run, layout, bench, stack)
             with run.begin_step("measure", "measure and judge"):
-                await _measure(run, layout, bench, found, self.watch(run, layout))
+                await _measure(run, layout, bench, bounds, self.watch(run, layout))
 
     async def _connect(
-        self, run: Run, layout: FullstackSetup, bench: Opened, stack: AsyncExitStack
-    ) -> Machine:
+        self, run: Run, layout: FullstackSetup, bench: OpenedBench, stack: AsyncExitStack
+    ) -> StreamBounds:
         name, address, port, token = "hostdx-fullstack", "", 0, ""
-        if layout.where == "namespaces":
-            name = (await stack.enter_async_context(run.change(NAMESPACES))).value
+        if layout.peer_kind == "namespaces":
+            name = (await stack.enter_async_context(run.apply_change(NAMESPACES))).value
             stack.push_async_callback(bench.close)  # before these are undone
         elif layout.peer:
             peer = await self.peer(layout.peer, layout.token, run.plan.seconds + PEER_SPARE_S)
             stack.push_async_callback(peer.close)
             address, port, token = peer.address, peer.port, peer.token
-        request = Open(where=layout.where, address=address, port=port, token=token, links=LINKS)
+        request = Open(where=layout.peer_kind, address=address, port=port, token=token, links=LINKS)
         ready = await bench.open(name, request)
-        run.emit_note(f"network: {layout.network}")
+        run.emit_note(f"network: {layout.network_text}")
         if ready.unprivileged:
             run.emit_note("not root: the name spaces lie in a user namespace")
         if ready.uncounted:
             run.emit_note(f"memory traffic is not counted: {ready.uncounted}")
-        found = with_card(run.host, layout.machine, ready.here) if ready.here else layout.machine
-        for bound in (*found.network, *(one for each in found.disk.values() for one in each)):
+        bounds = with_card(run.host, layout.machine, ready.here) if ready.here else layout.machine
+        for bound in (*bounds.network, *(disk_bound for each in bounds.disk.values() for disk_bound in each)):
             run.emit_fact("fullstack", bound.what, bound.bytes_per_s, "B/s", source=bound.source)
-        return found
+        return bounds
 
 
-class _Judged:
+class _JudgedLoads:
     """Levels and verdicts of the loads that were measured, in their order."""
 
     def __init__(self) -> None:
         self.levels: list[SideRate] = []
         self.verdicts: list[ev.RunVerdict] = []
 
-    def add(self, load: Load, experiment: LoadExperiment, costs: Mapping[Side, StreamCost]) -> None:
+    def add(self, load: StreamLoad, experiment: LoadExperiment, costs: Mapping[Side, StreamCost]) -> None:
         self.verdicts += experiment.verdicts
-        metric = load.workload.metrics[0]
+        metric = load.planned_workload.metrics[0]
         shown = values_beside(experiment.groups, metric, experiment.verdicts)
         for name, side in load.sides.items():
             values = level_values(experiment.groups, name, metric, experiment.verdicts)
             cost = costs.get(side)
             if values and cost is not None and (load.pairs or name == "zerocopy"):
-                beside = shown[name] * 1e6 if name in shown else None
-                self.levels.append(_level(load, name, [v * 1e6 for v in values], cost, beside))
+                paired_rate = shown[name] * 1e6 if name in shown else None
+                self.levels.append(_side_rate(load, name, [v * 1e6 for v in values], cost, paired_rate))
 
-    def of(self, load: str) -> list[ev.RunVerdict]:
+    def verdicts_of(self, load: str) -> list[ev.RunVerdict]:
         return [verdict for verdict in self.verdicts if verdict.workload == load]
 
 
-def _level(
-    load: Load, name: str, values: Sequence[float], cost: StreamCost, beside: float | None
+def _side_rate(
+    load: StreamLoad, name: str, values: Sequence[float], cost: StreamCost, paired_rate: float | None
 ) -> SideRate:
-    middle, ends = level_interval(values, beside)
+    middle, ends = level_interval(values, paired_rate)
     seconds = cost.seconds or 1.0
     return SideRate(
         direction=load.direction, side=name, rate=middle, ci95=ends, groups=len(values),
@@ -150,45 +150,55 @@ def _level(
 
 
 async def _measure(
-    run: Run, layout: FullstackSetup, bench: Opened, found: Machine, watch: InterferenceWatch | None
+    run: Run,
+    layout: FullstackSetup,
+    bench: OpenedBench,
+    bounds: StreamBounds,
+    watch: InterferenceWatch | None,
 ) -> None:
-    every = layout.loads(direct=bench.direct)
+    every = layout.chosen_loads(direct=bench.direct)
     if not bench.direct:
         run.emit_note("this file system takes no O_DIRECT: disk alone goes through the page cache too")
-    judged = _Judged()
-    family = sum(load.comparisons for load in every)
+    judged = _JudgedLoads()
+    family = sum(load.comparison_count for load in every)
     budget = Budget(run.plan.measuring_s, run.clock)
 
-    def entry(load: Load) -> ScheduledLoad:
+    def scheduled_load(load: StreamLoad) -> ScheduledLoad:
         trains = StreamTrains(bench, load, shares.get(load.id, 0.0))
-        scheduler = BatchScheduler(run, load.workload, trains, watch)
+        scheduler = BatchScheduler(run, load.planned_workload, trains, watch)
         return ScheduledLoad(scheduler, lambda done: judged.add(load, done, bench.costs))
 
     lots = [[load] for load in every if load.pairs]  # each with pairs of its own
     lots += [
-        [load for load in every if not load.pairs and load.workload.aside is aside] for aside in (False, True)
+        [load for load in every if not load.pairs and load.planned_workload.aside is aside]
+        for aside in (False, True)
     ]
     shares = written_shares([load for lot in lots for load in lot])
-    rest = sum(load.weight for load in every)
+    rest = sum(load.budget_weight for load in every)
     for lot in filter(None, lots):
-        weight = sum(load.weight for load in lot)
+        weight = sum(load.budget_weight for load in lot)
         share = Budget(budget.left_s * weight / rest, run.clock)
         rest -= weight
-        pairs, entries = lot[0].pairs or None, [entry(load) for load in lot]
+        pairs, entries = lot[0].pairs or None, [scheduled_load(load) for load in lot]
         await run_campaign(run, share, entries, family=family, pairs=pairs, steps=False)
     limits = [
-        limit(way, judged.levels, judged.of(way), found, private=not layout.peer) for way in layout.directions
+        stream_limit(way, judged.levels, judged.verdicts_of(way), bounds, private=not layout.peer)
+        for way in layout.directions
     ]
     measured = FullstackFigures(
-        directory=layout.directory, disk=layout.place.device_name, network=layout.network, private=not layout.peer,
-        streams=layout.streams, levels=tuple(judged.levels),
-        limits=tuple(one for one in limits if one is not None),
-        card=found.card.name if found.card is not None else "",
-    )  # fmt: skip
-    run.emit(Streams(t=run.time(), value=measured))
-    for one in findings(measured, judged.verdicts, found):
-        run.emit_finding(one)
+        directory=layout.test_directory,
+        disk=layout.place.device_name,
+        network=layout.network_text,
+        private=not layout.peer,
+        streams=layout.streams,
+        levels=tuple(judged.levels),
+        limits=tuple(limit_or_finding for limit_or_finding in limits if limit_or_finding is not None),
+        card=bounds.card.name if bounds.card is not None else "",
+    )
+    run.emit(Streams(t=run.elapsed_s(), value=measured))
+    for limit_or_finding in fullstack_findings(measured, judged.verdicts, bounds):
+        run.emit_finding(limit_or_finding)
 
 
 def _watch(run: Run, layout: FullstackSetup) -> InterferenceWatch:
-    return watch_for(run, layout.place.leaf_devices, directories=[layout.directory])
+    return watch_for(run, layout.place.leaf_devices, directories=[layout.test_directory])

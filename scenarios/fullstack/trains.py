@@ -9,14 +9,14 @@ from typing import Protocol
 from probes.bench.disk.budget import WriteBudget
 from probes.bench.measured import MeasuredBatch, NotApplicable, VariantsUnfit
 from probes.bench.streams.messages import Side
-from scenarios.fullstack.loads import Load
+from scenarios.fullstack.loads import StreamLoad
 
 FIRST_SLICE_S = 0.05
 HEADROOM = 1.5  # a train is planned for so many times the bytes that its slices wrote until now
 SPARE = 1.6  # of the groups that are asked for: what others disturb is written again
 
 
-class Bench(Protocol):
+class StreamBatchMeasurer(Protocol):
     """Of `StreamBench`; tests bring one that draws."""
 
     budget: WriteBudget
@@ -37,7 +37,11 @@ class StreamTrains:
     places = 1
 
     def __init__(
-        self, bench: Bench, load: Load, share: float, sides: Mapping[str, Side] | None = None
+        self,
+        bench: StreamBatchMeasurer,
+        load: StreamLoad,
+        share: float,
+        sides: Mapping[str, Side] | None = None,
     ) -> None:
         """share: of what may still be written when it begins, for this load."""
         self._bench, self._load, self._share = bench, load, share
@@ -51,7 +55,7 @@ class StreamTrains:
 
     async def start_workers(self) -> MeasuredBatch:
         """Each side alone first: only so can be told which one a cache serves."""
-        if self._load.writes:
+        if self._load.has_writes:
             self._bench.budget.begin(self._load.id, self._share)
         unfit: dict[str, str] = {}
         for number, name in enumerate(self._sides):

@@ -14,7 +14,7 @@ import msgspec
 
 from probes.bench.measured import Measured
 from probes.system.processor.throttle import ThrottleCounters
-from probes.system.pulse import Counters
+from probes.system.pulse import HostCounters
 from scenarios.disturbance import Disturbance
 from scenarios.guards.thresholds import (
     BLOCKS_BEFORE_JUDGING,
@@ -35,7 +35,7 @@ from scenarios.surroundings import MeasuredSurroundings
 class Reading(msgspec.Struct, frozen=True):
     """In a gap: the host, our family's CPU seconds and bytes (read, written), and what holds the CPUs back."""
 
-    host: Counters
+    host: HostCounters
     ours_cpu_s: float
     throttle: ThrottleCounters
     ours_io: tuple[int, int] = (0, 0)
@@ -97,7 +97,7 @@ def compute_surroundings(
     read, written, requests, elsewhere = _bytes_moved_on(before.host, after.host, devices)
     earlier, later = before.host.disks, after.host.disks
     through = sum(
-        later[loop_name].bytes - earlier[loop_name].bytes
+        later[loop_name].total_bytes - earlier[loop_name].total_bytes
         for loop_name in loops
         if loop_name in later and loop_name in earlier
     )
@@ -148,7 +148,7 @@ _LAYERED = ("dm-", "md", "loop", "zram", "ram")
 
 
 def _bytes_moved_on(
-    before: Counters, after: Counters, devices: Sequence[str]
+    before: HostCounters, after: HostCounters, devices: Sequence[str]
 ) -> tuple[int | None, int, int, int]:
     """Bytes read (None: not known) and written on the devices, requests there, and bytes on all other disks."""
     read = written = requests = elsewhere = 0
@@ -162,9 +162,9 @@ def _bytes_moved_on(
             has_counters = True
             read += max(0, now.read_bytes - then.read_bytes)
             written += max(0, now.write_bytes - then.write_bytes)
-            requests += max(0, now.operations - then.operations)
+            requests += max(0, now.total_operations - then.total_operations)
         elif not name.startswith(_LAYERED) and not _is_partition(name, disks):
-            elsewhere += max(0, now.bytes - then.bytes)
+            elsewhere += max(0, now.total_bytes - then.total_bytes)
     return (read if has_counters else None), written, requests, elsewhere
 
 

@@ -9,17 +9,23 @@ from collections.abc import Collection, Sequence
 from typing import Literal
 
 from probes.host import Host
-from probes.system.pulse import Counters, pulse, read_counters
+from probes.system.pulse import HostCounters, compute_host_rates, read_counters
 from probes.system.running.culprit import (
     Resource,
-    busiest,
     completion_workers,
+    find_busiest,
     loop_workers,
-    ranking,
+    rank_users,
     used_by_others,
 )
-from probes.system.running.processes import ProcessTable, family_of, io_bytes, look, own_family
-from probes.system.running.tasks import tasks_hidden
+from probes.system.running.processes import (
+    ProcessTable,
+    find_family,
+    io_bytes,
+    own_family,
+    read_process_table,
+)
+from probes.system.running.tasks import explain_hidden_tasks
 from scenarios import events as ev
 from scenarios.disturbance import InterferenceCulprit
 from scenarios.guards.interference import OthersUse
@@ -64,12 +70,12 @@ class CulpritSearch:
         if workers:
             not_for_us = frozenset(self._ended.processes.keys() - workers)
             for_us = sum(
-                (process.rate for process in ranking(self._began, self._ended, "cpu", not_for_us)), 0.0
+                (process.rate for process in rank_users(self._began, self._ended, "cpu", not_for_us)), 0.0
             )
             io_for_us = sum(
-                (process.rate for process in ranking(self._began, self._ended, "io", not_for_us)), 0.0
+                (process.rate for process in rank_users(self._began, self._ended, "io", not_for_us)), 0.0
             )
-        hidden = tasks_hidden(self._run.host) is not None
+        hidden = explain_hidden_tasks(self._run.host) is not None
         return OthersUse(cpus, (io or None) if hidden else io, hidden, for_us, io_for_us)
 
     def _our_kernel_workers(self, before: ProcessTable, after: ProcessTable) -> frozenset[int]:
@@ -107,7 +113,7 @@ class CulpritSearch:
         for kind in wanted:
             resource: Resource = "cpu" if kind == "cpu" else "io"
             least = min(NAMED_CPUS, NAMED_SHARE * cpu_share * now.cpus) if resource == "cpu" else None
-            process = busiest(before, now, resource, excluded_pids, least)
+            process = find_busiest(before, now, resource, excluded_pids, least)
             # Whom this user may read can be named beside somebody busier whom only root may: root need not be told.
             if resource == "io" and now.unreadable and (process is None or os.geteuid()):
                 self._say_whose_io(now)
@@ -123,7 +129,7 @@ class CulpritSearch:
     def _why_unnamed(
         self, table: ProcessTable
     ) -> Literal["another user's", "unreadable", "contained", "ended"]:
-        hidden = tasks_hidden(self._run.host)
+        hidden = explain_hidden_tasks(self._run.host)
         if hidden is not None and hidden.kind == "container":
             return "contained"  # root there sees no more
         if not table.unreadable and hidden is None:
@@ -133,7 +139,7 @@ class CulpritSearch:
     def _take_look(self) -> ProcessTable:
         began = self._run.clock.now()
         waiting = self._last is None or not self._last.hung
-        self._last = look(self._run.host, io=bool(self._devices), waiting=waiting)
+        self._last = read_process_table(self._run.host, io=bool(self._devices), waiting=waiting)
         self._at = self._run.clock.now()
         self._took_s = [*self._took_s[-2:], self._at - began]
         return self._last
@@ -154,7 +160,7 @@ class CulpritSearch:
                 f"I/O can be attributed for {of_all}: this root may not read the others' /proc/PID/io (it "
                 "lacks CAP_SYS_PTRACE, as in a container); run hostdx on the host itself to name them"
             )
-        self._run.emit(ev.Note(t=self._run.time(), text=text))
+        self._run.emit(ev.Note(t=self._run.elapsed_s(), text=text))
 
 
 # They repeat a whole disk's traffic or have none; partitions stay in, for they carry file systems.
@@ -170,7 +176,7 @@ class PulseSource:
 
     def __init__(self, host: Host, devices: Sequence[str] = ()) -> None:
         self._host = host
-        self._before: Counters = read_counters(host)
+        self._before: HostCounters = read_counters(host)
         # A plan names the leaves of an array together: "sda, sdb".
         device_names = {name.strip() for device in devices for name in device.split(",")}
         self._devices = frozenset(device_names & self._before.disks.keys())
@@ -178,7 +184,7 @@ class PulseSource:
 
     def next(self, t: float) -> ev.Pulse:
         now = read_counters(self._host)
-        rates = pulse(self._before, now)
+        rates = compute_host_rates(self._before, now)
         self._before = now
         idle: dict[str, tuple[float, float, float]] = dict.fromkeys(
             self._devices & now.disks.keys(), (0.0, 0.0, 0.0)
@@ -213,7 +219,7 @@ class PulseSource:
     def _our_bytes(self) -> tuple[int, int]:
         if len(self._devices) != 1:
             return 0, 0
-        used = [io_bytes(self._host, pid) or (0, 0) for pid in family_of(self._host)]
+        used = [io_bytes(self._host, pid) or (0, 0) for pid in find_family(self._host)]
         return sum(read for read, _ in used), sum(written for _, written in used)
 
 

@@ -10,11 +10,11 @@ from msgspec.structs import replace
 from probes import units
 from probes.bench.measured import Measured
 from probes.system.disk.backing import disks_beneath
-from probes.system.disk.mounts import mount_of, mounts_now
+from probes.system.disk.mounts import find_mount, read_mounts_now
 from probes.system.disk.network_bytes import nfs_bytes
 from probes.system.processor.throttle import ThrottleReader
-from probes.system.pulse import pulse, read_counters
-from probes.system.running.processes import cpu_seconds, family_of, io_bytes
+from probes.system.pulse import compute_host_rates, read_counters
+from probes.system.running.processes import cpu_seconds, find_family, io_bytes
 from probes.types import Absent
 from scenarios import events as ev
 from scenarios.disturbance import Disturbance, InterferenceCulprit, most_frequent_culprit
@@ -109,7 +109,7 @@ class InterferenceWatch:
         for disturbance in loud:
             with_culprit = replace(disturbance, culprit=culprits.get(disturbance.kind))
             self.run.emit(
-                ev.Guard(t=self.run.time(), kind=disturbance.kind, disturbance=with_culprit, early=True)
+                ev.Guard(t=self.run.elapsed_s(), kind=disturbance.kind, disturbance=with_culprit, early=True)
             )
 
     def begin(self) -> None:
@@ -119,7 +119,7 @@ class InterferenceWatch:
         if self._bystanders is not None:
             self._bystanders.before_block()
         if self._last is not None:
-            gap = pulse(self._last.host, self._before.host)
+            gap = compute_host_rates(self._last.host, self._before.host)
             if gap.psi_io is not None:
                 self._gap_s += gap.seconds
                 self._gap_waited_s += gap.psi_io * gap.seconds
@@ -168,7 +168,11 @@ class InterferenceWatch:
         )
         self.run.emit(
             ev.Watched(
-                t=self.run.time(), workload=workload, surroundings=now, devices=devices, told=disturbances
+                t=self.run.elapsed_s(),
+                workload=workload,
+                surroundings=now,
+                devices=devices,
+                told=disturbances,
             )
         )
         lasting, self._lasting = self._lasting, {excess.kind for excess in excesses}
@@ -179,7 +183,7 @@ class InterferenceWatch:
         for excess in disturbances:
             if excess.kind not in lasting:
                 self.run.emit(
-                    ev.Guard(t=self.run.time(), kind=excess.kind, disturbance=excess, workload=workload)
+                    ev.Guard(t=self.run.elapsed_s(), kind=excess.kind, disturbance=excess, workload=workload)
                 )
         return None
 
@@ -231,7 +235,7 @@ class InterferenceWatch:
 
     def _take_reading(self) -> Reading:
         host = self.run.host
-        family = family_of(host) if host.live else {}
+        family = find_family(host) if host.live else {}
         moved = [io_bytes(host, pid) or (0, 0) for pid in family] if self._all_devices() else []
         return Reading(
             read_counters(host, self.run.clock.now()),
@@ -251,19 +255,21 @@ class InterferenceWatch:
         for directory, kind in self._places.items():
             if _file_system_name(self.run, directory) != kind:
                 self._stop("filesystem", f"another file system is mounted at {directory} now: it was {kind}")
-            space = self.run.host.statvfs(directory)
+            space = self.run.host.read_statvfs(directory)
             if isinstance(space, Absent) or not space.f_blocks:
                 continue
             free = space.f_bavail * space.f_frsize
             if free < max(least.floor, least.limit * space.f_blocks * space.f_frsize):
                 self._stop(
-                    "space", f"the file system of {directory} is nearly full ({units.size(free)} free)"
+                    "space", f"the file system of {directory} is nearly full ({units.format_size(free)} free)"
                 )
 
     def _stop(self, kind: str, text: str) -> None:
         if not self.stopped:
             self.stopped = text
-            self.run.emit(ev.Guard(t=self.run.time(), kind=kind, text=f"stopped: {text}", severity="warning"))
+            self.run.emit(
+                ev.Guard(t=self.run.elapsed_s(), kind=kind, text=f"stopped: {text}", severity="warning")
+            )
 
 
 def watch_for(
@@ -287,7 +293,7 @@ def emit_disturbance(
     """Emits what disturbed, and what is measured again because of it."""
     run.emit(
         ev.Guard(
-            t=run.time(),
+            t=run.elapsed_s(),
             kind=disturbance.kind,
             disturbance=disturbance,
             again=again,
@@ -301,7 +307,7 @@ def _host_disturbances(
     before: Reading, after: Reading, now: MeasuredSurroundings, devices: Sequence[str]
 ) -> list[Disturbance]:
     """What a person should know before anything is measured: others are at work already."""
-    rates = pulse(before.host, after.host)
+    rates = compute_host_rates(before.host, after.host)
     disturbances: list[Disturbance] = []
     if now.cpu is not None and now.cpu > threshold_of("cpu").limit:
         disturbances.append(Disturbance("cpu", figure=now.cpu))
@@ -317,5 +323,5 @@ def _host_disturbances(
 
 
 def _file_system_name(run: Run, directory: str) -> str:
-    mount = mount_of(mounts_now(run.host), directory)
+    mount = find_mount(read_mounts_now(run.host), directory)
     return "" if isinstance(mount, Absent) else f"{mount.fstype} on {mount.devno}"

@@ -11,7 +11,7 @@ MAX_FACTS = 60
 
 def glance(host: Host) -> Iterator[Entry]:
     """One fact a setting that has another value than the kernel's own."""
-    for changed in host.once(changed_settings)[:MAX_FACTS]:
+    for changed in host.compute_once(changed_settings)[:MAX_FACTS]:
         usual = changed.setting.values[0]
         yield Fact(
             "changed settings",

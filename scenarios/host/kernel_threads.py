@@ -7,10 +7,10 @@ import msgspec
 
 from probes.host import Host
 from probes.system.processor.cpu_times import TICKS_PER_S
-from probes.system.running.processes import Process, ProcessTable, look
+from probes.system.running.processes import Process, ProcessTable, read_process_table
 from probes.system.running.tasks import kernel_stack
-from probes.types import present
-from probes.units import percent
+from probes.types import is_present
+from probes.units import format_percent
 from scenarios.cpus import priority
 from scenarios.finding import Evidence, Finding, Remedy
 from scenarios.knowledge.waits import KernelThread, kernel_thread
@@ -40,7 +40,7 @@ class BusyThread(msgspec.Struct, frozen=True):
 
 def busy_kernel_threads(host: Host) -> Iterator[Finding]:
     """One finding a thread; those that poll by design are left out."""
-    table = host.once(_read_processes)
+    table = host.compute_once(_read_processes)
     listed = _threads_in_top(host)
     if not table.processes and not listed:
         raise Unreadable("no process can be seen")
@@ -54,11 +54,11 @@ def busy_kernel_threads(host: Host) -> Iterator[Finding]:
             severity="warning" if thread_kind is not None and thread_kind.fault else "notice",
             subject=thread.name,
             name=thread.name,
-            share=percent(thread.share),
+            share=format_percent(thread.share),
             over=thread.over,
             work=f": it {thread_kind.work}" if thread_kind is not None else _queue_of(thread.name),
             evidence=(
-                SAYS.evidence("thread-time", name=thread.name, pid=thread.pid, share=percent(thread.share),
+                SAYS.evidence("thread-time", name=thread.name, pid=thread.pid, share=format_percent(thread.share),
                               over=thread.over, source=thread.source),
                 *_stack_evidence(host, thread),
             ),
@@ -68,7 +68,7 @@ def busy_kernel_threads(host: Host) -> Iterator[Finding]:
 
 
 def _read_processes(host: Host) -> ProcessTable:
-    return look(host, io=False)
+    return read_process_table(host, io=False)
 
 
 def _busy_since_start(table: ProcessTable) -> Iterator[BusyThread]:
@@ -91,9 +91,9 @@ def _since_words(process: Process) -> str:
 def _threads_in_top(host: Host) -> list[BusyThread]:
     """By the `top` that a sosreport keeps: what ran at that moment."""
     threads = []
-    for path in host.glob("/sos_commands/process/top_*") if not host.live else ():
-        text = host.text(path, 4 << 20)
-        for pid, share, name in _TOP.findall(text) if present(text) else ():
+    for path in host.glob_paths("/sos_commands/process/top_*") if not host.live else ():
+        text = host.read_file_text(path, 4 << 20)
+        for pid, share, name in _TOP.findall(text) if is_present(text) else ():
             if float(share) >= MIN_SHARE * 100:
                 threads.append(BusyThread(int(pid), name, float(share) / 100, "when top looked", path))
     return threads
@@ -107,14 +107,14 @@ def _queue_of(name: str) -> str:
 
 def _stack_evidence(host: Host, thread: BusyThread) -> Iterator[Evidence]:
     stack = kernel_stack(host, thread.pid, thread.pid)
-    if present(stack):
+    if is_present(stack):
         yield SAYS.evidence("thread-stack", stack=" <- ".join(stack.functions[:5]), source=stack.source)
 
 
 def _advise(host: Host, thread: BusyThread, thread_kind: KernelThread | None) -> tuple[Remedy, ...]:
     looks = priority.kernel_thread_remedy(thread.pid, thread.name)
     setting_lines = (
-        settings.lines(host, thread_kind.set, "kernel-thread")
+        settings.setting_lines(host, thread_kind.set, "kernel-thread")
         if thread_kind is not None and thread_kind.set
         else None
     )

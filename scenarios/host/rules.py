@@ -4,14 +4,14 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 
 from probes.host import Host
-from probes.number_text import real
+from probes.number_text import parse_real
 from probes.system.processor.cpulist import as_list
-from probes.system.processor.throttle import quota_counts, quota_files
-from probes.system.processor.topology import ROOT, Topology, cpuinfo, topology
-from probes.system.running.cgroup import cgroup, cpu_quota
-from probes.system.running.quota_groups import DEEPEST, MOST_GROUPS, QuotaGroup, quota_groups
-from probes.types import Absent, present
-from probes.units import counted, cpus, listed, number, percent
+from probes.system.processor.throttle import find_quota_files, quota_counts
+from probes.system.processor.topology import ROOT, CpuTopology, read_cpu_topology, read_cpuinfo
+from probes.system.running.cgroup import cpu_quota, read_cgroup
+from probes.system.running.quota_groups import MAX_DEPTH, MAX_GROUPS, QuotaGroup, list_quota_groups
+from probes.types import Absent, is_present
+from probes.units import count_noun, format_cpus, format_number, format_percent, join_names
 from scenarios.cpus import priority
 from scenarios.cpus.quota import MIN_THROTTLED_SHARE, SessionQuota, raise_quota_remedy, throttling_sentence
 from scenarios.finding import MAX_SHOWN_SUBJECTS, Evidence, Finding, Remedy
@@ -31,12 +31,12 @@ MIN_PERIODS = 100  # ten seconds of work: fewer tell little of a group that is n
 
 def check_pressure(host: Host) -> Iterator[Finding]:
     """Pressure stall information of the last minute (Documentation/accounting/psi.rst)."""
-    read = {kind: host.text(f"/proc/pressure/{kind}") for kind in ("cpu", "io", "memory")}
+    read = {kind: host.read_file_text(f"/proc/pressure/{kind}") for kind in ("cpu", "io", "memory")}
     reasons = [v.reason for v in read.values() if isinstance(v, Absent)]
     if len(reasons) == len(read):
         raise Unreadable(f"pressure stall information: {reasons[0]} (boot with psi=1)")
     for kind, text in read.items():
-        if not present(text):
+        if not is_present(text):
             continue
         share = one_minute_share(text)
         if share is None or share < MIN_PRESSURE_SHARE:
@@ -100,7 +100,7 @@ def one_minute_share(text: str) -> float | None:
     """The `some avg60` share (0..1) of a pressure file."""
     for field in text.split("\n", 1)[0].split():
         if field.startswith("avg60="):
-            percent_value = real(field[6:])
+            percent_value = parse_real(field[6:])
             return None if percent_value is None else percent_value / 100
     return None
 
@@ -109,15 +109,15 @@ def check_offline_cpus(host: Host) -> Iterator[Finding]:
     """CPUs that are there but switched off: fewer cores than were paid for. Siblings of SMT that was switched off
     by choice are none (Documentation/admin-guide/hw-vuln/l1tf.rst, smt/control), nor is what cannot be plugged in.
     """
-    cpus = topology(host)
-    if not cpus.known:
+    cpus = read_cpu_topology(host)
+    if not cpus.known_cpus:
         raise Unreadable("no CPU is listed")
-    if isinstance(off := host.text(f"{ROOT}/offline"), Absent) and not cpus.offline:
+    if isinstance(off := host.read_file_text(f"{ROOT}/offline"), Absent) and not cpus.offline:
         raise Unreadable(f"{ROOT}/offline: {off.reason}")
-    control = host.text(f"{ROOT}/smt/control")
-    by_choice = present(control) and control.strip() in ("off", "forceoff")
+    control = host.read_file_text(f"{ROOT}/smt/control")
+    by_choice = is_present(control) and control.strip() in ("off", "forceoff")
     # On s390 what is not configured is spare, kept aside for this machine (admin-guide/s390, cpu/cpuN/configure).
-    missing = frozenset(n for n in cpus.offline if host.text(f"{ROOT}/cpu{n}/configure", 64) != "0")
+    missing = frozenset(n for n in cpus.offline if host.read_file_text(f"{ROOT}/cpu{n}/configure", 64) != "0")
     # With SMT off each online core has one thread, and its siblings, one or three a core, are the others.
     if by_choice and len(missing) <= 3 * len(cpus.online):
         return
@@ -130,16 +130,16 @@ def check_offline_cpus(host: Host) -> Iterator[Finding]:
             cpus=f"{count} CPU{' is' if count == 1 else 's are'}",
             missing=as_list(missing),
             present=len(cpus.present),
-            source=f"{ROOT}/offline" if present(off) else f"{ROOT}/cpu*/online",
-            evidence=(SAYS.evidence("smt", control=control.strip()),) if present(control) else (),
+            source=f"{ROOT}/offline" if is_present(off) else f"{ROOT}/cpu*/online",
+            evidence=(SAYS.evidence("smt", control=control.strip()),) if is_present(control) else (),
         )
 
 
-def _are_first_threads_on(host: Host, cpus: Topology) -> bool:
+def _are_first_threads_on(host: Host, cpus: CpuTopology) -> bool:
     """POWER with fewer threads a core than it could run (ppc64_cpu --smt=off, usual under KVM): the first ones of
     each are on. Its kernels tell that by nothing else before 6.6, and number a core's threads one after the other.
     """
-    if not any(entry.get("cpu", "").startswith("POWER") for entry in cpuinfo(host)[:1]):
+    if not any(entry.get("cpu", "").startswith("POWER") for entry in read_cpuinfo(host)[:1]):
         return False
     for threads in (8, 4, 2):
         counts = Counter(n // threads for n in cpus.online)
@@ -153,16 +153,18 @@ def _are_first_threads_on(host: Host, cpus: Topology) -> bool:
 def stopped_groups_finding(host: Host, groups: Sequence[QuotaGroup]) -> Finding | None:
     """One finding for all groups that their own quota stops; the group that is stopped most often is named first."""
     stopped = sorted(
-        (g for g in groups if g.periods >= MIN_PERIODS and g.share > MIN_THROTTLED_SHARE),
-        key=lambda g: -g.share,
+        (g for g in groups if g.periods >= MIN_PERIODS and g.stopped_share > MIN_THROTTLED_SHARE),
+        key=lambda g: -g.stopped_share,
     )
     if not stopped:
         return None
     first = stopped[0]
     title = throttling_sentence(first)
     if len(stopped) > 1:
-        others = [f"{g.name} ({cpus(g.cores)}, {percent(g.share)})" for g in stopped[1:]]
-        title += f"; {counted(len(others), 'other group')} too: {listed(others, 3)}"
+        others = [
+            f"{g.name} ({format_cpus(g.cores)}, {format_percent(g.stopped_share)})" for g in stopped[1:]
+        ]
+        title += f"; {count_noun(len(others), 'other group')} too: {join_names(others, 3)}"
     return SAYS.finding(
         "cpu-quota-groups",
         subject=first.folder if len(stopped) == 1 else "",
@@ -172,7 +174,7 @@ def stopped_groups_finding(host: Host, groups: Sequence[QuotaGroup]) -> Finding 
             SAYS.evidence(
                 "group",
                 name=g.name,
-                cpus=cpus(g.cores),
+                cpus=format_cpus(g.cores),
                 stopped=g.stopped,
                 periods=g.periods,
                 folder=g.folder,
@@ -188,13 +190,13 @@ def check_quota(host: Host) -> Iterator[Finding]:
     """A CPU quota that stops tasks, of our own group, of one above it or of any other (admin-guide/cgroup-v2.rst,
     cpu.stat).
     """
-    group = require_readable(host.once(cgroup), "control group")
-    if isinstance(group.cpu_cores, Absent) and not quota_files(host):
+    group = require_readable(host.compute_once(read_cgroup), "control group")
+    if isinstance(group.cpu_cores, Absent) and not find_quota_files(host):
         raise Unreadable(f"CPU quota: {group.cpu_cores.reason}")
-    cpu_topology = topology(host)
-    cpus = len(cpu_topology.online) if cpu_topology.known else 0
+    cpu_topology = read_cpu_topology(host)
+    cpus = len(cpu_topology.online) if cpu_topology.known_cpus else 0
     has_counts = False
-    for path in quota_files(host):
+    for path in find_quota_files(host):
         folder = path.rsplit("/", 1)[0]
         if (counts := quota_counts(host, folder)) is None:
             continue
@@ -217,17 +219,17 @@ def check_quota(host: Host) -> Iterator[Finding]:
             stopped=throttled,
             periods=periods,
             path=path,
-            evidence=(SAYS.evidence("limit", limit=number(limit), folder=folder),)
+            evidence=(SAYS.evidence("limit", limit=format_number(limit), folder=folder),)
             if limit is not None
             else (),
             remedy=(raise_quota_remedy(host, folder),),
         )
-    own = frozenset(path.rpartition("/")[0] for path in quota_files(host))
-    groups, complete = quota_groups(host, own)
+    own = frozenset(path.rpartition("/")[0] for path in find_quota_files(host))
+    groups, complete = list_quota_groups(host, own)
     if (others := stopped_groups_finding(host, groups)) is not None:
         yield others
     if not complete:
-        raise Unreadable(f"CPU quota: of more than {MOST_GROUPS} control groups only so many were read")
+        raise Unreadable(f"CPU quota: of more than {MAX_GROUPS} control groups only so many were read")
     if not has_counts and isinstance(group.cpu_cores, float):
         raise Unreadable("a CPU quota is set, but no cpu.stat shows whether it stops tasks")
     if not has_counts and not groups:
@@ -252,8 +254,8 @@ RULES: tuple[HostRule, ...] = (
         check_quota,
         detail=(
             f"Reads cpu.max (version 1: cpu.cfs_quota_us) and cpu.stat of hostdx's own group, those above it, and "
-            f"all others down to {DEEPEST} levels, at most {MOST_GROUPS} groups. Speaks of a group that its quota "
-            f"stopped in more than {percent(MIN_THROTTLED_SHARE)} of its periods (of another group: of "
+            f"all others down to {MAX_DEPTH} levels, at most {MAX_GROUPS} groups. Speaks of a group that its quota "
+            f"stopped in more than {format_percent(MIN_THROTTLED_SHARE)} of its periods (of another group: of "
             f"{MIN_PERIODS} at "
             f"least), and of a quota of the own group that is less than the host.",
         ),

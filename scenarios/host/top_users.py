@@ -11,11 +11,11 @@ import msgspec
 
 from probes import units
 from probes.host import Host
-from probes.number_text import whole
+from probes.number_text import parse_unsigned
 from probes.system.processor.cpu_times import TICKS_PER_S
 from probes.system.running.culprit import NAMED_SHARE
-from probes.system.running.processes import ProcessTable, look, own_family, owner_of
-from probes.system.running.tasks import tasks_hidden
+from probes.system.running.processes import ProcessTable, own_family, owner_of, read_process_table
+from probes.system.running.tasks import explain_hidden_tasks
 from probes.types import Absent
 from scenarios.finding import Remedy
 from scenarios.rules.texts import texts
@@ -43,11 +43,11 @@ def top_users(host: Host, kind: str) -> tuple[TopUser, ...]:
 
 def last_look(host: Host) -> ProcessTable:
     """The processes as they were seen for it."""
-    return host.once(_one_look)
+    return host.compute_once(_one_look)
 
 
 def _one_look(host: Host) -> ProcessTable:
-    return look(host, io=True)
+    return read_process_table(host, io=True)
 
 
 def _top_by_cpu(host: Host) -> tuple[TopUser, ...]:
@@ -68,7 +68,7 @@ def _top_by_cpu(host: Host) -> tuple[TopUser, ...]:
             process.pid,
             process.name,
             owner_of(process.pid) or "no longer known",
-            f"{rate:.1f} CPUs on average since it started {units.duration(life_s)} ago",
+            f"{rate:.1f} CPUs on average since it started {units.format_duration(life_s)} ago",
             process.kernel_thread,
         )
         for rate, life_s, process in sorted(heavy_processes, key=lambda each: -each[0])[:MAX_USERS]
@@ -80,14 +80,14 @@ def _top_by_memory(host: Host) -> tuple[TopUser, ...]:
     page = os.sysconf("SC_PAGE_SIZE")
     all_pages = os.sysconf("SC_PHYS_PAGES")
     sizes: list[tuple[int, int, str]] = []
-    for pid, process in look(host, io=False).processes.items():
-        text = host.text(f"/proc/{pid}/statm", 4096)
+    for pid, process in read_process_table(host, io=False).processes.items():
+        text = host.read_file_text(f"/proc/{pid}/statm", 4096)
         fields = [] if isinstance(text, Absent) else text.split()
-        resident = whole(fields[1]) if len(fields) > 1 else None
+        resident = parse_unsigned(fields[1]) if len(fields) > 1 else None
         if resident is not None and resident >= NAMED_SHARE * all_pages:
             sizes.append((resident, pid, process.name))
     return tuple(
-        TopUser(pid, name, owner_of(pid) or "no longer known", f"{units.size(pages * page)} of memory")
+        TopUser(pid, name, owner_of(pid) or "no longer known", f"{units.format_size(pages * page)} of memory")
         for pages, pid, name in sorted(sizes, reverse=True)[:MAX_USERS]
     )
 
@@ -119,7 +119,7 @@ class NobodyNamed(msgspec.Struct, frozen=True):
 
 def nobody_named(host: Host, kind: str, table: ProcessTable) -> NobodyNamed:
     return NobodyNamed(
-        unnamed_cause(tasks_hidden(host), kind, table.unreadable, root=os.geteuid() == 0), kind
+        unnamed_cause(explain_hidden_tasks(host), kind, table.unreadable, root=os.geteuid() == 0), kind
     )
 
 

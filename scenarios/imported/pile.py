@@ -5,62 +5,80 @@ from collections.abc import Sequence
 
 import msgspec
 
-from probes.units import counted
-from scenarios.compare.bounding_box import Box, boxes, marked, placed, points_of
-from scenarios.compare.odd import LEAST_RUNS, Member, OddRuns, odd_runs
+from probes.units import count_noun
+from scenarios.compare.bounding_box import (
+    BoundingBoxFigures,
+    make_boxes,
+    mark_outliers,
+    place_applications,
+    points_of,
+)
+from scenarios.compare.odd import MIN_RUNS, Member, OddRuns, find_outliers
 from scenarios.compare.run_summary import FigureKey
-from scenarios.compare.snapshot import Imported, Snapshot, by_conditions, dated, distinct, snapshots
+from scenarios.compare.snapshot import (
+    Imported,
+    Snapshot,
+    have_dates,
+    rename_snapshot_loads,
+    snapshots_of,
+    without_twin_files,
+)
 from scenarios.finding import Finding
 from scenarios.imported.cross_run import box_findings, history_findings, odd_findings
-from scenarios.imported.findings import note
-from scenarios.imported.history import histories
-from scenarios.imported.results import History
+from scenarios.imported.findings import note_finding
+from scenarios.imported.history import make_histories
+from scenarios.imported.results import WorkloadHistory
 from scenarios.plan import Metric
 
-_MOST_TWINS = 40
+_MAX_TWINS = 40
 
 
-class Pile(msgspec.Struct, frozen=True, kw_only=True):
+class ResultSet(msgspec.Struct, frozen=True, kw_only=True):
     """`order`: the results by date, or as they were given. `twins`: files with the figures of another, and that one."""
 
     files: tuple[Imported, ...]
     order: tuple[Snapshot, ...]
-    boxes: tuple[Box, ...] = ()
+    boxes: tuple[BoundingBoxFigures, ...] = ()
     odd: OddRuns | None = None
-    courses: tuple[History, ...] = ()
+    courses: tuple[WorkloadHistory, ...] = ()
     twins: tuple[tuple[str, str], ...] = ()
     findings: tuple[Finding, ...] = ()
 
 
-def piled(files: Sequence[Imported], *, series: bool = False) -> Pile:
+def make_result_set(files: Sequence[Imported], *, series: bool = False) -> ResultSet:
     """`series`: the user says that the files are one series in time; else a trend needs their own word for it."""
-    beside = any(file.result.kind.startswith("io500") for file in files)
-    own, twins = distinct([file for file in files if not (beside and _is_application(file))])
-    plain = snapshots(own)
-    order = by_conditions(plain)
-    found = boxes(plain)
-    odd = odd_runs(_members(plain, order, found)) if len(order) >= LEAST_RUNS else None
-    found = placed(
-        marked(found, odd), [point for file in files for point in points_of(file.name, file.result)]
+    has_io500 = any(file.result.kind.startswith("io500") for file in files)
+    own, twins = without_twin_files([file for file in files if not (has_io500 and _is_application(file))])
+    plain = snapshots_of(own)
+    order = rename_snapshot_loads(plain)
+    all_boxes = make_boxes(plain)
+    odd = find_outliers(_outlier_members(plain, order, all_boxes)) if len(order) >= MIN_RUNS else None
+    all_boxes = place_applications(
+        mark_outliers(all_boxes, odd),
+        [point for file in files for point in points_of(file.name, file.result)],
     )
-    one = len(order) > 1 and (series or (len({s.series for s in order}) == 1 and bool(order[0].series)))
-    together = histories(order) if one else []
-    made = [f for box in found for f in box_findings(box)]
-    made += odd_findings(odd) if odd is not None else []
-    made += history_findings(together, order)
+    is_series = len(order) > 1 and (series or (len({s.series for s in order}) == 1 and bool(order[0].series)))
+    together = make_histories(order) if is_series else []
+    all_findings = [f for box in all_boxes for f in box_findings(box)]
+    all_findings += odd_findings(odd) if odd is not None else []
+    all_findings += history_findings(together, order)
     if twins:
         first, of = twins[0]
-        made.append(note("import.twins", f"{first}: {of}", count=counted(len(twins), "file")))
-    hosts = sorted({s.host for s in order if s.host})
-    if len(order) > 1 and not one:
-        made.append(
-            note("import.several-hosts" if len(hosts) > 1 else "import.no-series", ", ".join(hosts)[:500])
+        all_findings.append(
+            note_finding("import.twins", f"{first}: {of}", count=count_noun(len(twins), "file"))
         )
-    elif len(order) > 1 and not dated(order):
-        made.append(note("import.not-dated", ""))
-    return Pile(
-        files=tuple(files), order=tuple(order), boxes=tuple(found), odd=odd, courses=tuple(together),
-        twins=tuple(twins[:_MOST_TWINS]), findings=tuple(made),
+    hosts = sorted({s.host for s in order if s.host})
+    if len(order) > 1 and not is_series:
+        all_findings.append(
+            note_finding(
+                "import.several-hosts" if len(hosts) > 1 else "import.no-series", ", ".join(hosts)[:500]
+            )
+        )
+    elif len(order) > 1 and not have_dates(order):
+        all_findings.append(note_finding("import.not-dated", ""))
+    return ResultSet(
+        files=tuple(files), order=tuple(order), boxes=tuple(all_boxes), odd=odd, courses=tuple(together),
+        twins=tuple(twins[:_MAX_TWINS]), findings=tuple(all_findings),
     )  # fmt: skip
 
 
@@ -69,10 +87,12 @@ def _is_application(file: Imported) -> bool:
     return not file.result.kind.startswith("io500") and bool(points_of(file.name, file.result))
 
 
-def _members(plain: Sequence[Snapshot], order: Sequence[Snapshot], found: Sequence[Box]) -> list[Member]:
+def _outlier_members(
+    plain: Sequence[Snapshot], order: Sequence[Snapshot], all_boxes: Sequence[BoundingBoxFigures]
+) -> list[Member]:
     """Without the corners that the box's law calls broken: it needs no vote, and they have none."""
-    broken = {(odd.run, odd.workload) for box in found for odd in box.odd}
-    made = []
+    broken = {(odd.run, odd.workload) for box in all_boxes for odd in box.odd}
+    members = []
     for before, after in zip(plain, order, strict=True):
         logs: dict[FigureKey, float] = {}
         metrics: dict[FigureKey, Metric] = {}
@@ -82,5 +102,5 @@ def _members(plain: Sequence[Snapshot], order: Sequence[Snapshot], found: Sequen
                 logs[key] = math.log(new.value) if new.better == "more" else -math.log(new.value)
                 metrics[key] = Metric(new.metric, new.unit, new.better)
         facts = {(fact.subject or "run", fact.name): fact.value for fact in after.facts}
-        made.append(Member(after.name, logs, metrics, facts))
-    return made
+        members.append(Member(after.name, logs, metrics, facts))
+    return members

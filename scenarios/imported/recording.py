@@ -9,69 +9,69 @@ from itertools import islice
 
 import msgspec
 
-from probes.imports.model import Measure, Noted
+from probes.imports.model import ImportedMeasure, Noted
 from scenarios import events as ev
-from scenarios.compare.snapshot import MOST_WORKLOADS, Imported, Snapshot
+from scenarios.compare.snapshot import MAX_WORKLOADS, Imported, Snapshot
 from scenarios.finding import Finding
 from scenarios.imported import CARD
-from scenarios.imported.cross_run import series
-from scenarios.imported.findings import findings, note
-from scenarios.imported.pile import Pile
+from scenarios.imported.cross_run import series_verdicts
+from scenarios.imported.findings import file_findings, note_finding
+from scenarios.imported.pile import ResultSet
 from scenarios.imported.results import (
     Boxes,
     Contradicted,
     Contradictions,
     Histories,
     HistoriesResult,
-    History,
     ImportedFile,
     ImportedFiles,
+    WorkloadHistory,
 )
 from scenarios.plan import Metric, Plan, Variant, Workload
 
 VARIANT = "imported"
 TICK_S = 0.01
 _SUMMARIES = ("import.summary", "trend.overview")
-_MOST_TABLE = 500
+_MAX_TABLE_ROWS = 500
 
 
-def events(pile: Pile, began: ev.Began) -> list[ev.AnyEvent]:
+def recording_events(pile: ResultSet, began: ev.Began) -> list[ev.AnyEvent]:
     """`began` is the first. Times only order the events, hundredths of a second apart: a replay shows them at once."""
     files, order = pile.files, pile.order
-    blocks = list(_blocks(order))
+    blocks = list(_result_blocks(order))
     body: list[ev.AnyEvent] = []
     if len(files) == 1:
-        body += [_fact(noted, files[0].name) for noted in files[0].result.facts]
+        body += [_fact_event(noted, files[0].name) for noted in files[0].result.facts]
         body += [
             ev.AbsentFact(t=0.0, subject="run", name=m.name, reason=m.reason, kind="captured")
             for m in files[0].result.missing
         ]
-        body += list(_samples(files[0]))
+        body += list(_sample_events(files[0]))
     body += blocks
-    body += [msgspec.structs.replace(s, t=0.0) for s in series(pile.courses)]
+    body += [msgspec.structs.replace(s, t=0.0) for s in series_verdicts(pile.courses)]
     end = max([0.0, *(e.t for e in body)])
-    last: list[ev.AnyEvent] = [ImportedFiles(t=end, value=_table(files))]
-    contradictions = _contradictions(files)
+    last: list[ev.AnyEvent] = [ImportedFiles(t=end, value=_imported_files(files))]
+    contradictions = _contradicted_values(files)
     if contradictions:
         last.append(Contradictions(t=end, value=contradictions))
     if pile.boxes:
         last.append(Boxes(t=end, value=pile.boxes))
     if pile.courses:
-        last.append(HistoriesResult(t=end, value=_course(pile.courses, order)))
-    last += [ev.Found(t=end, finding=f) for f in _findings(pile)]
-    fatal = next((f for f in files if f.result.fatal), None) if len(files) == 1 else None
+        last.append(HistoriesResult(t=end, value=_histories_of(pile.courses, order)))
+    last += [ev.Found(t=end, finding=f) for f in _all_findings(pile)]
+    fatal = next((f for f in files if f.result.is_fatal), None) if len(files) == 1 else None
     reason = "the file holds no measurement" if fatal is not None else None
     last.append(ev.RunEnded(t=end, status="done", reason=reason))
-    plan = ev.Planned(t=0.0, plan=_plan(files, order))
+    plan = ev.Planned(t=0.0, plan=_import_plan(files, order))
     return [began, plan, *sorted(body, key=lambda e: e.t), *last]
 
 
-def _plan(files: Sequence[Imported], order: Sequence[Snapshot]) -> Plan:
+def _import_plan(files: Sequence[Imported], order: Sequence[Snapshot]) -> Plan:
     workloads: dict[str, dict[str, Metric]] = {}
     conditions: dict[str, dict[str, str]] = {}
     single = len(order) == 1
     for snapshot in order:
-        for m in _valid(snapshot, single=single):
+        for m in _valid_measures(snapshot, single=single):
             metrics = workloads.setdefault(m.workload, {})
             metrics.setdefault(
                 m.metric, Metric(m.metric, m.unit, m.better, m.judged, m.of if single else "mean", m.invalid)
@@ -96,16 +96,16 @@ def _plan(files: Sequence[Imported], order: Sequence[Snapshot]) -> Plan:
     )
 
 
-def _valid(snapshot: Snapshot, *, single: bool) -> Sequence[Measure]:
+def _valid_measures(snapshot: Snapshot, *, single: bool) -> Sequence[ImportedMeasure]:
     """The measures of a result. An invalid one is shown alone, and is no value of a series."""
     return [m for m in snapshot.measures if single or not m.invalid]
 
 
-def _blocks(order: Sequence[Snapshot]) -> Iterator[ev.Block]:
+def _result_blocks(order: Sequence[Snapshot]) -> Iterator[ev.Block]:
     """A block a result; of a single result a block a repetition, so that its own spread is known."""
     single = len(order) == 1
     for index, snapshot in enumerate(order):
-        for name, measures in _by_workload(_valid(snapshot, single=single)).items():
+        for name, measures in _by_workload(_valid_measures(snapshot, single=single)).items():
             seconds = max(m.seconds for m in measures)
             repeated = [m for m in measures if len(m.runs) > 1] if single else []
             times = len(repeated[0].runs) if repeated else 1
@@ -122,21 +122,21 @@ def _blocks(order: Sequence[Snapshot]) -> Iterator[ev.Block]:
                 )  # fmt: skip
 
 
-def _by_workload(measures: Sequence[Measure]) -> dict[str, list[Measure]]:
-    found: dict[str, list[Measure]] = {}
+def _by_workload(measures: Sequence[ImportedMeasure]) -> dict[str, list[ImportedMeasure]]:
+    measures_by_workload: dict[str, list[ImportedMeasure]] = {}
     for m in measures:
-        found.setdefault(m.workload, []).append(m)
-    return found
+        measures_by_workload.setdefault(m.workload, []).append(m)
+    return measures_by_workload
 
 
-def _fact(noted: Noted, source: str) -> ev.FactRead:
+def _fact_event(noted: Noted, source: str) -> ev.FactRead:
     subject = noted.subject or "run"
     return ev.FactRead(
         t=0.0, subject=subject, name=noted.name, value=noted.value, source=source, unit=noted.unit
     )
 
 
-def _samples(file: Imported) -> Iterator[ev.SampleTaken]:
+def _sample_events(file: Imported) -> Iterator[ev.SampleTaken]:
     for p in file.result.points:
         yield ev.SampleTaken(
             t=0.0,
@@ -149,7 +149,7 @@ def _samples(file: Imported) -> Iterator[ev.SampleTaken]:
         )
 
 
-def _table(files: Sequence[Imported]) -> tuple[ImportedFile, ...]:
+def _imported_files(files: Sequence[Imported]) -> tuple[ImportedFile, ...]:
     """Which files, of which tool, with their digests: at most 500."""
     return tuple(
         ImportedFile(
@@ -163,12 +163,12 @@ def _table(files: Sequence[Imported]) -> tuple[ImportedFile, ...]:
             sha256=f.sha256,
             recomputed=", ".join(f.result.recomputed) or None,
         )
-        for f in files[:_MOST_TABLE]
+        for f in files[:_MAX_TABLE_ROWS]
     )
 
 
-def _contradictions(files: Sequence[Imported]) -> tuple[Contradicted, ...]:
-    found = ((f.name, c) for f in files for c in f.result.contradictions)
+def _contradicted_values(files: Sequence[Imported]) -> tuple[Contradicted, ...]:
+    contradictions_by_file = ((f.name, c) for f in files for c in f.result.contradictions)
     return tuple(
         Contradicted(
             file=name,
@@ -179,36 +179,37 @@ def _contradictions(files: Sequence[Imported]) -> tuple[Contradicted, ...]:
             unit=c.unit,
             by=c.rule,
         )
-        for name, c in islice(found, _MOST_TABLE)
+        for name, c in islice(contradictions_by_file, _MAX_TABLE_ROWS)
     )
 
 
-def _course(found: Sequence[History], order: Sequence[Snapshot]) -> Histories:
+def _histories_of(all_histories: Sequence[WorkloadHistory], order: Sequence[Snapshot]) -> Histories:
     """What the trend's picture is drawn from."""
     return Histories(
-        results=tuple(s.name for s in order[:_MOST_TABLE]),
-        dates=tuple(s.began for s in order[:_MOST_TABLE]),
-        workloads=tuple(found[:_MOST_TABLE]),
+        results=tuple(s.name for s in order[:_MAX_TABLE_ROWS]),
+        dates=tuple(s.began for s in order[:_MAX_TABLE_ROWS]),
+        workloads=tuple(all_histories[:_MAX_TABLE_ROWS]),
     )
 
 
-def _findings(pile: Pile) -> list[Finding]:
-    files, made = pile.files, list(pile.findings)
+def _all_findings(pile: ResultSet) -> list[Finding]:
+    files, collected = pile.files, list(pile.findings)
     longest = max((len({m.workload for m in f.result.measures}) for f in files), default=0)
-    if longest > MOST_WORKLOADS:
-        made.append(note("import.left-out", f"{longest} in the file, {MOST_WORKLOADS} imported"))
+    if longest > MAX_WORKLOADS:
+        collected.append(note_finding("import.left-out", f"{longest} in the file, {MAX_WORKLOADS} imported"))
     for file in files:
-        own = findings(file)
-        made += own if len(files) == 1 else own[:-1]
-    return _with_answer(made)
+        own = file_findings(file)
+        collected += own if len(files) == 1 else own[:-1]
+    return _with_answer(collected)
 
 
-def _with_answer(made: Sequence[Finding]) -> list[Finding]:
+def _with_answer(all_findings: Sequence[Finding]) -> list[Finding]:
     """Where nothing is wrong the last summary answers, not the first remark."""
-    if any(f.severity in ("critical", "warning") for f in made):
-        return list(made)
-    last = next((f for f in reversed(made) if f.severity == "ok" and f.id in _SUMMARIES), None)
+    if any(f.severity in ("critical", "warning") for f in all_findings):
+        return list(all_findings)
+    last = next((f for f in reversed(all_findings) if f.severity == "ok" and f.id in _SUMMARIES), None)
     answered = (
-        msgspec.structs.replace(f, answers=True, confidence="measured") if f is last else f for f in made
+        msgspec.structs.replace(f, answers=True, confidence="measured") if f is last else f
+        for f in all_findings
     )
     return list(answered)

@@ -29,8 +29,8 @@ class ImportedFiles(Result, frozen=True, tag="imported.files/1"):
     value: tuple[ImportedFile, ...]
 
     @property
-    def sources(self) -> tuple[str, ...]:
-        return tuple(one.file for one in self.value)
+    def source_names(self) -> tuple[str, ...]:
+        return tuple(imported_file.file for imported_file in self.value)
 
 
 class Contradicted(msgspec.Struct, frozen=True, kw_only=True, rename={"by": "from"}):
@@ -54,14 +54,14 @@ class Boxes(Boxed, frozen=True, tag="imported.box/1"):
     name: ClassVar[str] = "box"
 
 
-class Step(msgspec.Struct, frozen=True, kw_only=True):
+class HistoryStep(msgspec.Struct, frozen=True, kw_only=True):
     """Between result `before` and the next (counted from 0): `ratio` of the levels, more is better."""
 
     before: of.Number
     ratio: of.Ratio
 
 
-class History(msgspec.Struct, Judged, frozen=True, kw_only=True):
+class WorkloadHistory(msgspec.Struct, Judged, frozen=True, kw_only=True):
     """One workload over the results. Slopes are fractions of the first result a result, below 0 is slower."""
 
     workload: str
@@ -74,12 +74,12 @@ class History(msgspec.Struct, Judged, frozen=True, kw_only=True):
     ci95: tuple[of.Change, of.Change] | None = None
     p: of.Probability | None = None
     smallest_effect: of.Change | None = None
-    steps: tuple[Step, ...] = ()
+    steps: tuple[HistoryStep, ...] = ()
     reason: str | None = None
     explain: str = ""
 
     @property
-    def degrades(self) -> bool:
+    def is_degrading(self) -> bool:
         return self.is_slower or any(s.ratio < 1 for s in self.steps)
 
 
@@ -88,7 +88,7 @@ class Histories(msgspec.Struct, frozen=True):
 
     results: tuple[str, ...]
     dates: tuple[str | None, ...]
-    workloads: tuple[History, ...]
+    workloads: tuple[WorkloadHistory, ...]
 
 
 class HistoriesResult(Result, frozen=True, tag="imported.history/1"):

@@ -10,13 +10,13 @@ import msgspec
 from probes.bench.disk.mixes import MIXES
 from probes.host import Host
 from probes.system.disk.scheduler import Scheduling
-from probes.system.disk.scheduler_origin import why
-from probes.types import present
-from probes.units import amount, counted, duration
+from probes.system.disk.scheduler_origin import find_scheduler_origin
+from probes.types import is_present
+from probes.units import count_noun, format_duration, metric_quantity
 from scenarios import events as ev
 from scenarios.experiment.wording import effect_words, reckoned_s, title_of_workload
 from scenarios.finding import Evidence, Finding, Remedy, Severity
-from scenarios.iosched.remedies import throughput_of_bfq, use
+from scenarios.iosched.remedies import make_scheduler_remedy, throughput_of_bfq
 from scenarios.iosched.scheduler_setup import PairLoad
 from scenarios.iosched.target import ScheduledDisks
 from scenarios.knowledge.schedulers import class_of
@@ -30,7 +30,7 @@ ONSET_MISLEADS = 2.0
 HELD = 0.93
 
 
-class Phase(msgspec.Struct, frozen=True):
+class OnsetComparison(msgspec.Struct, frozen=True):
     """The leading metric of one variant before and after the onset, block by block."""
 
     workload: str
@@ -53,12 +53,12 @@ def verdict_finding(
     fields: dict[str, Any] = {
         "variant": variant,
         "current": target.current,
-        "device": target.names,
-        "better": _loads(faster),
-        "worse": _loads(slower),
-        "open": _loads(open_ones),
-        "rest": f"; inconclusive for {_loads(open_ones)}" if open_ones else "",
-        "same": f"no material difference for {_loads(equal)}; " if equal else "",
+        "device": target.names_text,
+        "better": _name_loads(faster),
+        "worse": _name_loads(slower),
+        "open": _name_loads(open_ones),
+        "rest": f"; inconclusive for {_name_loads(open_ones)}" if open_ones else "",
+        "same": f"no material difference for {_name_loads(equal)}; " if equal else "",
     }
     severity: Severity = "notice"
     if moved:
@@ -73,44 +73,50 @@ def verdict_finding(
     return SAYS.finding(
         "compared",
         severity=severity,
-        subject=f"{target.names}:{variant}",
+        subject=f"{target.names_text}:{variant}",
         title=SAYS.text(title, **fields) if title else "",
-        evidence=[Evidence(_line(v)) for v in verdicts],
-        remedy=_remedies(host, target, variant) if faster and not moved else (),
+        evidence=[Evidence(_format_verdict(v)) for v in verdicts],
+        remedy=_choice_remedies(host, target, variant) if faster and not moved else (),
         **fields,
     )
 
 
-def _loads(verdicts: Sequence[ev.RunVerdict]) -> str:
+def _name_loads(verdicts: Sequence[ev.RunVerdict]) -> str:
     """What was loaded, in words: "eight random readers, four sequential readers"."""
     titles = {mix.id: mix.title for mix in MIXES}
-    known = (next((t for i, t in titles.items() if v.workload.startswith(i)), v.workload) for v in verdicts)
-    return ", ".join(dict.fromkeys(known))
+    load_titles = (
+        next((t for i, t in titles.items() if v.workload.startswith(i)), v.workload) for v in verdicts
+    )
+    return ", ".join(dict.fromkeys(load_titles))
 
 
-def _line(verdict: ev.RunVerdict) -> str:
-    title = title_of_workload(_loads([verdict]), control=verdict.control)
-    text = f"{title}, {verdict.metric}: {effect_words(verdict)}, {counted(verdict.groups, 'group')}"
+def _format_verdict(verdict: ev.RunVerdict) -> str:
+    title = title_of_workload(_name_loads([verdict]), control=verdict.control)
+    text = f"{title}, {verdict.metric}: {effect_words(verdict)}, {count_noun(verdict.groups, 'group')}"
     seconds = reckoned_s(verdict)
     mix = next((m.id for m in MIXES if verdict.workload in (m.id, f"{m.id}-{verdict.variant}")), "")
     if not verdict.is_undecided or seconds is None or not mix:
         return text
     alone = f"--scheduler {verdict.variant} --load {mix} --budget {math.ceil(seconds / 10) * 10}"
-    return f"{text}; to decide it, in about {duration(seconds)}: {alone}"
+    return f"{text}; to decide it, in about {format_duration(seconds)}: {alone}"
 
 
-def _remedies(host: Host, target: ScheduledDisks, variant: str) -> tuple[Remedy, ...]:
-    found: list[Remedy] = []
-    for leaf, state in zip(target.leaves, target.states, strict=True):
+def _choice_remedies(host: Host, target: ScheduledDisks, variant: str) -> tuple[Remedy, ...]:
+    remedies: list[Remedy] = []
+    for leaf, state in zip(target.leaf_names, target.states, strict=True):
         device = next((d for d in target.devices if d.name == leaf), None)
-        flag = device.rotational if device is not None and present(device.rotational) else None
-        found.append(use(host, leaf, variant, target.current, flag, why(host, state)))
+        flag = device.rotational if device is not None and is_present(device.rotational) else None
+        remedies.append(
+            make_scheduler_remedy(
+                host, leaf, variant, target.current, flag, find_scheduler_origin(host, state)
+            )
+        )
     if variant == "bfq":
-        found.extend(throughput_of_bfq(leaf) for leaf in target.leaves)
-    return tuple(found)
+        remedies.extend(throughput_of_bfq(leaf) for leaf in target.leaf_names)
+    return tuple(remedies)
 
 
-def onset_finding(device: str, phase: Phase) -> Finding | None:
+def onset_finding(device: str, phase: OnsetComparison) -> Finding | None:
     """Where the first seconds after a switch show something else than what follows."""
     if len(phase.onsets) < 2 or not all(phase.steadies):
         return None
@@ -139,28 +145,30 @@ def held_finding(device: str, job: PairLoad, written: Sequence[Sequence[float]])
     `written` is MB/s of all writers together, a block each, by scheduler. Then nobody had to wait for them.
     """
     at_most = job.write_rate * job.mix.writer_count / 1e6
-    bound = amount(at_most, "MB/s")
+    bound = metric_quantity(at_most, "MB/s")
     if not at_most or not all(written) or min(median(w) for w in written) < HELD * at_most:
         return None
-    medians = [str(amount(median(w), "MB/s")) for w in written]
+    medians = [str(metric_quantity(median(w), "MB/s")) for w in written]
     return SAYS.finding(
         "writers-held",
         subject=f"{device}:{job.variant}:{job.mix.id}",
         load=job.mix.title,
         bound=str(bound),
         mix=job.mix.id,
-        evidence=[SAYS.evidence("written", median=one, bound=str(bound)) for one in medians],
+        evidence=[SAYS.evidence("written", median=rate_text, bound=str(bound)) for rate_text in medians],
     )
 
 
-def throttling_finding(seen: dict[str, tuple[Scheduling, ...]], current: str) -> Finding | None:
+def throttling_finding(
+    states_by_scheduler: dict[str, tuple[Scheduling, ...]], current: str
+) -> Finding | None:
     """What the switches did to write-back throttling, which is compared along with the scheduler."""
     lines: list[Evidence] = []
-    for number, state in enumerate(seen.get(current, ())):
-        for scheduler, states in seen.items():
+    for number, state in enumerate(states_by_scheduler.get(current, ())):
+        for scheduler, states in states_by_scheduler.items():
             other = states[number]
             if scheduler != current and other.wbt_lat_usec != state.wbt_lat_usec:
-                if not (present(other.wbt_lat_usec) and present(state.wbt_lat_usec)):
+                if not (is_present(other.wbt_lat_usec) and is_present(state.wbt_lat_usec)):
                     continue
                 lines.append(
                     SAYS.evidence(
@@ -175,14 +183,14 @@ def throttling_finding(seen: dict[str, tuple[Scheduling, ...]], current: str) ->
     return SAYS.finding("wbt-switch", evidence=lines) if lines else None
 
 
-def advice(target: ScheduledDisks) -> Finding | None:
+def class_finding(target: ScheduledDisks) -> Finding | None:
     """What this class of device suggests, for the report."""
     if not target.devices:
         return None
     kind = class_of(target.devices[0])
     return SAYS.finding(
         "class",
-        subject=target.names,
+        subject=target.names_text,
         kind=kind.title,
         suggests=" or ".join(kind.suggests),
         why=kind.why,

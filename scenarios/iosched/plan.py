@@ -6,9 +6,9 @@ from collections.abc import Callable, Sequence
 from probes import units
 from probes.bench.disk.mixes import files_bytes
 from probes.host import Host
-from probes.types import present
+from probes.types import is_present
 from scenarios.experiment.schedule.switch import scheduler_change
-from scenarios.iosched.scheduler_setup import SchedulerSetup, needed_seconds, seeks
+from scenarios.iosched.scheduler_setup import SchedulerSetup, has_hard_disk, needed_seconds
 from scenarios.iosched.target import ScheduledDisks
 from scenarios.knowledge.disks import endurance_share, fill_s
 from scenarios.knowledge.schedulers import class_of
@@ -16,56 +16,56 @@ from scenarios.model import Options, directory_action
 from scenarios.plan import Plan, PlannedStep, Variant, Written
 
 
-def make(host: Host, found: SchedulerSetup, options: Options, planned: Callable[..., Plan]) -> Plan:
+def make(host: Host, setup: SchedulerSetup, options: Options, planned: Callable[..., Plan]) -> Plan:
     """The plan as it is shown and consented to."""
-    if found.target is None:
-        return planned(options=dict(options.values), refusal=found.refusal)
-    on = found.target
-    files = sum(files_bytes(found.size_bytes, found.mixes).values())
+    if setup.target is None:
+        return planned(options=dict(options.values), refusal=setup.refusal)
+    on = setup.target
+    files = sum(files_bytes(setup.size_bytes, setup.mixes).values())
     prepare_s = fill_s(files) + 3.0
-    writes = any(mix.has_writers for mix in found.mixes)
-    bound = found.most_written if writes else files
+    writes = any(mix.has_writers for mix in setup.mixes)
+    bound = setup.most_written if writes else files
     kind = class_of(on.devices[0]) if on.devices else None
-    schedulers = (on.current, *found.variants)
+    schedulers = (on.current, *setup.variants)
     return planned(
         options=dict(options.values),
-        variants=tuple(_variant(on, s) for s in schedulers),
-        workloads=tuple(job.workload for job in found.jobs),
+        variants=tuple(_describe_variant(on, s) for s in schedulers),
+        workloads=tuple(job.workload for job in setup.jobs),
         steps=(
             PlannedStep("prepare", "write the test files", prepare_s),
             *(
                 PlannedStep(job.workload.id, job.workload.title, job.allotted_s)
-                for job in found.jobs
+                for job in setup.jobs
                 if job.allotted_s
             ),
             PlannedStep("restore", "put the queue back as it was, and check it", 1.0),
         ),
         actions=(
             directory_action(host, on.directory),
-            *(scheduler_change(leaf, on.current, s) for s in found.variants for leaf in on.leaves),
+            *(scheduler_change(leaf, on.current, s) for s in setup.variants for leaf in on.leaf_names),
         ),
         writes=tuple(
             Written(device.name, bound, on.directory, endurance_share(device, bound)) for device in on.devices
         ),
-        differs=_differs(schedulers),
+        differs=_list_switch_effects(schedulers),
         rights=("root",),
-        seconds=found.budget_s + prepare_s + 2.0,
-        measuring_s=found.budget_s,
-        left_out=() if found.refusal else _left_out(found, on),
-        sentences=() if found.refusal else _sentences(found, on, kind.why if kind else ""),
-        refusal=found.refusal,
+        seconds=setup.budget_s + prepare_s + 2.0,
+        measuring_s=setup.budget_s,
+        left_out=() if setup.refusal else _left_out(setup, on),
+        sentences=() if setup.refusal else _list_sentences(setup, on, kind.why if kind else ""),
+        refusal=setup.refusal,
     )
 
 
-def _variant(on: ScheduledDisks, scheduler: str) -> Variant:
+def _describe_variant(on: ScheduledDisks, scheduler: str) -> Variant:
     state = on.states[0]
     if scheduler != on.current:
         return Variant(id=scheduler, label=scheduler, detail="with the kernel's own settings for it")
-    facts = {"nr_requests": str(state.nr_requests)} if present(state.nr_requests) else {}
+    facts = {"nr_requests": str(state.nr_requests)} if is_present(state.nr_requests) else {}
     return Variant(id=scheduler, label=scheduler, detail="now, as it is set", facts=facts | state.tunables)
 
 
-def _differs(schedulers: Sequence[str]) -> tuple[str, ...]:
+def _list_switch_effects(schedulers: Sequence[str]) -> tuple[str, ...]:
     """What a switch drags along, as far as the compared schedulers do."""
     lines = ["nr_requests: the kernel resets it at every switch"]
     if "bfq" in schedulers:
@@ -73,27 +73,27 @@ def _differs(schedulers: Sequence[str]) -> tuple[str, ...]:
     return tuple(lines)
 
 
-def _seconds(found: SchedulerSetup) -> list[str]:
+def _format_needed_seconds(setup: SchedulerSetup) -> list[str]:
     """Which pair and load takes how long at least: what the budget is made of."""
     parts = []
-    for variant in found.variants:
+    for variant in setup.variants:
         loads = [
-            (job.mix.title, needed_seconds(job.workload)) for job in found.jobs if job.variant == variant
+            (job.mix.title, needed_seconds(job.workload)) for job in setup.jobs if job.variant == variant
         ]
         each = ", ".join(f"{title} {seconds:.0f}" for title, seconds in loads)
-        whole = sum(seconds for _, seconds in loads)
-        parts.append(f"needs for {variant} at least {whole:.0f} s: {each}")
+        total_s = sum(seconds for _, seconds in loads)
+        parts.append(f"needs for {variant} at least {total_s:.0f} s: {each}")
     return parts
 
 
-def _left_out(found: SchedulerSetup, on: ScheduledDisks) -> tuple[str, ...]:
+def _left_out(setup: SchedulerSetup, on: ScheduledDisks) -> tuple[str, ...]:
     lines: list[str] = []
-    if found.unreached:
-        titles = ", ".join(dict.fromkeys(f"{job.mix.title} ({job.variant})" for job in found.unreached))
+    if setup.unreached_jobs:
+        titles = ", ".join(dict.fromkeys(f"{job.mix.title} ({job.variant})" for job in setup.unreached_jobs))
         lines.append(
-            f"{titles}: not within {found.budget_s:.0f} s; --budget {math.ceil(found.needed_s)} measures everything"
+            f"{titles}: not within {setup.budget_s:.0f} s; --budget {math.ceil(setup.needed_s)} measures everything"
         )
-    if "write-streams" not in {mix.id for mix in found.mixes} and not seeks(on):
+    if "write-streams" not in {mix.id for mix in setup.mixes} and not has_hard_disk(on):
         lines.append(
             "eight sequential writers: they cost seeks, which matters on hard disks only, and none is known "
             "here; --load write-streams measures them"
@@ -101,20 +101,20 @@ def _left_out(found: SchedulerSetup, on: ScheduledDisks) -> tuple[str, ...]:
     return tuple(lines)
 
 
-def _sentences(found: SchedulerSetup, on: ScheduledDisks, why: str) -> tuple[str, ...]:
+def _list_sentences(setup: SchedulerSetup, on: ScheduledDisks, why: str) -> tuple[str, ...]:
     lines = [
         "first reads which scheduler is active and why, and which tasks hang in D (`hostdx triage` reads the "
         "same, without root)",
-        f"switches the scheduler of {on.names} between {on.current} and {', '.join(found.variants)} repeatedly",
+        f"switches the scheduler of {on.names_text} between {on.current} and {', '.join(setup.variants)} repeatedly",
         "puts it back after every block of another scheduler, with nr_requests and its tunables; never "
         "writes its write-back throttling",
         "the test files are unnamed, so that nothing is left after a crash; large effects end the run earlier",
-        *_seconds(found),
+        *_format_needed_seconds(setup),
     ]
-    total = next((job.write_rate * job.mix.writer_count for job in found.jobs if job.write_rate), 0)
+    total = next((job.write_rate * job.mix.writer_count for job in setup.jobs if job.write_rate), 0)
     if total:
         lines.append(
-            f"the writers write at most {units.rate(total)} together, within the limit of --most-written "
+            f"the writers write at most {units.format_rate(total)} together, within the limit of --most-written "
             "(a lower limit spares the disk and loads it less)"
         )
     lines.append(
@@ -124,4 +124,4 @@ def _sentences(found: SchedulerSetup, on: ScheduledDisks, why: str) -> tuple[str
     )
     if why:
         lines.append(f"why these: {why}")
-    return (*lines, *found.notes)
+    return (*lines, *setup.notes)

@@ -11,9 +11,9 @@ import shlex
 from collections.abc import Mapping
 
 from probes.host import Host
-from probes.system.disk.scheduler_origin import Why, tuned_asks
+from probes.system.disk.scheduler_origin import SchedulerOrigin, find_tuned_elevator
 from probes.system.software.tuned import tuned_profile
-from probes.types import present
+from probes.types import is_present
 from scenarios.finding import Remedy
 from scenarios.rules.texts import texts
 
@@ -38,21 +38,21 @@ def udev_rule(device: str, scheduler: str, rotational: bool | None = None) -> st
 
 def tuned_path(host: Host, profile: str) -> str:
     """Where a profile of one's own belongs, by the layout of the tuned that is installed."""
-    new = host.exists("/usr/lib/tuned/profiles") or host.exists("/etc/tuned/profiles")
+    new = host.path_exists("/usr/lib/tuned/profiles") or host.path_exists("/etc/tuned/profiles")
     return f"/etc/tuned/profiles/{profile}/tuned.conf" if new else f"/etc/tuned/{profile}/tuned.conf"
 
 
-def use(
-    host: Host, device: str, scheduler: str, now: str, rotational: bool | None, why: Why | None
+def make_scheduler_remedy(
+    host: Host, device: str, scheduler: str, now: str, rotational: bool | None, why: SchedulerOrigin | None
 ) -> Remedy:
     """How to use `scheduler` on `device` from now on; `why` says what would undo it at the next boot.
 
     tuned is needed only where a profile of its own sets a scheduler, which then wins over udev's.
     """
-    if present(tuned_asks(host, device)):
-        persistent, undo, warning = _by_tuned(host, device, scheduler)
+    if is_present(find_tuned_elevator(host, device)):
+        persistent, undo, warning = _persist_by_tuned(host, device, scheduler)
     else:
-        persistent, undo, warning = _by_udev(device, scheduler, rotational, why)
+        persistent, undo, warning = _persist_by_udev(device, scheduler, rotational, why)
     module = _MODULES.get(scheduler, "")
     file = f"/etc/modules-load.d/hostdx-{re.sub(r'[^A-Za-z0-9_.-]', '-', device)}.conf"
     return SAYS.remedy(
@@ -68,8 +68,8 @@ def use(
     )
 
 
-def _by_udev(
-    device: str, scheduler: str, rotational: bool | None, why: Why | None
+def _persist_by_udev(
+    device: str, scheduler: str, rotational: bool | None, why: SchedulerOrigin | None
 ) -> tuple[tuple[str, ...], tuple[str, ...], str]:
     file = RULE.format(re.sub(r"[^A-Za-z0-9_.-]", "-", device))
     rule = udev_rule(device, scheduler, rotational)
@@ -84,18 +84,20 @@ def _by_udev(
     )
 
 
-def _by_tuned(host: Host, device: str, scheduler: str) -> tuple[tuple[str, ...], tuple[str, ...], str]:
+def _persist_by_tuned(
+    host: Host, device: str, scheduler: str
+) -> tuple[tuple[str, ...], tuple[str, ...], str]:
     """A profile beside those that are active: none is replaced, none includes itself, one disk is set."""
     own = "hostdx-" + re.sub(r"[^A-Za-z0-9_.-]", "-", device)
     read = tuned_profile(host)
-    before = read.split() if present(read) else []
+    before = read.split() if is_present(read) else []
     active = [name for name in before if name != own]
     path = tuned_path(host, own)
     folder = path.rsplit("/", 1)[0]
     # The lower number is served first, before the profile's own [disk] takes every disk.
     lines = f"[{own}]\\ntype=disk\\npriority=-10\\ndevices={device}\\nelevator={scheduler}\\n"
-    asked = tuned_asks(host, device)
-    said = f"{asked[1]} sets {asked[0]}; " if present(asked) else ""
+    asked = find_tuned_elevator(host, device)
+    conflict_text = f"{asked[1]} sets {asked[0]}; " if is_present(asked) else ""
     names = " ".join(shlex.quote(name) for name in active)
     return (
         (
@@ -105,7 +107,7 @@ def _by_tuned(host: Host, device: str, scheduler: str) -> tuple[tuple[str, ...],
             "tuned-adm verify",
         ),
         (f"tuned-adm profile {names}" if names else "tuned-adm off", f"rm -r {folder}"),
-        SAYS.text("old-tuned", asked=said, device=device),
+        SAYS.text("old-tuned", asked=conflict_text, device=device),
     )
 
 

@@ -5,14 +5,20 @@ from collections.abc import Iterator
 
 from probes.host import Host
 from probes.system.disk.block import BlockDevice, block_devices
-from probes.system.disk.scheduler import Scheduling, scheduling
-from probes.system.disk.scheduler_origin import fits, rules_seen, tuned_asks, udev_rules, why
+from probes.system.disk.scheduler import Scheduling, read_scheduling
+from probes.system.disk.scheduler_origin import (
+    are_rules_known,
+    find_scheduler_origin,
+    find_tuned_elevator,
+    is_rule_for,
+    udev_rules,
+)
 from probes.system.disk.zfs import may_be_zfs
-from probes.system.running.ioprio import priorities
-from probes.system.software.kernel import kernel
-from probes.types import Absent, present
+from probes.system.running.ioprio import read_priorities
+from probes.system.software.kernel import read_kernel
+from probes.types import Absent, is_present
 from scenarios.finding import Evidence, Finding
-from scenarios.iosched.remedies import throughput_of_bfq, use
+from scenarios.iosched.remedies import make_scheduler_remedy, throughput_of_bfq
 from scenarios.knowledge.kernels import KernelFault, faults_here
 from scenarios.knowledge.schedulers import class_of, named_here
 from scenarios.rule import HostRule, Inapplicable, Unreadable, require_readable
@@ -22,31 +28,31 @@ SAYS = texts("iosched")
 _NOT_DISKS = frozenset({"ram", "zram", "rom", "floppy"})
 
 
-def disks(host: Host) -> list[tuple[BlockDevice, Scheduling]]:
+def read_scheduled_disks(host: Host) -> list[tuple[BlockDevice, Scheduling]]:
     """Every leaf with a size and a scheduler: no partitions, nothing that is built on other devices."""
-    found: list[tuple[BlockDevice, Scheduling]] = []
+    scheduled: list[tuple[BlockDevice, Scheduling]] = []
     for device in block_devices(host).values():
-        sized = present(device.size_bytes) and device.size_bytes > 0
+        sized = is_present(device.size_bytes) and device.size_bytes > 0
         if device.parent or device.slaves or device.kind in _NOT_DISKS or not sized:
             continue
-        state = scheduling(host, device.name)
-        if present(state):
-            found.append((device, state))
-    return found
+        state = read_scheduling(host, device.name)
+        if is_present(state):
+            scheduled.append((device, state))
+    return scheduled
 
 
 def leaves_with_schedulers(host: Host) -> list[tuple[BlockDevice, Scheduling]]:
-    found = host.once(disks)
-    if not found:
+    scheduled = host.compute_once(read_scheduled_disks)
+    if not scheduled:
         raise Inapplicable("no disk here has an I/O scheduler")
-    return found
+    return scheduled
 
 
 def describe(host: Host, state: Scheduling) -> tuple[Evidence, ...]:
     """Scheduler and reason, tunables, depth, write-back throttling and hardware queues, each with its path."""
     queue = f"/sys/block/{state.device}/queue"
-    reason = why(host, state)
-    active = state.active if present(state.active) else "unknown"
+    reason = find_scheduler_origin(host, state)
+    active = state.active if is_present(state.active) else "unknown"
     lines = [Evidence(f"{state.device}: {active}: {reason.text}", reason.source or f"{queue}/scheduler")]
     if state.tunables:
         text = " ".join(f"{k}={v}" for k, v in state.tunables.items())
@@ -58,14 +64,14 @@ def describe(host: Host, state: Scheduling) -> tuple[Evidence, ...]:
             ("wbt_lat_usec", state.wbt_lat_usec),
             ("hardware queues", state.hw_queues),
         )
-        if present(value)
+        if is_present(value)
     ]
     if depth:
         lines.append(Evidence(", ".join(depth), f"{queue}/nr_requests"))
     return tuple(lines)
 
 
-def choice(host: Host) -> Iterator[Finding]:
+def check_scheduler_choice(host: Host) -> Iterator[Finding]:
     """A scheduler that the class of device does not suggest (knowledge/schedulers.toml)."""
     for device, state in leaves_with_schedulers(host):
         kind = class_of(device)
@@ -76,8 +82,12 @@ def choice(host: Host) -> Iterator[Finding]:
         better = next(iter(named_here(kind.suggests, state.offered)), "")
         if not better:
             continue
-        flag = device.rotational if present(device.rotational) else None
-        remedy = [use(host, device.name, better, state.active, flag, why(host, state))]
+        flag = device.rotational if is_present(device.rotational) else None
+        remedy = [
+            make_scheduler_remedy(
+                host, device.name, better, state.active, flag, find_scheduler_origin(host, state)
+            )
+        ]
         if state.active == "bfq":
             remedy.append(throughput_of_bfq(device.name, state.tunables))
         yield SAYS.finding(
@@ -92,13 +102,13 @@ def choice(host: Host) -> Iterator[Finding]:
         )
 
 
-def _faults(host: Host) -> tuple[str, tuple[KernelFault, ...]]:
-    return require_readable(kernel(host).release, "the kernel's release"), faults_here(host)
+def _read_faults(host: Host) -> tuple[str, tuple[KernelFault, ...]]:
+    return require_readable(read_kernel(host).release, "the kernel's release"), faults_here(host)
 
 
 def known_stall(host: Host) -> Iterator[Finding]:
     """The active scheduler has a known fault in this kernel (knowledge/kernels.toml)."""
-    release, faults = _faults(host)
+    release, faults = _read_faults(host)
     scheduled = [f for f in faults if f.scheduler]
     if not scheduled:
         return
@@ -106,10 +116,10 @@ def known_stall(host: Host) -> Iterator[Finding]:
         for fault in scheduled:
             if fault.scheduler != state.active:
                 continue
-            several = present(state.hw_queues) and state.hw_queues > 1
-            if fault.needs_multi_queue and present(state.hw_queues) and not several:
+            several = is_present(state.hw_queues) and state.hw_queues > 1
+            if fault.needs_multi_queue and is_present(state.hw_queues) and not several:
                 continue
-            flag = device.rotational if present(device.rotational) else None
+            flag = device.rotational if is_present(device.rotational) else None
             yield SAYS.finding(
                 "known-stall",
                 id=f"iosched.{fault.id}",
@@ -119,17 +129,26 @@ def known_stall(host: Host) -> Iterator[Finding]:
                 alike=state.active,
                 active=state.active,
                 release=release,
-                fault=_lower(fault.title),
+                fault=_lower_first_letter(fault.title),
                 update=fault.remedy,
                 evidence=(Evidence(fault.effect, release), *describe(host, state)),
-                remedy=(use(host, device.name, "mq-deadline", fault.scheduler, flag, why(host, state)),),
+                remedy=(
+                    make_scheduler_remedy(
+                        host,
+                        device.name,
+                        "mq-deadline",
+                        fault.scheduler,
+                        flag,
+                        find_scheduler_origin(host, state),
+                    ),
+                ),
                 references=fault.sources,
             )
 
 
 def known_crash(host: Host) -> Iterator[Finding]:
     """Faults of this kernel's block layer whatever the scheduler."""
-    release, faults = _faults(host)
+    release, faults = _read_faults(host)
     for fault in faults:
         if not fault.scheduler and fault.of == "block":
             yield SAYS.finding(
@@ -137,14 +156,14 @@ def known_crash(host: Host) -> Iterator[Finding]:
                 id=f"iosched.{fault.id}",
                 confidence="rule" if fault.certainty == "reported" else "hint",
                 release=release,
-                fault=_lower(fault.title),
+                fault=_lower_first_letter(fault.title),
                 effect=fault.effect,
                 update=fault.remedy,
                 references=fault.sources,
             )
 
 
-def throttling(host: Host) -> Iterator[Finding]:
+def check_writeback_throttling(host: Host) -> Iterator[Finding]:
     """Write-back throttling set by hand stays in force under bfq too, and outlives every change of scheduler."""
     for _, state in leaves_with_schedulers(host):
         if state.wbt_by_hand:
@@ -152,17 +171,19 @@ def throttling(host: Host) -> Iterator[Finding]:
             yield SAYS.finding("wbt", subject=state.device, limit_us=limit_us, evidence=describe(host, state))
 
 
-def conflict(host: Host) -> Iterator[Finding]:
+def check_conflicting_rules(host: Host) -> Iterator[Finding]:
     """A udev rule or tuned profile asks for a scheduler that is not there: somebody changed it, or two fight."""
     devices = leaves_with_schedulers(host)
-    if not rules_seen(host):
+    if not are_rules_known(host):
         raise Unreadable("neither udev's rules nor tuned's profiles were captured")
     for device, state in devices:
-        if isinstance(state.active, Absent) or why(host, state).kind in ("udev", "tuned"):
+        if isinstance(state.active, Absent) or find_scheduler_origin(host, state).kind in ("udev", "tuned"):
             continue
-        asked = [(p, s, "udev rule") for p, s, line in udev_rules(host) if fits(host, line, device.name)]
-        tuned = tuned_asks(host, device.name)
-        if present(tuned):  # it comes after udev
+        asked = [
+            (p, s, "udev rule") for p, s, line in udev_rules(host) if is_rule_for(host, line, device.name)
+        ]
+        tuned = find_tuned_elevator(host, device.name)
+        if is_present(tuned):  # it comes after udev
             asked.insert(0, (tuned[1], tuned[0], "tuned profile"))
         other = next(((p, s, w) for p, s, w in asked if s != state.active and s in state.offered), None)
         if other:
@@ -189,23 +210,28 @@ def ignored_priorities(host: Host) -> Iterator[Finding]:
     deaf = [s.device for s in states if s.active in ("none", "kyber")]
     if len(deaf) < len(states):
         return  # before every process is asked
-    found = require_readable(priorities(host))
-    if not found:
+    requests = require_readable(read_priorities(host))
+    if not requests:
         return
-    names = ", ".join(sorted({f"{p.comm} ({p.kind})" for p in found})[:5])
-    yield SAYS.finding("priorities", count=len(found), names=names, deaf=", ".join(deaf))
+    names = ", ".join(sorted({f"{p.comm} ({p.kind})" for p in requests})[:5])
+    yield SAYS.finding("priorities", count=len(requests), names=names, deaf=", ".join(deaf))
 
 
-def _lower(title: str) -> str:
+def _lower_first_letter(title: str) -> str:
     return title if title.startswith("BFQ") else title[:1].lower() + title[1:]
 
 
 RULES: tuple[HostRule, ...] = (
-    HostRule("iosched.choice", "iosched", "scheduler by class of device", choice),
+    HostRule("iosched.choice", "iosched", "scheduler by class of device", check_scheduler_choice),
     HostRule("iosched.known-stall", "iosched", "kernel known to stall with the scheduler", known_stall),
     HostRule("iosched.known-crash", "iosched", "kernel known to crash in the block layer", known_crash),
-    HostRule("iosched.wbt", "iosched", "write-back throttling set by hand", throttling),
-    HostRule("iosched.conflict", "iosched", "udev rules and tuned profiles that are not in effect", conflict),
+    HostRule("iosched.wbt", "iosched", "write-back throttling set by hand", check_writeback_throttling),
+    HostRule(
+        "iosched.conflict",
+        "iosched",
+        "udev rules and tuned profiles that are not in effect",
+        check_conflicting_rules,
+    ),
     HostRule(
         "iosched.priorities", "iosched", "I/O priorities that the scheduler ignores", ignored_priorities
     ),

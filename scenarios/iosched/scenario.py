@@ -10,9 +10,9 @@ from probes.bench.disk.budget import WriteBudget
 from probes.bench.disk.mixed import MixedBench
 from probes.host import Host
 from probes.system.disk.block import block_devices
-from probes.system.disk.scheduler import scheduling
-from probes.system.running.tasks import still, tasks_in_d
-from probes.types import present
+from probes.system.disk.scheduler import read_scheduling
+from probes.system.running.tasks import find_blocked_tasks, find_still_asleep
+from probes.types import is_present
 from scenarios import events as ev
 from scenarios.declared_options import apply_declaration
 from scenarios.experiment.budget import Budget, seconds_for_first
@@ -20,8 +20,8 @@ from scenarios.experiment.load_schedule import measure_workload
 from scenarios.experiment.schedule.guarded import metric_values
 from scenarios.finding import Finding
 from scenarios.iosched.findings import (
-    Phase,
-    advice,
+    OnsetComparison,
+    class_finding,
     held_finding,
     onset_finding,
     throttling_finding,
@@ -33,8 +33,8 @@ from scenarios.iosched.scheduler_setup import (
     ORDER,
     PairLoad,
     SchedulerSetup,
+    estimate_need,
     layout,
-    need,
     needed_seconds,
 )
 from scenarios.iosched.switch import MixedVariantBench, MixedWatch, Switcher
@@ -47,7 +47,7 @@ PREPARING_S = 15.0  # writing the test files, and the way back
 STORM_LOOK_S = 1.0
 
 
-def _root() -> bool:
+def _is_root() -> bool:
     return os.geteuid() == 0
 
 
@@ -60,68 +60,68 @@ class Iosched(Scenario):
     def blocked(self, host: Host) -> str:
         if not host.live:
             return "a captured host has no scheduler to switch"
-        if not _root():
+        if not _is_root():
             return "switching a scheduler needs root; which one each disk runs, and why, `hostdx triage` reads without"
-        states = (scheduling(host, name) for name, d in block_devices(host).items() if not d.parent)
-        if not any(present(s) and len(s.offered) > 1 for s in states):
+        states = (read_scheduling(host, name) for name, d in block_devices(host).items() if not d.parent)
+        if not any(is_present(s) and len(s.offered) > 1 for s in states):
             return "no device here offers two schedulers; which one each disk runs, `hostdx triage` reads"
         return ""
 
     def prepare(self, host: Host, options: Options) -> Prepared:
-        found = layout(host, options, has_root=_root())
-        return Prepared(make(host, found, options, self.make_plan), partial(self._run, found))
+        setup = layout(host, options, has_root=_is_root())
+        return Prepared(make(host, setup, options, self.make_plan), partial(self._run, setup))
 
-    async def _run(self, found: SchedulerSetup, run: Run) -> None:
-        target = found.target
+    async def _run(self, setup: SchedulerSetup, run: Run) -> None:
+        target = setup.target
         assert target is not None, "without one the plan refuses"
         await self._refuse_a_storm(run)
-        switcher = Switcher(run, target.leaves, target.current)
+        switcher = Switcher(run, target.leaf_names, target.current)
         try:
             async with own_directory(run, target.directory) as private:
                 bench = MixedBench(
                     run.host,
                     private,
-                    found.size_bytes,
+                    setup.size_bytes,
                     run.seed,
-                    target.leaves,
-                    budget=WriteBudget(found.most_written),
+                    target.leaf_names,
+                    budget=WriteBudget(setup.most_written),
                 )
                 try:
-                    await self._prepare(run, bench, found)
-                    await self._measure(run, bench, found, target, switcher)
+                    await self._prepare_files(run, bench, setup)
+                    await self._measure(run, bench, setup, target, switcher)
                 finally:
                     try:
                         await bench.close()
                     finally:
-                        await switcher.back()
+                        await switcher.switch_back()
         finally:
-            self._restored(run, switcher)
+            self._report_restoration(run, switcher)
 
     async def _refuse_a_storm(self, run: Run) -> None:
-        first = await asyncio.to_thread(tasks_in_d, run.host)
-        if not present(first) or not first.tasks:
+        first = await asyncio.to_thread(find_blocked_tasks, run.host)
+        if not is_present(first) or not first.tasks:
             return
         await run.clock.sleep(STORM_LOOK_S)
-        hanging = still(first, await asyncio.to_thread(tasks_in_d, run.host))
+        hanging = find_still_asleep(first, await asyncio.to_thread(find_blocked_tasks, run.host))
         if len(hanging) >= STORM:
             raise RunRefused(
                 f"{len(hanging)} tasks hang in D (the first one is {hanging[0].comm}): a switch could hang "
                 "too; see `hostdx run dstate`"
             )
 
-    async def _prepare(self, run: Run, bench: MixedBench, found: SchedulerSetup) -> None:
+    async def _prepare_files(self, run: Run, bench: MixedBench, setup: SchedulerSetup) -> None:
         with run.begin_step("prepare", "write the test files") as step:
-            await bench.prepare_files(found.mixes, step.report_written)
+            await bench.prepare_files(setup.mixes, step.report_written)
             await bench.wait_until_settled()
 
     async def _measure(
-        self, run: Run, bench: MixedBench, found: SchedulerSetup, target: ScheduledDisks, switcher: Switcher
+        self, run: Run, bench: MixedBench, setup: SchedulerSetup, target: ScheduledDisks, switcher: Switcher
     ) -> None:
-        budget = Budget(found.budget_s, run.clock)
-        watch = MixedWatch(run, bench, target.leaves, (target.directory,))
+        budget = Budget(setup.budget_s, run.clock)
+        watch = MixedWatch(run, bench, target.leaf_names, (target.directory,))
         by_variant: dict[str, list[ev.RunVerdict]] = {}
         held_back: list[Finding] = []
-        for number, job in enumerate(found.jobs):
+        for number, job in enumerate(setup.jobs):
             with run.begin_step(job.workload.id, job.workload.title):
                 bench.write_rate = job.write_rate or None
                 compared = [
@@ -132,27 +132,31 @@ class Iosched(Scenario):
                     run,
                     job.workload,
                     compared,
-                    budget_s=self._share(budget, found.jobs[number:], bench),
-                    family=len(found.jobs),
+                    budget_s=self._share_seconds(budget, setup.jobs[number:], bench),
+                    family=len(setup.jobs),
                     watch=watch,
                     scope="this stack",
                 )
                 by_variant.setdefault(job.variant, []).extend(verdicts)
-                for one in compared:
-                    self._onset(run, target, job, one.variant, blocks)
-                held = held_finding(target.names, job, [job.written(blocks, one.variant) for one in compared])
+                for variant_bench in compared:
+                    self._report_onset(run, target, job, variant_bench.variant, blocks)
+                held = held_finding(
+                    target.names_text,
+                    job,
+                    [job.written_rates(blocks, variant_bench.variant) for variant_bench in compared],
+                )
                 if held is not None:
                     held_back.append(held)
-        await switcher.back()
-        self._findings(run, target, by_variant, switcher)
+        await switcher.switch_back()
+        self._report_findings(run, target, by_variant, switcher)
         for held in held_back:
             run.emit_finding(held)
 
     @staticmethod
-    def _share(budget: Budget, waiting_jobs: Sequence[PairLoad], bench: MixedBench) -> float:
+    def _share_seconds(budget: Budget, waiting_jobs: Sequence[PairLoad], bench: MixedBench) -> float:
         """What it needs for its fewest groups comes first; the writers' seconds are bounded by their bytes."""
         job = waiting_jobs[0]
-        seconds = seconds_for_first(budget.left_s, [need(j) for j in waiting_jobs])
+        seconds = seconds_for_first(budget.left_s, [estimate_need(j) for j in waiting_jobs])
         if not job.mix.has_writers:
             return seconds
         # What the budget does not reach to has no bytes planned either.
@@ -163,28 +167,31 @@ class Iosched(Scenario):
         bytes_for_it = bench.budget.left_bytes * own / (own + later)
         return min(seconds, bytes_for_it / (job.write_rate * job.mix.writer_count))
 
-    def _onset(
+    def _report_onset(
         self, run: Run, target: ScheduledDisks, job: PairLoad, variant: str, blocks: list[ev.Block]
     ) -> None:
         lead = job.workload.metrics[0]
         name = f"{job.mix.title}, {lead.name}"
         onsets, steadies = (metric_values(blocks, variant, lead.name, phase) for phase in ("onset", "steady"))
-        phase = Phase(name, variant, tuple(onsets), tuple(steadies), lead.unit)
-        finding = onset_finding(target.names, phase)
+        phase = OnsetComparison(name, variant, tuple(onsets), tuple(steadies), lead.unit)
+        finding = onset_finding(target.names_text, phase)
         if finding is not None:
             run.emit_finding(finding)
 
-    def _findings(
+    def _report_findings(
         self, run: Run, target: ScheduledDisks, by_variant: dict[str, list[ev.RunVerdict]], switcher: Switcher
     ) -> None:
         for variant, verdicts in by_variant.items():
             finding = verdict_finding(run.host, target, variant, verdicts)
             run.emit_finding(finding)
-        for extra in (throttling_finding(switcher.seen, target.current), advice(target)):
+        for extra in (
+            throttling_finding(switcher.states_by_scheduler, target.current),
+            class_finding(target),
+        ):
             if extra is not None:
                 run.emit_finding(extra)
 
-    def _restored(self, run: Run, switcher: Switcher) -> None:
+    def _report_restoration(self, run: Run, switcher: Switcher) -> None:
         with run.begin_step("restore", "check the queue"):
-            for finding in switcher.untouched.findings():
+            for finding in switcher.untouched.build_findings():
                 run.emit_finding(finding)

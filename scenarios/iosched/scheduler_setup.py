@@ -9,10 +9,10 @@ from probes.bench.disk.budget import GIB, MAX_WRITTEN_BYTES
 from probes.bench.disk.mixes import MIXES, Mix, files_bytes, fio_equivalent
 from probes.bench.disk.refusals import check_suitability
 from probes.host import Host
-from probes.types import Absent, present
+from probes.types import Absent, is_present
 from scenarios import events as ev
 from scenarios.experiment.budget import Need, allotted_seconds, group_seconds, minimum_seconds
-from scenarios.iosched.target import ScheduledDisks, refusal, target
+from scenarios.iosched.target import ScheduledDisks, find_refusal, find_scheduled_disks
 from scenarios.knowledge.schedulers import worth_trying
 from scenarios.model import Options, UsageError
 from scenarios.plan import Metric, Workload
@@ -29,7 +29,7 @@ SLOWEST_RATE = 1 << 20
 # 11,000 IOPS): together they may write as fast as a hard disk,
 # up to a bound that is consented to.
 PRESSING_RATE = 200_000_000
-MOST_FOR_PRESSING = 64 << 30
+MAX_PRESSING_BYTES = 64 << 30
 SPARE_BYTES = 0.95  # file systems write their journals too, and those count
 
 
@@ -42,7 +42,7 @@ class PairLoad(msgspec.Struct, frozen=True, kw_only=True):
     write_rate: int = 0  # bytes a second for each of its writers
     allotted_s: float = 0.0  # wall seconds at most; 0: the budget does not reach to it
 
-    def written(self, blocks: Sequence[ev.Block], scheduler: str) -> list[float]:
+    def written_rates(self, blocks: Sequence[ev.Block], scheduler: str) -> list[float]:
         """MB/s of all writers together, block by block; empty where nobody writes."""
         writers = [role.load.metric for role in self.mix.roles if role.load.kind == "write"]
         steady = [b for b in blocks if b.variant == scheduler and b.phase == "steady"]
@@ -64,47 +64,47 @@ class SchedulerSetup(msgspec.Struct, frozen=True, kw_only=True):
     notes: tuple[str, ...] = ()
 
     @property
-    def unreached(self) -> tuple[PairLoad, ...]:
+    def unreached_jobs(self) -> tuple[PairLoad, ...]:
         """What the budget is too short for."""
         return tuple(job for job in self.jobs if not job.allotted_s)
 
 
 def layout(host: Host, options: Options, *, has_root: bool) -> SchedulerSetup:
-    """Raises Usage for a wrong request; what the host refuses is in `refusal`."""
+    """Raises Usage for a wrong request; what the host refuses is in `find_refusal`."""
     directory = options.as_string("dir")
     if not directory:
         raise UsageError("name a directory on the device with --dir")
     fit = check_suitability(host, directory, explicit=True, size_bytes=options.as_integer("size") or None)
     if fit.refusal or fit.placement is None:
         return SchedulerSetup(target=None, refusal=fit.refusal)
-    found = target(host, directory, fit.placement)
-    if isinstance(found, Absent):
-        return SchedulerSetup(target=None, refusal=found.reason)
-    why_not = refusal(host, found, system_disk=options.is_set("system-disk"), has_root=has_root)
-    variants = _variants(found, options.as_strings("scheduler"))
+    disks = find_scheduled_disks(host, directory, fit.placement)
+    if isinstance(disks, Absent):
+        return SchedulerSetup(target=None, refusal=disks.reason)
+    why_not = find_refusal(host, disks, system_disk=options.is_set("system-disk"), has_root=has_root)
+    variants = _choose_variants(disks, options.as_strings("scheduler"))
     if not why_not and not variants:
         why_not = (
-            f"{found.names}: no other scheduler to compare {found.current} with "
-            f"({', '.join(found.offered)} offered)"
+            f"{disks.names_text}: no other scheduler to compare {disks.current} with "
+            f"({', '.join(disks.offered)} offered)"
         )
-    mixes = _mixes(options, found)
+    mixes = _choose_mixes(options, disks)
     files = sum(files_bytes(fit.size_bytes, mixes).values())
     jobs = tuple(
-        PairLoad(mix=m, variant=v, workload=workload(m, v, len(variants), fit.size_bytes, directory, 0))
+        PairLoad(mix=m, variant=v, workload=build_workload(m, v, len(variants), fit.size_bytes, directory, 0))
         for v in variants
         for m in mixes
     )
     needed = sum(needed_seconds(job.workload) for job in jobs)
     budget = options.as_number("budget") or default_budget(needed)
     if jobs and not why_not:
-        _check(budget, [job.workload for job in jobs if job.variant == variants[0]], needed)
-    jobs = _with_seconds(jobs, budget)
+        _check_budget(budget, [job.workload for job in jobs if job.variant == variants[0]], needed)
+    jobs = _allot_seconds(jobs, budget)
     most = options.as_integer("most-written") or _default_bound(jobs, files)
-    rate = _rate(jobs, most - files)
+    rate = _choose_write_rate(jobs, most - files)
     return SchedulerSetup(
-        target=found,
+        target=disks,
         variants=variants,
-        jobs=tuple(_held(job, rate, len(variants), fit.size_bytes, directory) for job in jobs),
+        jobs=tuple(_hold_rate(job, rate, len(variants), fit.size_bytes, directory) for job in jobs),
         mixes=mixes,
         size_bytes=fit.size_bytes,
         most_written=most,
@@ -120,7 +120,7 @@ def default_budget(needed_s: float) -> float:
     return max(DEFAULT_BUDGET_S, 30.0 * math.ceil(needed_s / 30))
 
 
-def _check(budget_s: float, first_pair: Sequence[Workload], needed_s: float) -> None:
+def _check_budget(budget_s: float, first_pair: Sequence[Workload], needed_s: float) -> None:
     least = least_budget(first_pair)
     if budget_s < least:
         raise UsageError(
@@ -129,32 +129,35 @@ def _check(budget_s: float, first_pair: Sequence[Workload], needed_s: float) -> 
         )
 
 
-def need(job: PairLoad) -> Need:
+def estimate_need(job: PairLoad) -> Need:
     return Need(needed_seconds(job.workload), job.mix.control)
 
 
-def _with_seconds(jobs: Sequence[PairLoad], budget_s: float) -> tuple[PairLoad, ...]:
+def _allot_seconds(jobs: Sequence[PairLoad], budget_s: float) -> tuple[PairLoad, ...]:
     """Each with its wall seconds at most, as the run gives them out."""
-    given = allotted_seconds(budget_s, [need(job) for job in jobs])
+    allotments = allotted_seconds(budget_s, [estimate_need(job) for job in jobs])
     return tuple(
-        msgspec.structs.replace(job, allotted_s=seconds) for job, seconds in zip(jobs, given, strict=True)
+        msgspec.structs.replace(job, allotted_s=seconds)
+        for job, seconds in zip(jobs, allotments, strict=True)
     )
 
 
-def _writing(jobs: Sequence[PairLoad]) -> list[PairLoad]:
+def _select_writing_jobs(jobs: Sequence[PairLoad]) -> list[PairLoad]:
     return [job for job in jobs if job.mix.has_writers and job.allotted_s]
 
 
 def _default_bound(jobs: Sequence[PairLoad], files: int) -> int:
     """Enough to press for the fewest groups, in whole GiB; never less than for any run, never above 64 GiB."""
-    pressing = PRESSING_RATE * sum(needed_seconds(j.workload) for j in _writing(jobs)) / SPARE_BYTES
+    pressing = (
+        PRESSING_RATE * sum(needed_seconds(j.workload) for j in _select_writing_jobs(jobs)) / SPARE_BYTES
+    )
     wanted = math.ceil((files + pressing) / GIB) * GIB
-    return min(MOST_FOR_PRESSING, max(MAX_WRITTEN_BYTES, wanted))
+    return min(MAX_PRESSING_BYTES, max(MAX_WRITTEN_BYTES, wanted))
 
 
-def _rate(jobs: Sequence[PairLoad], bytes_left: int) -> int:
+def _choose_write_rate(jobs: Sequence[PairLoad], bytes_left: int) -> int:
     """Bytes a second for all writers of a load together. Rather fewer groups than writers that press nobody."""
-    writing = _writing(jobs)
+    writing = _select_writing_jobs(jobs)
     if not writing:
         return 0
     fewest = SPARE_BYTES * bytes_left / sum(needed_seconds(j.workload) for j in writing)
@@ -162,13 +165,13 @@ def _rate(jobs: Sequence[PairLoad], bytes_left: int) -> int:
     return max(SLOWEST_RATE, int(max(lasting, min(PRESSING_RATE, fewest))))
 
 
-def _held(job: PairLoad, rate: int, pairs: int, size: int, directory: str) -> PairLoad:
+def _hold_rate(job: PairLoad, rate: int, pairs: int, size: int, directory: str) -> PairLoad:
     """With the rate of each of its writers, in the command that would measure the same as well."""
     if not job.mix.writer_count:
         return job
     own = max(1, rate // job.mix.writer_count)
-    made = workload(job.mix, job.variant, pairs, size, directory, own)
-    return msgspec.structs.replace(job, write_rate=own, workload=made)
+    held_workload = build_workload(job.mix, job.variant, pairs, size, directory, own)
+    return msgspec.structs.replace(job, write_rate=own, workload=held_workload)
 
 
 def needed_seconds(workload: Workload) -> float:
@@ -186,28 +189,28 @@ def least_budget(workloads: Sequence[Workload]) -> float:
     return needed_seconds(workloads[0]) + sum(needed_seconds(w) for w in controls)
 
 
-def _variants(found: ScheduledDisks, asked: Sequence[str]) -> tuple[str, ...]:
+def _choose_variants(disks: ScheduledDisks, asked: Sequence[str]) -> tuple[str, ...]:
     """What the class of device suggests, or what was asked for; never the current one."""
     if asked:
-        unknown = [s for s in asked if s not in found.offered]
+        unknown = [s for s in asked if s not in disks.offered]
         if unknown:
-            offered = ", ".join(found.offered)
-            raise UsageError(f"{found.names} does not offer {', '.join(unknown)} (it offers {offered})")
-        return tuple(dict.fromkeys(s for s in asked if s != found.current))
-    if not found.devices:
-        return tuple(s for s in found.offered if s != found.current)
-    return worth_trying(found.devices[0], found.current, found.offered)
+            offered = ", ".join(disks.offered)
+            raise UsageError(f"{disks.names_text} does not offer {', '.join(unknown)} (it offers {offered})")
+        return tuple(dict.fromkeys(s for s in asked if s != disks.current))
+    if not disks.devices:
+        return tuple(s for s in disks.offered if s != disks.current)
+    return worth_trying(disks.devices[0], disks.current, disks.offered)
 
 
-def seeks(found: ScheduledDisks) -> bool:
+def has_hard_disk(disks: ScheduledDisks) -> bool:
     """A hard disk is among the disks: many writers at once cost it seeks."""
-    return any(present(d.rotational) and d.rotational for d in found.devices)
+    return any(is_present(d.rotational) and d.rotational for d in disks.devices)
 
 
-def _mixes(options: Options, found: ScheduledDisks) -> tuple[Mix, ...]:
+def _choose_mixes(options: Options, disks: ScheduledDisks) -> tuple[Mix, ...]:
     """The chosen mixes in their order; shorter blocks only where a test asks for them."""
     by_id = {mix.id: mix for mix in MIXES}
-    asked = {"ioprio": options.is_set("ioprio"), "write-streams": seeks(found)}
+    asked = {"ioprio": options.is_set("ioprio"), "write-streams": has_hard_disk(disks)}
     chosen = options.as_strings("load") or tuple(n for n in ORDER if asked.get(n, True))
     unknown = [name for name in chosen if name not in by_id]
     if unknown:
@@ -220,13 +223,13 @@ def _mixes(options: Options, found: ScheduledDisks) -> tuple[Mix, ...]:
     return tuple(replace(m, block_s=m.block_s * factor, onset_s=m.onset_s * factor) for m in mixes)
 
 
-def workload(mix: Mix, variant: str, pairs: int, size: int, directory: str, rate: int) -> Workload:
+def build_workload(mix: Mix, variant: str, pairs: int, size: int, directory: str, rate: int) -> Workload:
     """A mix as a workload; with several pairs the pair is part of its name, so that views keep them apart."""
     several = pairs > 1
     metrics = [Metric(name=r.load.metric, unit=r.load.unit, better=r.load.better) for r in mix.roles]
     if mix.advantage:
-        apart = [msgspec.structs.replace(m, judged=False) for m in metrics]
-        metrics = [Metric(name=mix.advantage, unit="x"), *apart]
+        unjudged = [msgspec.structs.replace(m, judged=False) for m in metrics]
+        metrics = [Metric(name=mix.advantage, unit="x"), *unjudged]
     elif mix.has_writers and len(metrics) > 1:
         # The writers are held to a rate for the write bound: what they reach is shown, the reader is judged.
         metrics = [metrics[0], *(msgspec.structs.replace(m, judged=False) for m in metrics[1:])]

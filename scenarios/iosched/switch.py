@@ -6,12 +6,12 @@ from contextlib import AsyncExitStack
 from probes.bench.disk.mixed import MixedBench
 from probes.bench.disk.mixes import Mix
 from probes.bench.measured import Measured
-from probes.system.disk.scheduler import Scheduling, queue_path, scheduling
-from probes.types import present
+from probes.system.disk.scheduler import Scheduling, queue_path, read_scheduling
+from probes.types import is_present
 from scenarios.disturbance import Disturbance
 from scenarios.experiment.schedule.switch import scheduler_change
 from scenarios.guards.watch import InterferenceWatch
-from scenarios.iosched.restoration import Untouched
+from scenarios.iosched.restoration import QueueFileTracker
 from scenarios.model import Applied, Run, RunRefused
 from scenarios.plan import Workload
 
@@ -25,68 +25,68 @@ class Switcher:
 
     def __init__(self, run: Run, leaves: Sequence[str], current: str) -> None:
         self.run = run
-        self.untouched = Untouched(run.host, leaves)
+        self.untouched = QueueFileTracker(run.host, leaves)
         self.leaves = tuple(leaves)
         self.current = current
         self.active = current
-        self.seen: dict[str, tuple[Scheduling, ...]] = {}
+        self.states_by_scheduler: dict[str, tuple[Scheduling, ...]] = {}
         self._stay = AsyncExitStack()
         self._stays: list[tuple[str, Applied]] = []
 
-    async def to(self, scheduler: str) -> None:
+    async def switch_to(self, scheduler: str) -> None:
         """Makes it active on every leaf and checks that it is. Raises Refused where it is not."""
         if scheduler != self.active:
-            await self.back()
+            await self.switch_back()
             self.check(self.current)
             if scheduler != self.current:
                 await self._leave_for(scheduler)
         self.check(scheduler)
 
     async def _leave_for(self, scheduler: str) -> None:
-        self.untouched.look()
+        self.untouched.record_foreign_changes()
         self.active = scheduler
         for leaf in self.leaves:
-            change = self.run.change(scheduler_change(leaf, self.current, scheduler))
+            change = self.run.apply_change(scheduler_change(leaf, self.current, scheduler))
             try:
                 self._stays.append((leaf, await self._stay.enter_async_context(change)))
             except RunRefused:  # then nothing is changed
                 raise
             except Exception as why:
-                self.untouched.ended(leaf, [("failed", str(why))])
+                self.untouched.record_undo(leaf, [("failed", str(why))])
                 raise
-        self.untouched.switched()
+        self.untouched.record_own_switch()
 
-    async def back(self) -> None:
+    async def switch_back(self) -> None:
         """To the scheduler that was found, with its settings."""
         if not self._stays:
             self.active = self.current
             return
-        self.untouched.look()
+        self.untouched.record_foreign_changes()
         stay, self._stay, self.active = self._stay, AsyncExitStack(), self.current
         stays, self._stays = self._stays, []
         try:
             await stay.aclose()
         finally:
             for leaf, applied in stays:
-                self.untouched.ended(leaf, applied.endings)
-            self.untouched.switched()
+                self.untouched.record_undo(leaf, applied.endings)
+            self.untouched.record_own_switch()
 
     def check(self, scheduler: str) -> None:
         """Somebody else (a udev rule on a change event, tuned) may set it at any time: then nothing is measured."""
-        states = [scheduling(self.run.host, leaf) for leaf in self.leaves]
+        states = [read_scheduling(self.run.host, leaf) for leaf in self.leaves]
         for leaf, state in zip(self.leaves, states, strict=True):
-            now = state.active if present(state) and present(state.active) else "not readable"
+            now = state.active if is_present(state) and is_present(state.active) else "not readable"
             if now != scheduler:
                 raise RunRefused(
                     f"{leaf}: the scheduler is {now} where {scheduler} was set: another program changes it "
                     "(a udev rule, tuned); stop that, then run again"
                 )
-        if scheduler not in self.seen:
-            self.seen[scheduler] = tuple(s for s in states if present(s))
-            for state in self.seen[scheduler]:
-                self._tell(state, scheduler)
+        if scheduler not in self.states_by_scheduler:
+            self.states_by_scheduler[scheduler] = tuple(s for s in states if is_present(s))
+            for state in self.states_by_scheduler[scheduler]:
+                self._record_settings(state, scheduler)
 
-    def _tell(self, state: Scheduling, scheduler: str) -> None:
+    def _record_settings(self, state: Scheduling, scheduler: str) -> None:
         """What comes along with a scheduler: its settings, the depth, write-back throttling."""
         subject, base = f"disk:{state.device}", queue_path(state.device)
         for name, value in (("nr_requests", state.nr_requests), ("wbt_lat_usec", state.wbt_lat_usec)):
@@ -109,7 +109,7 @@ class MixedVariantBench:
         self.workload = workload
 
     async def make_active(self) -> None:
-        await self.switcher.to(self.variant)
+        await self.switcher.switch_to(self.variant)
 
     async def measure_block(self, seconds: float) -> Measured:
         measured = await self.bench.measure_block(self.mix, seconds, self.workload.onset_s)
@@ -130,14 +130,14 @@ class MixedWatch(InterferenceWatch):
         self.bench = bench
 
     def end(self, workload: str, variant: str, measured: Measured) -> Disturbance | None:
-        found = super().end(workload, variant, measured)
+        disturbance = super().end(workload, variant, measured)
         # The stop rule tells others by the direction of their I/O: here the fdatasync at a block's end writes
         # while readers read, and on an idle disk it took that for somebody who suffers (measured).
         if self._bystanders is not None:
             self._bystanders.pass_over()
-        if found is not None or self.bench.last is None:
-            return found
-        ours, theirs, seconds = self.bench.last
-        if theirs > FOREIGN_SHARE * ours and theirs / max(seconds, 0.1) > FOREIGN_RATE:
-            return Disturbance("device", self._culprit_of_kind("device"), theirs, ours, "B")
+        if disturbance is not None or self.bench.last is None:
+            return disturbance
+        own_bytes, foreign_bytes, seconds = self.bench.last
+        if foreign_bytes > FOREIGN_SHARE * own_bytes and foreign_bytes / max(seconds, 0.1) > FOREIGN_RATE:
+            return Disturbance("device", self._culprit_of_kind("device"), foreign_bytes, own_bytes, "B")
         return None

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Sequence
 
 from probes.bench.battery_loads import Slot
 from probes.bench.measured import Measured
-from probes.units import counted, number, percent, prefixed, times
+from probes.units import count_noun, format_factor, format_number, format_percent, format_prefixed
 from scenarios.experiment.statistics.stats import sample_deviation
 from scenarios.finding import Evidence, Finding
 from scenarios.plan import Plan
@@ -17,11 +17,13 @@ UNSTEADY = 0.10  # relative standard error of a figure's mean: such a run shows 
 
 
 class Figures:
-    """The rounds' values by load and slot, in order. `gone`: what could not be measured (any more), and why."""
+    """The rounds' values by load and slot, in order. `dropped_reasons`: what could not be measured (any more), and
+    why.
+    """
 
     def __init__(self) -> None:
         self.values: dict[tuple[str, Slot], list[float]] = {}
-        self.gone: dict[tuple[str, Slot], str] = {}
+        self.dropped_reasons: dict[tuple[str, Slot], str] = {}
         self.rounds = 0
         self.disturbed = 0
 
@@ -38,7 +40,7 @@ class Figures:
         values = self.values.get((load, slot))
         return math.fsum(values) / len(values) if values else None
 
-    def unsteadiness(self, load: str, slot: Slot) -> float | None:
+    def relative_mean_error(self, load: str, slot: Slot) -> float | None:
         """The standard error of the mean as a share of it."""
         values = self.values.get((load, slot), [])
         mean = self.mean(load, slot)
@@ -47,48 +49,48 @@ class Figures:
         return sample_deviation(values) / math.sqrt(len(values)) / mean
 
 
-def findings(plan: Plan, figures: Figures) -> list[Finding]:
-    return [_recorded(plan, figures), *_unsteady(plan, figures)]
+def build_findings(plan: Plan, figures: Figures) -> list[Finding]:
+    return [_recorded_finding(plan, figures), *_unsteady_findings(plan, figures)]
 
 
-def _recorded(plan: Plan, figures: Figures) -> Finding:
-    errors = sorted(e for key in figures.values if (e := figures.unsteadiness(*key)) is not None)
-    middle = f", half of them within {percent(errors[len(errors) // 2])}" if errors else ""
+def _recorded_finding(plan: Plan, figures: Figures) -> Finding:
+    errors = sorted(e for key in figures.values if (e := figures.relative_mean_error(*key)) is not None)
+    middle = f", half of them within {format_percent(errors[len(errors) // 2])}" if errors else ""
     return SAYS.finding(
         "recorded",  # one run alone compares nothing: no green for what is not known
         figures=len(figures.values),
-        rounds=counted(figures.rounds, "round"),
+        rounds=count_noun(figures.rounds, "round"),
         middle=middle,
-        evidence=[Evidence(line) for line in _lines(plan, figures)],
+        evidence=[Evidence(line) for line in _list_figures(plan, figures)],
     )
 
 
-def _lines(plan: Plan, figures: Figures) -> Iterable[str]:
+def _list_figures(plan: Plan, figures: Figures) -> Iterable[str]:
     """`system call: 4.47 M calls/s on one CPU, 8.4 M calls/s on all (1.9 ×)`."""
     for workload in plan.workloads:
         unit = workload.metrics[0].unit
-        one, all_ = (figures.mean(workload.id, slot) for slot in ("one", "all"))
-        if one is None:
+        single_mean, all_ = (figures.mean(workload.id, slot) for slot in ("one", "all"))
+        if single_mean is None:
             continue
-        line = f"{workload.title}: {_value(one, unit)} on one CPU"
+        line = f"{workload.title}: {_value(single_mean, unit)} on one CPU"
         if all_ is not None:
-            line += f", {_value(all_, unit)} on all ({times(all_ / one)})"
+            line += f", {_value(all_, unit)} on all ({format_factor(all_ / single_mean)})"
         yield line
 
 
 def _value(value: float, unit: str) -> str:
-    return f"{number(value)} {unit}" if unit == "MB/s" else f"{prefixed(value)}{unit}"
+    return f"{format_number(value)} {unit}" if unit == "MB/s" else f"{format_prefixed(value)}{unit}"
 
 
-def _unsteady(plan: Plan, figures: Figures) -> list[Finding]:
+def _unsteady_findings(plan: Plan, figures: Figures) -> list[Finding]:
     titles = {w.id: w.title for w in plan.workloads}
     loud: Sequence[tuple[str, Slot, float]] = sorted(
         (
             (*key, error)
             for key in figures.values
-            if (error := figures.unsteadiness(*key)) is not None and error > UNSTEADY
+            if (error := figures.relative_mean_error(*key)) is not None and error > UNSTEADY
         ),
-        key=lambda one: -one[2],
+        key=lambda entry: -entry[2],
     )
     if not loud:
         return []

@@ -6,7 +6,7 @@ from probes.bench.battery import own_affinity
 from probes.bench.battery_loads import CALLS, FILES, SLOTS, TURNS, CallLoad, Slot, disk_loads
 from probes.bench.workloads import EngineLoad, prepared_bytes
 from probes.host import Host
-from probes.units import size
+from probes.units import format_size
 from scenarios.files.directories import TestDirectory
 from scenarios.guards.foreign_latency import STOPS_ITSELF
 from scenarios.knowledge.disks import fill_s
@@ -17,7 +17,7 @@ DEFAULT_BUDGET_S = 60.0
 ROUND_S = 3.0  # of all loads, on one CPU and on all: 2.3 s on an idle virtual machine with two
 FEWEST_ROUNDS = 4  # with fewer a run's own spread is hardly known
 SIZE_BYTES = 128 << 20
-MOST_WRITTEN_BYTES = 4 << 30
+MAX_WRITTEN_BYTES = 4 << 30
 FILES_OF = ("randread-4k-qd1", "fsync-4k-qd1")  # the engine's loads that ask for both test files
 FINGERPRINT = "read the host's fingerprint and every read-only rule"
 FINGERPRINT_S = 2.0
@@ -35,7 +35,7 @@ class KernelSetup(TestDirectory):
     def __init__(self, host: Host, options: Options) -> None:
         super().__init__(host, options, SIZE_BYTES, FILES_OF)
         self.cpus = own_affinity()
-        self.most_bytes = options.as_integer("writes") or MOST_WRITTEN_BYTES
+        self.most_bytes = options.as_integer("writes") or MAX_WRITTEN_BYTES
         only = frozenset(options.as_strings("only"))
         turns = (*TURNS, *((load.id,) for load in disk_loads(1)))
         asked = tuple(turn for turn in turns if not only or only & set(turn))
@@ -56,26 +56,29 @@ class KernelSetup(TestDirectory):
             )
 
     @property
-    def workloads(self) -> tuple[Workload, ...]:
+    def planned_workloads(self) -> tuple[Workload, ...]:
         there = {load for turn in self.turns for load in turn}
         calls: list[tuple[CallLoad | EngineLoad, str, bool]] = [
             (call, call.unit, call.control) for call in CALLS
         ]
         return tuple(
             Workload(
-                id=one.id,
-                title=one.title,
-                metrics=(Metric(metric, one.unit),),
+                id=benchmark.id,
+                title=benchmark.title,
+                metrics=(Metric(metric, benchmark.unit),),
                 control=control,
-                why=one.why,
+                why=benchmark.why,
                 min_groups=FEWEST_ROUNDS,
             )
-            for one, metric, control in (*calls, *((load, load.metric, False) for load in disk_loads(1)))
-            if one.id in there
+            for benchmark, metric, control in (
+                *calls,
+                *((load, load.metric, False) for load in disk_loads(1)),
+            )
+            if benchmark.id in there
         )
 
     @property
-    def variants(self) -> tuple[Variant, ...]:
+    def cpu_variants(self) -> tuple[Variant, ...]:
         count = {ONE: 1, ALL: len(self.cpus)}
         return tuple(Variant(id=slot, label=TITLES[slot], detail=f"{count[slot]} at once") for slot in SLOTS)
 
@@ -87,14 +90,15 @@ class KernelSetup(TestDirectory):
     def prepare_s(self) -> float:
         return fill_s(self.file_bytes) + 1.0 if self.fit is not None else 1.0
 
-    def sentences(self) -> tuple[str, ...]:
+    def plan_sentences(self) -> tuple[str, ...]:
         lines = [
             "measures the loads in turn, in slices of a few hundredths of a second",
             "sends packets within this host only (127.0.0.1)",
         ]
         if self.fit is not None:
             lines += [
-                f"{size(self.file_bytes)} of this are the test files; the rest is the limit of the writing loads",
+                f"{format_size(self.file_bytes)} of this are the test files; the rest is the limit of the "
+                "writing loads",
                 STOPS_ITSELF,
                 *self.fit.notes,
             ]
@@ -102,28 +106,28 @@ class KernelSetup(TestDirectory):
 
 
 def make(host: Host, options: Options, planned: Callable[..., Plan]) -> tuple[Plan, KernelSetup]:
-    it = KernelSetup(host, options)
+    setup = KernelSetup(host, options)
     steps = [
         PlannedStep("fingerprint", FINGERPRINT, FINGERPRINT_S),
-        PlannedStep("rounds", f"{len(it.workloads)} loads in turn", it.budget_s),
+        PlannedStep("rounds", f"{len(setup.planned_workloads)} loads in turn", setup.budget_s),
     ]
-    if it.fit is not None:
-        steps.insert(1, PlannedStep("prepare", "write the test files", it.prepare_s))
+    if setup.fit is not None:
+        steps.insert(1, PlannedStep("prepare", "write the test files", setup.prepare_s))
 
     plan = planned(
         options=dict(options.values),
-        variants=it.variants,
-        workloads=it.workloads,
+        variants=setup.cpu_variants,
+        workloads=setup.planned_workloads,
         steps=tuple(steps),
-        actions=(directory_action(host, it.directory_path),) if it.fit is not None else (),
-        writes=(Written(device=it.device_name, bytes=it.most_bytes, where=it.directory_path),)
-        if it.fit is not None
+        actions=(directory_action(host, setup.directory_path),) if setup.fit is not None else (),
+        writes=(Written(device=setup.device_name, bytes=setup.most_bytes, where=setup.directory_path),)
+        if setup.fit is not None
         else (),
-        rights=(f"write permission in {it.directory_path}",) if it.fit is not None else (),
-        seconds=it.budget_s + it.prepare_s + FINGERPRINT_S,
-        measuring_s=it.budget_s,
-        sentences=it.sentences(),
-        left_out=(f"disk and files: {it.refusal}",) if it.refusal else (),
-        refusal=it.refusal if it.explicit or not it.turns else "",
+        rights=(f"write permission in {setup.directory_path}",) if setup.fit is not None else (),
+        seconds=setup.budget_s + setup.prepare_s + FINGERPRINT_S,
+        measuring_s=setup.budget_s,
+        sentences=setup.plan_sentences(),
+        left_out=(f"disk and files: {setup.refusal}",) if setup.refusal else (),
+        refusal=setup.refusal if setup.explicit or not setup.turns else "",
     )
-    return plan, it
+    return plan, setup

@@ -27,24 +27,24 @@ class Boot(msgspec.Struct, frozen=True, kw_only=True):
     order: str
 
 
-class Series(msgspec.Struct, frozen=True, kw_only=True):
+class BootSeries(msgspec.Struct, frozen=True, kw_only=True):
     """The runs that belong together, the oldest first."""
 
     order: str
     runs: tuple[Boot, ...]
 
     @property
-    def done(self) -> str:
+    def measured_variants(self) -> str:
         """The boots measured, each once: "AB". Several runs of one boot are one."""
         sides = {run.boot: run.side for run in self.runs}
         return "".join(sides.values())
 
     @property
-    def left(self) -> str:
+    def remaining_variants(self) -> str:
         """The boots still to be measured, in order: by count where the order was not kept."""
-        if self.order.startswith(self.done):
-            return self.order[len(self.done) :]
-        have = Counter(self.done)
+        if self.order.startswith(self.measured_variants):
+            return self.order[len(self.measured_variants) :]
+        have = Counter(self.measured_variants)
         left = []
         for letter in self.order:
             if have[letter]:
@@ -53,34 +53,34 @@ class Series(msgspec.Struct, frozen=True, kw_only=True):
                 left.append(letter)
         return "".join(left)
 
-    def recordings(self, side: Letter) -> tuple[str, ...]:
+    def recordings_of(self, side: Letter) -> tuple[str, ...]:
         return tuple(run.recording for run in self.runs if run.side == side)
 
-    def kernels(self, side: Letter) -> tuple[str, ...]:
+    def kernels_of(self, side: Letter) -> tuple[str, ...]:
         return tuple(dict.fromkeys(run.kernel for run in self.runs if run.side == side and run.kernel))
 
     def side_of(self, boot: str) -> Letter | None:
         return next((run.side for run in self.runs if run.boot == boot), None)
 
 
-def series_of(runs: Iterable[Boot]) -> list[Series]:
+def series_of(runs: Iterable[Boot]) -> list[BootSeries]:
     """All series of one host, the oldest first. A `before` after a finished one begins the next."""
-    found: list[Series] = []
+    all_series: list[BootSeries] = []
     for run in sorted(runs, key=lambda r: (r.wall, r.recording)):
-        last = found[-1] if found else None
+        last = all_series[-1] if all_series else None
         again = last is not None and last.side_of(run.boot) == run.side
-        if last is None or (not last.left and not again and run.side == "A"):
-            found.append(Series(order=run.order, runs=(run,)))
+        if last is None or (not last.remaining_variants and not again and run.side == "A"):
+            all_series.append(BootSeries(order=run.order, runs=(run,)))
         else:
             longer = max(last.order, run.order, key=len)
-            found[-1] = Series(order=longer, runs=(*last.runs, run))
-    return found
+            all_series[-1] = BootSeries(order=longer, runs=(*last.runs, run))
+    return all_series
 
 
-def open_series(runs: Sequence[Boot]) -> Series | None:
+def open_series(runs: Sequence[Boot]) -> BootSeries | None:
     """The last one, if it still lacks a boot."""
-    found = series_of(runs)
-    return found[-1] if found and found[-1].left else None
+    all_series = series_of(runs)
+    return all_series[-1] if all_series and all_series[-1].remaining_variants else None
 
 
 def side_of(options: Options) -> Letter | None:
@@ -91,8 +91,8 @@ def side_of(options: Options) -> Letter | None:
     return "A" if before else "B" if after else None
 
 
-def boots(earlier: Iterable[Earlier]) -> list[Boot]:
-    found = []
+def list_boots(earlier: Iterable[Earlier]) -> list[Boot]:
+    variant_boots = []
     for run in earlier:
         if run.options.get("before") or run.options.get("after"):
             boot = Boot(
@@ -103,51 +103,51 @@ def boots(earlier: Iterable[Earlier]) -> list[Boot]:
                 kernel=str(run.facts.get("kernel release", "")),
                 order=str(run.options.get("order") or ORDERS[0]),
             )
-            found.append(boot)
-    return found
+            variant_boots.append(boot)
+    return variant_boots
 
 
 def check(side: Letter, boot_id: str, earlier: Sequence[Earlier]) -> None:
     """Before the run: a boot cannot be both sides, and `--after` needs a `--before`. Raises Usage."""
-    found = series_of(boots(earlier))
-    last = found[-1] if found else None
+    all_series = series_of(list_boots(earlier))
+    last = all_series[-1] if all_series else None
     if last is None:
         if side == "B":
             raise UsageError("--after: no run of this host was recorded with --before; begin with that one")
         return
     other = last.side_of(boot_id)
-    if other is not None and other != side and last.left:
+    if other is not None and other != side and last.remaining_variants:
         raise UsageError(f"{OPTION[side]}: this boot was measured with {OPTION[other]} already; reboot first")
 
 
 def so_far(earlier: Sequence[Earlier]) -> SoFar:
     """What was measured until now, what can be compared, and what is still to do."""
-    known = boots(earlier)
-    found = series_of(known)
-    if not found:
+    measured_boots = list_boots(earlier)
+    all_series = series_of(measured_boots)
+    if not all_series:
         return SoFar(lines=())
-    series = found[-1]
-    a, b = series.recordings("A"), series.recordings("B")
+    series = all_series[-1]
+    a, b = series.recordings_of("A"), series.recordings_of("B")
     return SoFar(
-        lines=(_measured(series),),
-        to_do=(_to_do(series),) if open_series(known) is not None else (),
+        lines=(_format_measured_boots(series),),
+        to_do=(_format_next_step(series),) if open_series(measured_boots) is not None else (),
         sides=(a, b) if a and b else None,
     )
 
 
-def _measured(series: Series) -> str:
+def _format_measured_boots(series: BootSeries) -> str:
     parts = []
     for letter, option in OPTION.items():
-        kernels = ", ".join(series.kernels(letter)) or "not measured yet"
+        kernels = ", ".join(series.kernels_of(letter)) or "not measured yet"
         parts.append(f"{letter} ({option[2:]}): {kernels}")
-    return f"boots measured: {series.done} of {series.order}; {'; '.join(parts)}"
+    return f"boots measured: {series.measured_variants} of {series.order}; {'; '.join(parts)}"
 
 
-def _to_do(series: Series) -> str:
-    letter: Letter = "A" if series.left[0] == "A" else "B"
-    kernels = series.kernels(letter)
+def _format_next_step(series: BootSeries) -> str:
+    letter: Letter = "A" if series.remaining_variants[0] == "A" else "B"
+    kernels = series.kernels_of(letter)
     into = f"into {kernels[0]}" if kernels else "into the other kernel (or with the other setting)"
-    again = " once more" if series.done.endswith(letter) else ""
-    left = len(series.left)
+    again = " once more" if series.measured_variants.endswith(letter) else ""
+    left = len(series.remaining_variants)
     rest = f"; {left} boots are left" if left > 1 else ""
     return f"next: reboot {into}{again}, then `hostdx run kernel {OPTION[letter]}`{rest}"

@@ -3,8 +3,8 @@
 from collections.abc import Iterator
 
 from probes.host import Host
-from probes.system.software.kernel import kernel
-from probes.types import Absent, present
+from probes.system.software.kernel import read_kernel
+from probes.types import Absent, is_present
 from scenarios.finding import Evidence, Finding, Remedy
 from scenarios.kernel.symptoms import NEEDS, SYMPTOMS, first_look
 from scenarios.knowledge.hardware import faults_of_module, module_faults
@@ -15,37 +15,39 @@ from scenarios.rules.texts import texts
 SAYS = texts("kernel")
 
 
-def known(host: Host) -> Iterator[Finding]:
+def check_known_faults(host: Host) -> Iterator[Finding]:
     """The running kernel's entries of knowledge/kernels.toml that can matter on this host."""
-    running = kernel(host)
+    running = read_kernel(host)
     release = require_readable(running.release, "the kernel's release")
-    said: set[str] = set()
+    reported_ids: set[str] = set()
     for fault in faults_here(host):
-        if fault.scheduler or fault.of != "kernel" or fault.id in said:
+        if fault.scheduler or fault.of != "kernel" or fault.id in reported_ids:
             continue
         met = [NEEDS[need](host) for need in fault.needs if need in NEEDS]
         if any(answer == "" for answer in met):
             continue
-        symptom = _symptom(fault, host)
+        symptom = _check_symptom(fault, host)
         unmet = next((answer for answer in met if isinstance(answer, Absent)), None)
         if unmet is not None and symptom != "":  # a symptom counts only where the fault is known to apply
             symptom = unmet
         if fault.quiet and not symptom:
             continue
-        said.add(fault.id)
-        yield _finding(
+        reported_ids.add(fault.id)
+        yield _fault_finding(
             fault, release, running.source, [answer for answer in met if isinstance(answer, str)], symptom
         )
 
 
-def _symptom(fault: KernelFault, host: Host) -> str | Absent:
+def _check_symptom(fault: KernelFault, host: Host) -> str | Absent:
     if not fault.symptom:
         return Absent("no fact that can be read shows it", "unsupported")
     probe = SYMPTOMS.get(fault.symptom)
     return probe(host) if probe is not None else Absent(f"no symptom is called {fault.symptom}", "invalid")
 
 
-def _finding(fault: KernelFault, release: str, source: str, met: list[str], symptom: str | Absent) -> Finding:
+def _fault_finding(
+    fault: KernelFault, release: str, source: str, met: list[str], symptom: str | Absent
+) -> Finding:
     shows = isinstance(symptom, str) and bool(symptom)
     evidence = [SAYS.evidence("running", release=release, source=source), *(Evidence(text) for text in met)]
     if isinstance(symptom, Absent):
@@ -55,7 +57,7 @@ def _finding(fault: KernelFault, release: str, source: str, met: list[str], symp
     evidence.append(Evidence(fault.effect))
     if fault.fixed_in:
         evidence.append(SAYS.evidence("fixed-in", fixed=fault.fixed_in))
-    known_for = SAYS.text("known-for", release=release, fault=_lower(fault.title))
+    known_for = SAYS.text("known-for", release=release, fault=_lower_first_letter(fault.title))
     return SAYS.finding(
         "fault",
         id=f"kernel.{fault.id}",
@@ -68,16 +70,18 @@ def _finding(fault: KernelFault, release: str, source: str, met: list[str], symp
     )
 
 
-def _lower(text: str) -> str:
+def _lower_first_letter(text: str) -> str:
     """`High load` becomes `high load`, `XFS commits` and `I/O wait` stay."""
     return text[:1].lower() + text[1:] if text[1:2].islower() else text
 
 
-def modules(host: Host) -> Iterator[Finding]:
+def check_modules(host: Host) -> Iterator[Finding]:
     """Modules from outside of the kernel whose version is in knowledge/modules.toml."""
     names = dict.fromkeys(fault.module for fault in module_faults())
     versions = {
-        name: version for name in names if present(version := host.word(f"/sys/module/{name}/version"))
+        name: version
+        for name in names
+        if is_present(version := host.read_word(f"/sys/module/{name}/version"))
     }
     if not versions:
         raise Inapplicable("no module of which faults are known is loaded, or its version is not told")
@@ -98,8 +102,17 @@ def modules(host: Host) -> Iterator[Finding]:
 
 
 RULES: tuple[HostRule, ...] = (
-    HostRule("kernel.known-faults", "kernel", "kernels with known faults", known, first_look=first_look),
     HostRule(
-        "kernel.module-faults", "kernel", "modules from outside of the kernel with known faults", modules
+        "kernel.known-faults",
+        "kernel",
+        "kernels with known faults",
+        check_known_faults,
+        first_look=first_look,
+    ),
+    HostRule(
+        "kernel.module-faults",
+        "kernel",
+        "modules from outside of the kernel with known faults",
+        check_modules,
     ),
 )

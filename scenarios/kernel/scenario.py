@@ -20,14 +20,14 @@ from scenarios import events as ev
 from scenarios.declared_options import apply_declaration
 from scenarios.guards.watch import InterferenceWatch, emit_disturbance, watch_for
 from scenarios.kernel import reboots
-from scenarios.kernel.findings import Figures, findings
-from scenarios.kernel.fingerprint import fingerprint
+from scenarios.kernel.findings import Figures, build_findings
+from scenarios.kernel.fingerprint import read_fingerprint
 from scenarios.kernel.plan import (
     DEFAULT_BUDGET_S,
     FEWEST_ROUNDS,
     FINGERPRINT,
     LOADS,
-    MOST_WRITTEN_BYTES,
+    MAX_WRITTEN_BYTES,
     SIZE_BYTES,
     KernelSetup,
     make,
@@ -39,13 +39,13 @@ from scenarios.triage import examine_live_host
 
 @apply_declaration(
     __file__,
-    size=units.size(SIZE_BYTES),
-    writes=units.size(MOST_WRITTEN_BYTES),
+    size=units.format_size(SIZE_BYTES),
+    writes=units.format_size(MAX_WRITTEN_BYTES),
     orders=list(reboots.ORDERS),
     order=reboots.ORDERS[0],
     loads=list(LOADS),
 )
-class Kernel(Scenario):
+class KernelScenario(Scenario):
     takes_s: ClassVar[float] = DEFAULT_BUDGET_S + 5
 
     def __init__(self, stretch: dict[str, float] | None = None) -> None:
@@ -70,23 +70,23 @@ class Kernel(Scenario):
         plan = run.plan
         with run.begin_step("fingerprint", FINGERPRINT):
             place = layout.fit.placement if layout.fit is not None else None
-            for trait in fingerprint(run.host, place):
-                run.emit(ev.fact_event(trait, run.time()))
-            _, known = await asyncio.to_thread(examine_live_host, run.time)
-            for finding in known:
+            for trait in read_fingerprint(run.host, place):
+                run.emit(ev.fact_event(trait, run.elapsed_s()))
+            _, suspect_findings = await asyncio.to_thread(examine_live_host, run.elapsed_s)
+            for finding in suspect_findings:
                 run.emit_finding(finding)
         if layout.refusal:
             run.emit_note(f"disk and files are not measured: {layout.refusal}")
         async with AsyncExitStack() as stack:
-            battery = await self._prepared(run, layout, stack)
+            battery = await self._prepare_benchmarks(run, layout, stack)
             directories = [layout.directory_path] if layout.fit is not None else []
             watch = watch_for(run, layout.leaf_devices, directories=directories)
             await watch.look_before_first_block()
             figures = await _Rounds(run, plan, layout, battery, watch).measure()
-        for finding in findings(plan, figures):
+        for finding in build_findings(plan, figures):
             run.emit_finding(finding)
 
-    async def _prepared(self, run: Run, layout: KernelSetup, stack: AsyncExitStack) -> BenchmarkSet:
+    async def _prepare_benchmarks(self, run: Run, layout: KernelSetup, stack: AsyncExitStack) -> BenchmarkSet:
         private = None
         if layout.fit is not None:
             private = await stack.enter_async_context(own_directory(run, layout.directory_path))
@@ -130,7 +130,7 @@ class _Rounds:
     async def measure(self) -> Figures:
         began = self.run.clock.now()
         with self.run.begin_step("rounds", f"{len(self.plan.workloads)} loads in turn") as step:
-            await self._round(-1)  # buffers, workers and partners are made in it: it never counts
+            await self._measure_round(-1)  # buffers, workers and partners are made in it: it never counts
             rounds = itertools.count()
             longest = 0.0
             for number in rounds:
@@ -141,56 +141,58 @@ class _Rounds:
                 owed = (FEWEST_ROUNDS - number) * (longest or self.round_s)
                 step.report_progress(f"round {number + 1} of all loads", max(left, owed, 0.0))
                 at = self.run.clock.now()
-                await self._round(number)
+                await self._measure_round(number)
                 longest = max(longest, self.run.clock.now() - at)
                 if self.watch.stopped:
                     step.fail(self.watch.stopped)
                     break
         return self.figures
 
-    async def _round(self, number: int) -> None:
+    async def _measure_round(self, number: int) -> None:
         order = self.run.rng.sample(self.turns, len(self.turns))
         self.watch.begin()
         measured: list[tuple[str, Slot, Measured]] = []
         at = self.run.clock.now()
         for turn, slot in order:
             for load in turn:
-                if (load, slot) in self.figures.gone:
+                if (load, slot) in self.figures.dropped_reasons:
                     continue
                 try:
                     slice_ = await self.battery.measure_slice(load, slot)
                 except NotApplicable as why:
-                    self._drop(load, slot, str(why))
+                    self._drop_load(load, slot, str(why))
                     continue
                 measured.append((load, slot, slice_))
                 self._emit(number, load, slot, slice_)
-        whole = Measured(
+        round_total = Measured(
             seconds=self.run.clock.now() - at,
             values={},
             cpu_s=sum(m.cpu_s for _, _, m in measured),
             operations=sum(m.operations for _, _, m in measured if m.device_bytes is not None),
         )
-        found = self.watch.end("rounds", "", whole)
+        round_disturbance = self.watch.end("rounds", "", round_total)
         await self.watch.spare_others()
-        disturbed = (found,) if found is not None and number >= 0 else ()
-        for one in disturbed:
-            emit_disturbance(one, self.run, "rounds", number)
+        disturbed = (round_disturbance,) if round_disturbance is not None and number >= 0 else ()
+        for disturbance in disturbed:
+            emit_disturbance(disturbance, self.run, "rounds", number)
         if number < 0:
             return
         for load in dict.fromkeys(load for load, _, _ in measured):
             self.run.emit(
-                ev.Group(t=self.run.time(), workload=load, index=number, order="one all", disturbed=disturbed)
+                ev.Group(
+                    t=self.run.elapsed_s(), workload=load, index=number, order="one all", disturbed=disturbed
+                )
             )
         self.figures.add(measured, disturbed=bool(disturbed))
 
-    def _drop(self, load: str, slot: Slot, why: str) -> None:
-        self.figures.gone[load, slot] = why
+    def _drop_load(self, load: str, slot: Slot, why: str) -> None:
+        self.figures.dropped_reasons[load, slot] = why
         self.run.emit_note(f"{self.titles[load]} ({slot}) is no longer measured: {why}")
 
     def _emit(self, number: int, load: str, slot: Slot, measured: Measured) -> None:
         self.run.emit(
             ev.Block(
-                t=self.run.time(),
+                t=self.run.elapsed_s(),
                 workload=load,
                 variant=slot,
                 group=number,

@@ -5,7 +5,7 @@ from functools import lru_cache
 import msgspec
 
 from probes.host import Host
-from probes.types import present
+from probes.types import is_present
 from scenarios.knowledge.load import load
 
 
@@ -39,8 +39,8 @@ def changed_settings(host: Host) -> tuple[ChangedSetting, ...]:
     """In the order of the table; what cannot be read is left out."""
     changed = []
     for setting in default_settings():
-        text = host.chosen(setting.path)
-        value = " ".join(text.split()) if present(text) else ""
+        text = host.read_bracketed(setting.path)
+        value = " ".join(text.split()) if is_present(text) else ""
         if value and value not in setting.values:
             changed.append(ChangedSetting(setting, value))
     return tuple(changed)

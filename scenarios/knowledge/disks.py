@@ -7,8 +7,8 @@ import msgspec
 
 from probes.host import Host
 from probes.system.disk.block import BlockDevice
-from probes.system.disk.drive.transport import virtual
-from probes.types import present
+from probes.system.disk.drive.transport import is_virtual_disk
+from probes.types import is_present
 from scenarios.knowledge.load import load
 
 _FILL_BYTES_PER_S = 200e6
@@ -91,9 +91,9 @@ def disk_classes() -> tuple[DiskClass, ...]:
 def disk_class(device: BlockDevice) -> DiskClass | None:
     """The class of a physical disk; None for virtual and emulated devices, loops and unknown transports."""
     if (
-        virtual(device.transport, device.model)
-        or not present(device.rotational)
-        or not present(device.transport)
+        is_virtual_disk(device.transport, device.model)
+        or not is_present(device.rotational)
+        or not is_present(device.transport)
     ):
         return None
     for entry in load("storage", "class", DiskClass).entries:
@@ -104,9 +104,9 @@ def disk_class(device: BlockDevice) -> DiskClass | None:
 
 def cloud_disks(host: Host, device: BlockDevice) -> tuple[CloudDisk, ...]:
     """The disks that this one can be of the cloud that the firmware names; none where it names none."""
-    texts = [host.text(f"{DMI}/{name}") for name in TELLS_THE_CLOUD]
-    machine = "\n".join(text for text in texts if present(text))
-    model = device.model.strip() if present(device.model) else ""
+    texts = [host.read_file_text(f"{DMI}/{name}") for name in TELLS_THE_CLOUD]
+    machine = "\n".join(text for text in texts if is_present(text))
+    model = device.model.strip() if is_present(device.model) else ""
     return tuple(
         cloud_disk
         for cloud_disk in cloud_disks_of_size(device)
@@ -118,7 +118,7 @@ def cloud_disks(host: Host, device: BlockDevice) -> tuple[CloudDisk, ...]:
 
 def cloud_disks_of_size(device: BlockDevice) -> tuple[CloudDisk, ...]:
     """What any cloud sells in this size; none for what is no virtual disk."""
-    gib = _size_gib(device) if virtual(device.transport, device.model) else 0.0
+    gib = _size_gib(device) if is_virtual_disk(device.transport, device.model) else 0.0
     return tuple(
         cloud_disk
         for cloud_disk in load("storage", "offer", CloudDisk).entries
@@ -127,7 +127,7 @@ def cloud_disks_of_size(device: BlockDevice) -> tuple[CloudDisk, ...]:
 
 
 def _size_gib(device: BlockDevice) -> float:
-    return device.size_bytes / 2**30 if present(device.size_bytes) else 0.0
+    return device.size_bytes / 2**30 if is_present(device.size_bytes) else 0.0
 
 
 def job_kinds() -> tuple[JobKind, ...]:
@@ -145,7 +145,7 @@ def matches_pattern(pattern: str, text: str) -> bool:
 
 def endurance_share(device: BlockDevice, written_bytes: int) -> float | None:
     """Share (0..1) of the rated endurance that so many bytes take; None where the maker's figure is not known."""
-    if not present(device.model) or not present(device.size_bytes) or not device.size_bytes:
+    if not is_present(device.model) or not is_present(device.size_bytes) or not device.size_bytes:
         return None
     for entry in load("storage", "endurance", Endurance).entries:
         if matches_pattern(entry.model, device.model):
@@ -161,7 +161,7 @@ def link_share(device: BlockDevice, bytes_per_s: float) -> float | None:
     when it was read), and nothing may be concluded from it.
     """
     link = device.link
-    if not present(link) or not present(link.bytes_per_s) or not link.bytes_per_s:
+    if not is_present(link) or not is_present(link.bytes_per_s) or not link.bytes_per_s:
         return None
     share = bytes_per_s / link.bytes_per_s
     return share if share <= EXCEEDED else None

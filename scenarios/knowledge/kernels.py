@@ -8,8 +8,8 @@ from typing import Literal
 import msgspec
 
 from probes.host import Host
-from probes.system.software.kernel import kernel
-from probes.types import present
+from probes.system.software.kernel import read_kernel
+from probes.types import is_present
 from scenarios.knowledge.load import Loaded, load
 
 
@@ -98,10 +98,10 @@ def kernel_faults() -> Loaded[KernelFault]:
 
 def faults_here(host: Host, release: str = "") -> tuple[KernelFault, ...]:
     """Of the running kernel; of the one with this `uname -r` where it is named."""
-    running_kernel = kernel(host)
-    release_name = release or (running_kernel.release if present(running_kernel.release) else "")
+    running_kernel = read_kernel(host)
+    release_name = release or (running_kernel.release if is_present(running_kernel.release) else "")
     return faults_of(
-        release_name, running_kernel.build if present(running_kernel.build) and not release else ""
+        release_name, running_kernel.build if is_present(running_kernel.build) and not release else ""
     )
 
 

@@ -10,9 +10,9 @@ from typing import Generic, TypeVar
 
 import msgspec
 
-from probes.parsed_toml import parse
-from probes.path_ownership import not_roots_alone
-from probes.patterns import with_needed_words
+from probes.parsed_toml import parse_toml
+from probes.path_ownership import find_root_objection
+from probes.patterns import add_needed_words
 from probes.safe_read import TooLarge, read_named, read_regular
 from probes.types import Json
 
@@ -42,7 +42,9 @@ def read_tables(path: Path) -> dict[str, Json]:
     except OSError as error:
         raise ValueError(f"{path}: {error.strerror}") from None
     try:
-        read: dict[str, Json] = parse(path, data, with_needed_words) if own else tomllib.loads(data.decode())
+        read: dict[str, Json] = (
+            parse_toml(path, data, add_needed_words) if own else tomllib.loads(data.decode())
+        )
     except (ValueError, RecursionError) as error:  # tomllib's own, and int()'s of thousands of digits
         raise ValueError(f"{path}: {error}") from None
     return read
@@ -87,7 +89,7 @@ def trusted_files(site: Path) -> tuple[tuple[Path, ...], tuple[str, ...]]:
     good: list[Path] = []
     problems: list[str] = []
     for path in sorted(site.glob("*.toml")):
-        if writer := not_roots_alone(str(path)):
+        if writer := find_root_objection(str(path)):
             problems.append(f"{path}: not read as root: {writer}")
         else:
             good.append(path)

@@ -6,7 +6,7 @@ from functools import lru_cache
 import msgspec
 
 from probes.system.disk.block import BlockDevice
-from probes.types import present
+from probes.types import is_present
 from scenarios.knowledge.load import load
 
 # The single-queue block layer's nearest relatives (kernels before 5.0; EL7).
@@ -27,12 +27,12 @@ class DeviceClass(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_on
     rotational: bool | None = None
 
     def fits_device(self, device: BlockDevice) -> bool:
-        transport = device.transport if present(device.transport) else ""
+        transport = device.transport if is_present(device.transport) else ""
         if self.transports and transport not in self.transports:
             return False
         if self.rotational is None:
             return True
-        return present(device.rotational) and device.rotational == self.rotational
+        return is_present(device.rotational) and device.rotational == self.rotational
 
 
 @lru_cache(maxsize=1)

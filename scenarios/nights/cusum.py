@@ -25,7 +25,7 @@ from scenarios.experiment.statistics.stats import Better
 from scenarios.verdict.verdict import EffectEstimate, decide, margin_edge
 
 BASELINE_NIGHTS = 28
-LEAST_NIGHTS = 14  # of a load that some nights do not have, and of a first baseline that a change cuts short
+MIN_NIGHTS = 14  # of a load that some nights do not have, and of a first baseline that a change cuts short
 MARGIN = 0.03
 ERROR = 0.05  # over all loads and ...
 STRETCHES = 36  # ... a year of nights, ten of which are about one look
@@ -37,8 +37,8 @@ FLOOR = 0.003  # of the level: clocks and printed digits make nights equal that 
 _QN = 2.2219  # Qn's factor for a normal distribution
 _SAFE = 0.5  # of its own standard error, added to the deviation: taken too small it gives most false alarms
 _MIDDLE = math.pi / 3  # the variance of the Hodges-Lehmann estimate over a mean's
-_UNSURE = 1.2  # times what is not known of how alike a load's nights are, taken as alike, too
-_MOST_ALIKE = 0.7  # correlation of neighbouring nights: more cannot be told from a trend in 28 of them
+_UNCERTAINTY_FACTOR = 1.2  # times what is not known of how alike a load's nights are, taken as alike, too
+_MAX_CORRELATION = 0.7  # correlation of neighbouring nights: more cannot be told from a trend in 28 of them
 
 
 class Reference(NamedTuple):
@@ -71,40 +71,40 @@ class Cusum(NamedTuple):
     slow: bool  # after the last night
 
 
-def references(columns: Sequence[Sequence[float]]) -> list[Reference]:
+def baseline_references(columns: Sequence[Sequence[float]]) -> list[Reference]:
     """The loads of one host together, each of at least three nights: what 28 nights of one load tell of how alike
     neighbours are is drawn towards the mean of all loads, as far as these do not differ by more than chance."""
-    scaled = [(median(walsh_averages(logs)), max(FLOOR, _spread(logs))) for logs in columns]
+    scaled = [(median(walsh_averages(logs)), max(FLOOR, _qn_deviation(logs))) for logs in columns]
     alike = [
-        _alike([max(-2.0, min(2.0, (x - centre) / deviation)) for x in logs])
+        _lag_correlation([max(-2.0, min(2.0, (x - centre) / deviation)) for x in logs])
         for logs, (centre, deviation) in zip(columns, scaled, strict=True)
     ]
     mean = fmean(alike) if alike else 0.0
     by_chance = fmean((1 - mean * mean) / len(logs) for logs in columns) if columns else 1.0
     own = max(0.0, 1 - by_chance / max(pvariance(alike, mean), 1e-9)) if len(alike) > 1 else 1.0
-    unsure = _UNSURE * math.sqrt(own * by_chance)
-    found = []
+    unsure = _UNCERTAINTY_FACTOR * math.sqrt(own * by_chance)
+    references = []
     for (centre, deviation), a, logs in zip(scaled, alike, columns, strict=True):
-        drawn = min(_MOST_ALIKE, max(0.0, mean + own * (a - mean) + unsure))
-        error = math.sqrt(_lasting(drawn) / (2 * len(logs)))
-        found.append(Reference(centre, deviation * (1 + _SAFE * error), drawn, len(logs)))
-    return found
+        drawn = min(_MAX_CORRELATION, max(0.0, mean + own * (a - mean) + unsure))
+        error = math.sqrt(_variance_factor(drawn) / (2 * len(logs)))
+        references.append(Reference(centre, deviation * (1 + _SAFE * error), drawn, len(logs)))
+    return references
 
 
-def _lasting(alike: float) -> float:
+def _variance_factor(alike: float) -> float:
     """By how much the variance of a mean is larger where values follow each other alike (AR(1))."""
     return (1 + alike) / (1 - alike)
 
 
-def _spread(values: Sequence[float]) -> float:
+def _qn_deviation(values: Sequence[float]) -> float:
     n = len(values)
-    apart = sorted(abs(a - b) for i, a in enumerate(values) for b in values[:i])
+    distances = sorted(abs(a - b) for i, a in enumerate(values) for b in values[:i])
     h = n // 2 + 1
     small = n / (n + 3.8) if n % 2 == 0 else n / (n + 1.4)
-    return _QN * small * apart[h * (h - 1) // 2 - 1]
+    return _QN * small * distances[h * (h - 1) // 2 - 1]
 
 
-def _alike(scores: Sequence[float]) -> float:
+def _lag_correlation(scores: Sequence[float]) -> float:
     """Lag-1 correlation without its bias in few values (Kendall, "Note on bias in the estimation of autocorrelation",
     Biometrika 41, 1954)."""
     n = len(scores)
@@ -112,65 +112,65 @@ def _alike(scores: Sequence[float]) -> float:
     own = math.fsum((s - mean) ** 2 for s in scores)
     if n < 8 or own <= 0:
         return 0.0
-    found = math.fsum((a - mean) * (b - mean) for a, b in pairwise(scores)) / own
-    return max(-1.0, min(1.0, (n * found + 1) / (n - 4)))
+    raw_correlation = math.fsum((a - mean) * (b - mean) for a, b in pairwise(scores)) / own
+    return max(-1.0, min(1.0, (n * raw_correlation + 1) / (n - 4)))
 
 
-def score(log: float, to: Reference, before: float | None = None) -> float:
+def night_score(log: float, to: Reference, before: float | None = None) -> float:
     """In deviations, below 0 is slower, clipped; less what is to be expected of it after the night `before`."""
     now = (log - to.centre) / to.deviation
     if before is None:
-        return _clipped(now)
+        return _clip_deviations(now)
     expected = to.alike * (before - to.centre) / to.deviation
-    return _clipped((now - expected) / math.sqrt(1 - to.alike**2))
+    return _clip_deviations((now - expected) / math.sqrt(1 - to.alike**2))
 
 
-def _clipped(deviations: float) -> float:
+def _clip_deviations(deviations: float) -> float:
     return max(-CLIP, min(CLIP, deviations))
 
 
-def added(total: float, log: float, to: Reference, before: float | None = None) -> float:
+def add_night(total: float, log: float, to: Reference, before: float | None = None) -> float:
     """The sum after one more night."""
-    return min(CEILING, max(0.0, total - score(log, to, before) - DRIFT))
+    return min(CEILING, max(0.0, total - night_score(log, to, before) - DRIFT))
 
 
-def course(logs: Sequence[float], to: Reference, loads: int, margin: float = MARGIN) -> Cusum:
+def cusum_of_nights(logs: Sequence[float], to: Reference, loads: int, margin: float = MARGIN) -> Cusum:
     """Of the nights after the baseline, in their order. `loads`: how many are looked at together."""
     sums: list[float] = []
-    found: list[tuple[int, Shift]] = []
+    shifts: list[tuple[int, Shift]] = []
     total, since, slow = 0.0, 0, False
     for night, log in enumerate(logs):
-        before, total = total, added(total, log, to, logs[night - 1] if night else None)
+        before, total = total, add_night(total, log, to, logs[night - 1] if night else None)
         if total <= 0:
             slow = False
         elif before <= 0:
             since = night
         if total > LIMIT and not slow:
-            shift = shifted(logs[since : night + 1], to, loads, margin)
+            shift = shift_of_nights(logs[since : night + 1], to, loads, margin)
             if shift is not None:
-                found.append((night, shift._replace(since=_dated(logs, since, night, to))))
+                shifts.append((night, shift._replace(since=_shift_start(logs, since, night, to))))
                 slow = True
         sums.append(total)
-    return Cusum(tuple(sums), tuple(found), slow)
+    return Cusum(tuple(sums), tuple(shifts), slow)
 
 
-def _dated(logs: Sequence[float], since: int, night: int, to: Reference) -> int:
+def _shift_start(logs: Sequence[float], since: int, night: int, to: Reference) -> int:
     """The first night of the shift: from where on the shortfall beyond half of what is clipped is largest. The sum may
     have begun with an ordinary low night before it."""
     best, total, most = night, 0.0, -math.inf
     for n in range(night, since - 1, -1):
-        total += -score(logs[n], to) - CLIP / 2
+        total += -night_score(logs[n], to) - CLIP / 2
         if total > most:
             best, most = n, total
     return best
 
 
-def shifted(logs: Sequence[float], to: Reference, loads: int, margin: float = MARGIN) -> Shift | None:
+def shift_of_nights(logs: Sequence[float], to: Reference, loads: int, margin: float = MARGIN) -> Shift | None:
     """None where these nights are not slower than the baseline by more than the margin."""
     middle, most = median(logs), CLIP / 2 * to.deviation
     near = sorted(max(middle - most, min(middle + most, log)) for log in logs)
     effect = median(walsh_averages(near)) - to.centre
-    wide = _lasting(to.alike)
+    wide = _variance_factor(to.alike)
     error = to.deviation * math.sqrt(wide * (_MIDDLE / len(logs) + 1 / to.nights))
     freedom = max(2.0, to.nights / wide - 1)  # nights that are alike tell less of their spread as well
     half = t_quantile(1 - ERROR / loads / STRETCHES / 2, freedom) * error

@@ -14,7 +14,7 @@ from msgspec.structs import replace
 from scenarios.compare.run_summary import FigureKey
 from scenarios.nights.night import NightFigure, NightRun
 
-LEAST_OTHERS = 5  # nodes that have the load on that night; with fewer nothing is taken off
+MIN_OTHER_NODES = 5  # nodes that have the load on that night; with fewer nothing is taken off
 
 
 class OtherNight(NamedTuple):
@@ -25,36 +25,39 @@ class OtherNight(NamedTuple):
     logs: Mapping[FigureKey, float]
 
 
-def without_common(runs: Sequence[NightRun], others: Mapping[str, Sequence[OtherNight]]) -> list[NightRun]:
+def remove_common_effects(
+    runs: Sequence[NightRun], others: Mapping[str, Sequence[OtherNight]]
+) -> list[NightRun]:
     """`others`: the nights of each other node."""
-    common = _common(others.values())
+    common = _common_deviations(others.values())
 
-    def own(figure: NightFigure, evening: str) -> NightFigure:
+    def own_figure(figure: NightFigure, evening: str) -> NightFigure:
         off = common.get((figure.key, evening), 0.0)
         turned = -off if figure.metric.better == "more" else off
         return replace(figure, log=figure.log - off, value=figure.value * math.exp(turned))
 
     return [
-        replace(run, figures=tuple(own(figure, _evening(run.wall)) for figure in run.figures)) for run in runs
+        replace(run, figures=tuple(own_figure(figure, _night_date(run.wall)) for figure in run.figures))
+        for run in runs
     ]
 
 
-def _common(nodes: Iterable[Sequence[OtherNight]]) -> dict[tuple[FigureKey, str], float]:
-    apart: dict[tuple[FigureKey, str], list[float]] = {}
+def _common_deviations(nodes: Iterable[Sequence[OtherNight]]) -> dict[tuple[FigureKey, str], float]:
+    deviations: dict[tuple[FigureKey, str], list[float]] = {}
     for nights in nodes:
         logs: dict[FigureKey, dict[str, list[float]]] = {}
         for night in nights:
-            evening = _evening(night.wall)
+            evening = _night_date(night.wall)
             for key, log in night.logs.items():
                 logs.setdefault(key, {}).setdefault(evening, []).append(log)
         for key, evenings in logs.items():
             level = median(median(values) for values in evenings.values())
             for evening, values in evenings.items():
-                apart.setdefault((key, evening), []).append(median(values) - level)
-    return {at: median(values) for at, values in apart.items() if len(values) >= LEAST_OTHERS}
+                deviations.setdefault((key, evening), []).append(median(values) - level)
+    return {at: median(values) for at, values in deviations.items() if len(values) >= MIN_OTHER_NODES}
 
 
-def _evening(wall: str) -> str:
+def _night_date(wall: str) -> str:
     """The day on which a night began: from noon to noon, UTC. The text itself where it is no time."""
     try:
         return f"{datetime.fromisoformat(wall.replace('Z', '+00:00')) - timedelta(hours=12):%Y-%m-%d}"

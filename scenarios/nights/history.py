@@ -12,14 +12,14 @@ import msgspec
 from scenarios.compare.run_summary import FigureKey
 from scenarios.nights.cusum import (
     BASELINE_NIGHTS,
-    LEAST_NIGHTS,
     MARGIN,
+    MIN_NIGHTS,
     Reference,
-    course,
-    references,
-    score,
+    baseline_references,
+    cusum_of_nights,
+    night_score,
 )
-from scenarios.nights.night import MINOR, Changed, NightFigure, NightRun, State
+from scenarios.nights.night import MINOR, ChangedFact, NightFigure, NightRun, State
 from scenarios.plan import Metric
 
 # Nights before and after the one on which a course turned, in which a change is a suspect: small shifts are dated late.
@@ -29,7 +29,7 @@ RETEST_SCORE = -1.0  # a night that adds to a sum ...
 RETEST_SUM = 2.0  # ... of at least so much is measured once more
 
 
-class Seen(msgspec.Struct, frozen=True, kw_only=True):
+class ListedNight(msgspec.Struct, frozen=True, kw_only=True):
     """A night in the list. `runs`: 2 with a retest. `baseline`: which one it belongs to, from 1; 0 none."""
 
     night: int
@@ -38,7 +38,7 @@ class Seen(msgspec.Struct, frozen=True, kw_only=True):
     runs: int
     reason: str = ""
     baseline: int = 0
-    changes: tuple[Changed, ...] = ()
+    changes: tuple[ChangedFact, ...] = ()
 
 
 class Dated(msgspec.Struct, frozen=True, kw_only=True):
@@ -46,7 +46,7 @@ class Dated(msgspec.Struct, frozen=True, kw_only=True):
 
     night: int
     wall: str
-    change: Changed
+    change: ChangedFact
 
 
 class Turn(msgspec.Struct, frozen=True, kw_only=True):
@@ -76,7 +76,7 @@ class Slowdown(msgspec.Struct, frozen=True, kw_only=True):
     suspects: tuple[Dated, ...]
 
     @property
-    def lasting(self) -> bool:
+    def is_lasting(self) -> bool:
         return any(turn.lasting for turn in self.turns)
 
 
@@ -96,12 +96,12 @@ class LoadNights(msgspec.Struct, frozen=True, kw_only=True):
     slow: bool = False
 
 
-class History(msgspec.Struct, frozen=True, kw_only=True):
+class HostHistory(msgspec.Struct, frozen=True, kw_only=True):
     """`collected`: nights of the baseline that is being made; `baselines`: how many are whole."""
 
     host: str
     margin: float
-    nights: tuple[Seen, ...]
+    nights: tuple[ListedNight, ...]
     loads: tuple[LoadNights, ...]
     events: tuple[Slowdown, ...]
     changes: tuple[Dated, ...]
@@ -110,12 +110,12 @@ class History(msgspec.Struct, frozen=True, kw_only=True):
     retest: bool = False
 
     @property
-    def measured(self) -> int:
-        return sum(seen.state == "measured" for seen in self.nights)
+    def measured_count(self) -> int:
+        return sum(night.state == "measured" for night in self.nights)
 
     @property
-    def lasting(self) -> tuple[Slowdown, ...]:
-        return tuple(event for event in self.events if event.lasting)
+    def lasting_slowdowns(self) -> tuple[Slowdown, ...]:
+        return tuple(event for event in self.events if event.is_lasting)
 
 
 class _Night(msgspec.Struct):
@@ -132,53 +132,53 @@ class _Night(msgspec.Struct):
         return next((run for run in self.runs if run.state == "measured"), self.runs[-1])
 
     @property
-    def changes(self) -> tuple[Changed, ...]:
+    def recorded_changes(self) -> tuple[ChangedFact, ...]:
         return self.first.changes
 
-    def figures(self) -> dict[FigureKey, NightFigure]:
-        found: dict[FigureKey, NightFigure] = {}
+    def merge_figures(self) -> dict[FigureKey, NightFigure]:
+        merged_figures: dict[FigureKey, NightFigure] = {}
         for run in self.runs:
             for figure in run.figures:
-                known = found.setdefault(figure.key, figure)
-                if abs(figure.log - known.log) > MARGIN:
-                    found[figure.key] = max(figure, known, key=lambda f: f.log)
+                earlier = merged_figures.setdefault(figure.key, figure)
+                if abs(figure.log - earlier.log) > MARGIN:
+                    merged_figures[figure.key] = max(figure, earlier, key=lambda f: f.log)
                 else:
-                    found[figure.key] = msgspec.structs.replace(
-                        figure, log=(figure.log + known.log) / 2, value=(figure.value + known.value) / 2
+                    merged_figures[figure.key] = msgspec.structs.replace(
+                        figure, log=(figure.log + earlier.log) / 2, value=(figure.value + earlier.value) / 2
                     )
-        return found
+        return merged_figures
 
 
 class _Span(msgspec.Struct):
-    """Measured nights held against one baseline: indices of `measured`."""
+    """Measured nights held against one baseline: indices of `measured_count`."""
 
     baseline: list[int]
     watched: range
 
 
-def history(host: str, runs: Sequence[NightRun], margin: float = MARGIN) -> History:
+def make_history(host: str, runs: Sequence[NightRun], margin: float = MARGIN) -> HostHistory:
     """Of one host's runs, in any order."""
     nights: dict[int, _Night] = {}
     for run in sorted(runs, key=lambda run: (run.night, run.name)):
         nights.setdefault(run.night, _Night(run.night, [])).runs.append(run)
     measured = [night for night in nights.values() if night.first.state == "measured"]
-    spans, collected = _spans(measured)
+    spans, collected = _baseline_spans(measured)
     for number, span in enumerate(spans, 1):
         for index in span.baseline:
             measured[index].baseline = number
-    figures = [night.figures() for night in measured]
-    loads, turns, retest = _courses(measured, figures, spans, margin)
+    figures = [night.merge_figures() for night in measured]
+    loads, turns, retest = _judge_courses(measured, figures, spans, margin)
     changes = [
         Dated(night=night.number, wall=night.first.wall, change=change)
         for night in measured
-        for change in night.changes
+        for change in night.recorded_changes
     ]
-    return History(
+    return HostHistory(
         host=host,
         margin=margin,
-        nights=tuple(_seen(night) for night in nights.values()),
+        nights=tuple(_listed_night(night) for night in nights.values()),
         loads=tuple(loads),
-        events=tuple(_events(turns, measured, changes)),
+        events=tuple(_group_turns(turns, measured, changes)),
         changes=tuple(changes),
         collected=collected,
         baselines=len(spans),
@@ -186,26 +186,26 @@ def history(host: str, runs: Sequence[NightRun], margin: float = MARGIN) -> Hist
     )
 
 
-def _seen(night: _Night) -> Seen:
-    return Seen(
+def _listed_night(night: _Night) -> ListedNight:
+    return ListedNight(
         night=night.number,
         wall=night.first.wall,
         state=night.first.state,
         runs=len(night.runs),
         reason=night.first.reason,
         baseline=night.baseline,
-        changes=night.changes,
+        changes=night.recorded_changes,
     )
 
 
-def _spans(measured: Sequence[_Night]) -> tuple[list[_Span], int]:
+def _baseline_spans(measured: Sequence[_Night]) -> tuple[list[_Span], int]:
     """Each baseline with the nights held against it, and how many nights the one being made has."""
     spans: list[_Span] = []
     making: list[int] = []
     for index, night in enumerate(measured):
-        breaks = night.first.breaks
+        breaks = night.first.breaking_changes
         if breaks and (spans or any(change.component not in MINOR for change in breaks)):
-            if not spans and len(making) >= LEAST_NIGHTS:
+            if not spans and len(making) >= MIN_NIGHTS:
                 spans.append(_Span(making, range(index, index)))
             making = [index]
         elif making or not spans:
@@ -218,7 +218,7 @@ def _spans(measured: Sequence[_Night]) -> tuple[list[_Span], int]:
     return spans, len(making)
 
 
-def _courses(
+def _judge_courses(
     measured: Sequence[_Night],
     figures: Sequence[dict[FigureKey, NightFigure]],
     spans: Sequence[_Span],
@@ -230,49 +230,52 @@ def _courses(
     retest = False
     for number, span in enumerate(spans, 1):
         last = number == len(spans)
-        known = _known(figures, span)
+        references_by_key = _baseline_references(figures, span)
         if last:
-            standing = {key: (to, 0.0, False) for key, to in known.items()}
-        for key, to in known.items():
+            standing = {key: (to, 0.0, False) for key, to in references_by_key.items()}
+        for key, to in references_by_key.items():
             there = [(n, figures[n][key]) for n in span.watched if key in figures[n]]
             if not there:
                 continue
             logs = [figure.log for _, figure in there]
-            found = course(logs, to, len(known), margin)
+            cusum = cusum_of_nights(logs, to, len(references_by_key), margin)
             if last:
-                standing[key] = (to, found.sums[-1], found.slow)
-                retest = retest or _again(logs, to, found.sums, there[-1][0] == len(figures) - 1)
+                standing[key] = (to, cusum.sums[-1], cusum.slow)
+                retest = retest or _should_retest(logs, to, cusum.sums, there[-1][0] == len(figures) - 1)
             turns += [
                 Turn(
                     key=key, title=latest[key].title, metric=latest[key].metric, since=there[shift.since][0],
                     named=there[night][0], ratio=shift.ratio, ci95=shift.ci95, nights=shift.nights,
-                    lasting=last and found.slow and shift is found.shifts[-1][1],
+                    lasting=last and cusum.slow and shift is cusum.shifts[-1][1],
                 )
-                for night, shift in found.shifts
+                for night, shift in cusum.shifts
             ]  # fmt: skip
     loads = [
-        _load(key, figure, measured, figures, standing.get(key)) for key, figure in sorted(latest.items())
+        _load_nights(key, figure, measured, figures, standing.get(key))
+        for key, figure in sorted(latest.items())
     ]
     return loads, turns, retest
 
 
-def _known(figures: Sequence[dict[FigureKey, NightFigure]], span: _Span) -> dict[FigureKey, Reference]:
+def _baseline_references(
+    figures: Sequence[dict[FigureKey, NightFigure]], span: _Span
+) -> dict[FigureKey, Reference]:
     """Of the loads that enough nights of the baseline have."""
     columns: dict[FigureKey, list[float]] = {}
     for index in span.baseline:
         for key, figure in figures[index].items():
             columns.setdefault(key, []).append(figure.log)
-    kept = {key: logs for key, logs in columns.items() if len(logs) >= LEAST_NIGHTS}
-    return dict(zip(kept, references(list(kept.values())), strict=True))
+    sufficient_columns = {key: logs for key, logs in columns.items() if len(logs) >= MIN_NIGHTS}
+    return dict(zip(sufficient_columns, baseline_references(list(sufficient_columns.values())), strict=True))
 
 
-def _again(logs: Sequence[float], to: Reference, sums: Sequence[float], tonight: bool) -> bool:
+def _should_retest(logs: Sequence[float], to: Reference, sums: Sequence[float], tonight: bool) -> bool:
     """Whether the last night is to be measured once more before it counts."""
     before = logs[-2] if len(logs) > 1 else None
-    return tonight and score(logs[-1], to, before) < RETEST_SCORE and sums[-1] >= RETEST_SUM
+    return tonight and night_score(logs[-1], to, before) < RETEST_SCORE and sums[-1] >= RETEST_SUM
 
 
-def _load(
+def _load_nights(
     key: FigureKey,
     figure: NightFigure,
     measured: Sequence[_Night],
@@ -280,16 +283,18 @@ def _load(
     standing: tuple[Reference, float, bool] | None,
 ) -> LoadNights:
     values = tuple((measured[n].number, night[key].value) for n, night in enumerate(figures) if key in night)
-    found = LoadNights(key=key, title=figure.title, metric=figure.metric, values=values)
+    load_nights = LoadNights(key=key, title=figure.title, metric=figure.metric, values=values)
     if standing is None:
-        return found
+        return load_nights
     to, total, slow = standing
     return msgspec.structs.replace(
-        found, centre=to.value(figure.metric.better), deviation=to.deviation, total=total, slow=slow
+        load_nights, centre=to.value(figure.metric.better), deviation=to.deviation, total=total, slow=slow
     )
 
 
-def _events(turns: Sequence[Turn], measured: Sequence[_Night], changes: Sequence[Dated]) -> list[Slowdown]:
+def _group_turns(
+    turns: Sequence[Turn], measured: Sequence[_Night], changes: Sequence[Dated]
+) -> list[Slowdown]:
     """Turns are indices of measured nights until here; loads that turned together stand together, the largest first."""
     groups: list[list[Turn]] = []
     for turn in sorted(turns, key=lambda turn: turn.since):
@@ -299,12 +304,12 @@ def _events(turns: Sequence[Turn], measured: Sequence[_Night], changes: Sequence
             groups.append([turn])
     walls = [night.first.wall for night in measured]
     numbers = [night.number for night in measured]
-    found = []
+    slowdowns = []
     for group in groups:
         first = min(turn.since for turn in group)
         low, high = numbers[max(0, first - _BEFORE)], numbers[min(len(numbers) - 1, first + _AFTER)]
         near = [dated for dated in changes if low < dated.night <= high]
-        found.append(
+        slowdowns.append(
             Slowdown(
                 before=walls[first - 1] if first else "",
                 since=walls[first],
@@ -316,4 +321,4 @@ def _events(turns: Sequence[Turn], measured: Sequence[_Night], changes: Sequence
                 suspects=tuple(sorted(near, key=lambda d: abs(d.night - numbers[first]))),
             )
         )
-    return found
+    return slowdowns

@@ -6,7 +6,7 @@ from typing import Literal, TypeAlias
 import msgspec
 
 from probes.types import Json
-from scenarios.compare.run_summary import FactKey, FigureKey, Take
+from scenarios.compare.run_summary import FactKey, FigureKey, RunSummary
 from scenarios.knowledge.differences import OTHER, is_ignored, mover_of, tolerance_share
 from scenarios.plan import Metric
 
@@ -22,10 +22,10 @@ _STATES: dict[str, State] = {
     "failed": "failed",
     "interrupted": "interrupted",
 }
-_MOST_CHANGES = 200  # of a night, kept
+_MAX_CHANGES = 200  # of a night, kept
 
 
-class Changed(msgspec.Struct, frozen=True, kw_only=True):
+class ChangedFact(msgspec.Struct, frozen=True, kw_only=True):
     """A fact that is another than the last time it was read. `component`: what a person would have changed."""
 
     subject: str
@@ -48,7 +48,7 @@ class NightFigure(msgspec.Struct, frozen=True, kw_only=True):
 class NightRun(msgspec.Struct, frozen=True, kw_only=True):
     """A recording of a night. `night` orders them whatever the clock said; `wall` is UTC, ISO 8601, as it was set.
 
-    A second run of the same night is a retest. `changes`: since the measured night before.
+    A second run of the same night is a retest. `changed_facts`: since the measured night before.
     """
 
     night: int
@@ -58,15 +58,15 @@ class NightRun(msgspec.Struct, frozen=True, kw_only=True):
     state: State
     reason: str = ""
     figures: tuple[NightFigure, ...] = ()
-    changes: tuple[Changed, ...] = ()
+    changes: tuple[ChangedFact, ...] = ()
 
     @property
-    def breaks(self) -> tuple[Changed, ...]:
+    def breaking_changes(self) -> tuple[ChangedFact, ...]:
         """The changes that begin another series."""
         return tuple(change for change in self.changes if change.component in BREAKS)
 
 
-def night_run(night: int, take: Take, before: Take | None) -> NightRun:
+def night_run(night: int, take: RunSummary, before: RunSummary | None) -> NightRun:
     """`before`: of the last measured night. What did not end as it should has no figures."""
     state = _STATES.get(take.status, "cut off")
     measured = state == "measured"
@@ -77,12 +77,12 @@ def night_run(night: int, take: Take, before: Take | None) -> NightRun:
         wall=take.wall,
         state=state,
         reason=take.reason,
-        figures=tuple(_figures(take)) if measured else (),
-        changes=changes(before, take) if measured and before is not None else (),
+        figures=tuple(_night_figures(take)) if measured else (),
+        changes=changed_facts(before, take) if measured and before is not None else (),
     )
 
 
-def _figures(take: Take) -> Iterator[NightFigure]:
+def _night_figures(take: RunSummary) -> Iterator[NightFigure]:
     for key, figure in sorted(take.figures.items()):
         load = take.loads[key]
         yield NightFigure(
@@ -90,23 +90,27 @@ def _figures(take: Take) -> Iterator[NightFigure]:
         )
 
 
-def changes(before: Take, after: Take) -> tuple[Changed, ...]:
+def changed_facts(before: RunSummary, after: RunSummary) -> tuple[ChangedFact, ...]:
     """Facts that both have, and that are known to move figures. What comes and goes (disks, modules) is none."""
-    found = [
-        Changed(subject=key[0], name=key[1], before=before.facts[key], after=value, component=component)
+    all_changes = [
+        ChangedFact(subject=key[0], name=key[1], before=before.facts[key], after=value, component=component)
         for key, value in after.facts.items()
-        if key in before.facts and not _same(key, before.facts[key], value) and (component := _component(key))
+        if key in before.facts
+        and not _is_same_value(key, before.facts[key], value)
+        and (component := _component_of(key))
     ]
-    return tuple(sorted(found, key=lambda c: (c.component not in BREAKS, c.subject, c.name))[:_MOST_CHANGES])
+    return tuple(
+        sorted(all_changes, key=lambda c: (c.component not in BREAKS, c.subject, c.name))[:_MAX_CHANGES]
+    )
 
 
-def _component(key: FactKey) -> str:
+def _component_of(key: FactKey) -> str:
     fact = "/".join(key)
     mover = None if is_ignored(fact) else mover_of(fact)
     return mover.component if mover is not None and mover.component != OTHER else ""
 
 
-def _same(key: FactKey, before: Json, after: Json) -> bool:
+def _is_same_value(key: FactKey, before: Json, after: Json) -> bool:
     if before == after:
         return True
     share = tolerance_share("/".join(key))

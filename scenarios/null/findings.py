@@ -7,7 +7,7 @@ from probes.units import smallest_effect
 from scenarios import events as ev
 from scenarios.experiment.wording import effect_words, groups_words
 from scenarios.finding import Evidence, Finding, Severity
-from scenarios.null.results import LeastEffect, NullAnswer, left_out
+from scenarios.null.results import LeastEffect, NullAnswer, format_left_out
 from scenarios.rules.texts import texts
 
 SAYS = texts("null")
@@ -20,7 +20,7 @@ GOOD = 0.05
 USABLE = 0.15
 
 
-def reach(verdict: ev.RunVerdict, title: str) -> LeastEffect:
+def estimate_minute_effect(verdict: ev.RunVerdict, title: str) -> LeastEffect:
     """From the half-width that the run reached: it falls with the root of the seconds spent."""
     smallest = None
     if verdict.smallest_effect is not None and verdict.seconds > 0:
@@ -36,36 +36,38 @@ def reach(verdict: ev.RunVerdict, title: str) -> LeastEffect:
     )
 
 
-def findings(answer: NullAnswer, verdicts: Sequence[ev.RunVerdict], culprits: Sequence[str]) -> list[Finding]:
+def build_findings(
+    answer: NullAnswer, verdicts: Sequence[ev.RunVerdict], culprits: Sequence[str]
+) -> list[Finding]:
     """Whether this host can be measured, and what was called different though it was the same."""
     clean = not any(v.is_different for v in verdicts)
-    found = [_resolution(answer, culprits, clean)]
+    null_findings = [_resolution_finding(answer, culprits, clean)]
     for verdict in verdicts:
         if verdict.is_different:
-            found.append(_alike_but_different(answer, verdict))
-    return found
+            null_findings.append(_alike_but_different(answer, verdict))
+    return null_findings
 
 
-def _resolution(answer: NullAnswer, culprits: Sequence[str], clean: bool) -> Finding:
+def _resolution_finding(answer: NullAnswer, culprits: Sequence[str], clean: bool) -> Finding:
     """`clean`: nothing was called different, so how small an effect shows is the run's answer."""
-    evidence = [Evidence(_line(r), source="null") for r in answer.reaches]
+    evidence = [Evidence(_format_effect(r), source="null") for r in answer.reaches]
     evidence += [Evidence(text, source="guard") for text in culprits]
-    worst = answer.worst
+    worst = answer.worst_effect
     if worst is None:
         return SAYS.finding("no-resolution", subject=answer.directory, evidence=evidence)
     severity: Severity = (
         "ok" if worst <= max(GOOD, answer.margin) else "notice" if worst <= USABLE else "warning"
     )
-    told = SAYS.text(severity, smallest=smallest_effect(worst), margin=answer.margin)
-    if answer.unknown and severity == "ok":  # half an answer is not "ok"
+    answer_text = SAYS.text(severity, smallest=smallest_effect(worst), margin=answer.margin)
+    if answer.unmeasured_loads and severity == "ok":  # half an answer is not "ok"
         severity = "notice"
     return SAYS.finding(
         "resolution",
         severity=severity,
         subject=answer.directory,
         answers=clean,
-        answer=told,
-        left_out=left_out(answer),
+        answer=answer_text,
+        left_out=format_left_out(answer),
         evidence=evidence,
         remedy=() if severity == "ok" else (SAYS.remedy("quieter"),),
     )
@@ -82,10 +84,10 @@ def _alike_but_different(answer: NullAnswer, verdict: ev.RunVerdict) -> Finding:
     )
 
 
-def _line(one: LeastEffect) -> str:
-    if one.in_a_minute is None:
-        return f"{one.title}: {one.reason or one.verdict}"
+def _format_effect(effect: LeastEffect) -> str:
+    if effect.in_a_minute is None:
+        return f"{effect.title}: {effect.reason or effect.verdict}"
     return (
-        f"{one.title}: resolution after one minute {smallest_effect(one.in_a_minute)} "
-        f"({one.verdict} after {one.groups} groups, {one.seconds:.0f} s)"
+        f"{effect.title}: resolution after one minute {smallest_effect(effect.in_a_minute)} "
+        f"({effect.verdict} after {effect.groups} groups, {effect.seconds:.0f} s)"
     )

@@ -5,7 +5,7 @@ from collections.abc import Callable, Sequence
 
 from probes.bench.workloads import EngineLoad, load_of, prepared_bytes
 from probes.host import Host
-from probes.units import size
+from probes.units import format_size
 from scenarios.experiment.load_schedule import MAY_BE_LEFT_OUT, MIN_LOAD_S
 from scenarios.files.directories import TestDirectory
 from scenarios.files.variant_bench import engine_workload
@@ -22,7 +22,7 @@ CPU = "cpu"
 # Large enough that a disk's own cache (some dozen MiB) does not serve it all, small enough to be written twice
 # within seconds.
 SIZE_BYTES = 256 << 20
-MOST_WRITTEN_BYTES = 4 << 30
+MAX_WRITTEN_BYTES = 4 << 30
 
 
 class NullDirectory(TestDirectory):
@@ -32,7 +32,7 @@ class NullDirectory(TestDirectory):
         super().__init__(host, options, SIZE_BYTES, STORAGE)
 
     @property
-    def loads(self) -> tuple[EngineLoad, ...]:
+    def measured_loads(self) -> tuple[EngineLoad, ...]:
         return tuple(load_of(i) for i in ((*STORAGE, CPU) if self.fit else (CPU,)))
 
 
@@ -41,7 +41,8 @@ def make(host: Host, options: Options, planned: Callable[..., Plan]) -> tuple[Pl
     place = NullDirectory(host, options)
     budget = options.as_number("budget") or DEFAULT_BUDGET_S
     workloads = tuple(
-        engine_workload(load, place.size_bytes, place.directory_path, slices=True) for load in place.loads
+        engine_workload(load, place.size_bytes, place.directory_path, slices=True)
+        for load in place.measured_loads
     )
     if budget < (need := MIN_LOAD_S):
         raise UsageError(
@@ -54,13 +55,13 @@ def make(host: Host, options: Options, planned: Callable[..., Plan]) -> tuple[Pl
             Variant(id=AGAIN, label="itself again", detail=place.directory_path),
         ),
         workloads=workloads,
-        steps=_steps(place, workloads, budget),
+        steps=_plan_steps(place, workloads, budget),
         actions=(directory_action(host, place.directory_path),) if place.fit else (),
-        writes=_writes(place),
+        writes=_plan_writes(place),
         rights=(f"write permission in {place.directory_path}",) if place.fit else (),
         seconds=budget + _prepare_s(place),
         measuring_s=budget,
-        sentences=_sentences(place),
+        sentences=_list_sentences(place),
         left_out=(f"storage: {place.refusal}",) if place.refusal else (),
         refusal=place.refusal if place.explicit else "",
     )
@@ -76,14 +77,16 @@ def _prepare_s(place: NullDirectory) -> float:
     return fill_s(_file_bytes(place)) + 1.0 if place.fit else 1.0
 
 
-def _steps(place: NullDirectory, workloads: Sequence[Workload], budget: float) -> tuple[PlannedStep, ...]:
+def _plan_steps(
+    place: NullDirectory, workloads: Sequence[Workload], budget: float
+) -> tuple[PlannedStep, ...]:
     measured = tuple(PlannedStep(w.id, w.title, budget / len(workloads)) for w in workloads)
     if place.fit is None:
         return measured
     return (PlannedStep("prepare", "write the test files", _prepare_s(place)), *measured)
 
 
-def _writes(place: NullDirectory) -> tuple[Written, ...]:
+def _plan_writes(place: NullDirectory) -> tuple[Written, ...]:
     if place.fit is None:
         return ()
     return (Written(device=place.device_name, bytes=most_written(place), where=place.directory_path),)
@@ -91,17 +94,17 @@ def _writes(place: NullDirectory) -> tuple[Written, ...]:
 
 def most_written(place: NullDirectory) -> int:
     """The files, and as much again as half a minute of synced writes can need on a fast disk."""
-    return max(MOST_WRITTEN_BYTES, 2 * _file_bytes(place))
+    return max(MAX_WRITTEN_BYTES, 2 * _file_bytes(place))
 
 
-def _sentences(place: NullDirectory) -> tuple[str, ...]:
+def _list_sentences(place: NullDirectory) -> tuple[str, ...]:
     """What the plan's fields do not say."""
     if place.fit is None:
         return ("without a directory only the CPU is measured against itself",)
     return (
         STOPS_ITSELF,
         MAY_BE_LEFT_OUT,
-        f"{size(_file_bytes(place))} of this are the test files (unnamed, so that nothing is left after a "
+        f"{format_size(_file_bytes(place))} of this are the test files (unnamed, so that nothing is left after a "
         "crash); the rest is the limit of the synced writes",
         *place.fit.notes,
     )

@@ -29,16 +29,20 @@ class NullAnswer(msgspec.Struct, frozen=True):
     margin: of.Margin = 0.05  # nothing smaller is ever called, however quiet the host
 
     @property
-    def worst(self) -> float | None:
+    def worst_effect(self) -> float | None:
         return max((r.in_a_minute for r in self.reaches if r.in_a_minute is not None), default=None)
 
     @property
-    def unknown(self) -> list[LeastEffect]:
+    def unmeasured_loads(self) -> list[LeastEffect]:
         return [r for r in self.reaches if r.in_a_minute is None]
 
 
-def left_out(answer: NullAnswer) -> str:
-    return f"; not measured: {', '.join(r.title for r in answer.unknown)}" if answer.unknown else ""
+def format_left_out(answer: NullAnswer) -> str:
+    return (
+        f"; not measured: {', '.join(r.title for r in answer.unmeasured_loads)}"
+        if answer.unmeasured_loads
+        else ""
+    )
 
 
 class Resolution(Result, frozen=True, tag="null.resolution/1"):
@@ -47,14 +51,15 @@ class Resolution(Result, frozen=True, tag="null.resolution/1"):
 
     @property
     def quote(self) -> str:
-        known = [r for r in self.value.reaches if r.in_a_minute is not None]
-        if not known:
+        measured = [r for r in self.value.reaches if r.in_a_minute is not None]
+        if not measured:
             return ""
-        parts = [f"{smallest_effect(r.in_a_minute or 0.0)} ({r.title})" for r in known]
-        where = f" in {self.value.directory}" if self.value.directory else ""
-        odd = [r.title for r in known if r.is_different]
-        told = f"; it found a difference where there is none ({', '.join(odd)})" if odd else ""
+        parts = [f"{smallest_effect(r.in_a_minute or 0.0)} ({r.title})" for r in measured]
+        directory_text = f" in {self.value.directory}" if self.value.directory else ""
+        odd = [r.title for r in measured if r.is_different]
+        difference_text = f"; it found a difference where there is none ({', '.join(odd)})" if odd else ""
         return (
-            f"measured against itself{where}, this host has a resolution after one minute of {', '.join(parts)}{told}"
-            f"{left_out(self.value)}"
+            f"measured against itself{directory_text}, this host has a resolution after one minute of "
+            f"{', '.join(parts)}{difference_text}"
+            f"{format_left_out(self.value)}"
         )

@@ -24,7 +24,7 @@ from scenarios.experiment.load_schedule import ScheduledLoad, run_campaign
 from scenarios.experiment.schedule.train_scheduler import BatchScheduler
 from scenarios.guards.watch import watch_for
 from scenarios.model import Options, Prepared, Run, RunRefused, Scenario, own_directory
-from scenarios.null.findings import findings, reach
+from scenarios.null.findings import build_findings, estimate_minute_effect
 from scenarios.null.plan import (
     AGAIN,
     DEFAULT_BUDGET_S,
@@ -56,7 +56,7 @@ class Null(Scenario):
         if place.refusal:
             run.emit_note(f"only the CPU is measured: {place.refusal}")
         async with AsyncExitStack() as stack:
-            benches = await self._prepare(run, place, stack)
+            benches = await self._prepare_benches(run, place, stack)
             watch = watch_for(
                 run, place.leaf_devices, directories=[place.directory_path] if place.fit else []
             )
@@ -64,41 +64,43 @@ class Null(Scenario):
             verdicts: dict[str, ev.RunVerdict] = {}
             blamed: list[str] = []
 
-            def entry(workload: Workload) -> ScheduledLoad:
+            def schedule_load(workload: Workload) -> ScheduledLoad:
                 sides = dict(zip((ITSELF, AGAIN), benches, strict=True))
 
-                def done(experiment: LoadExperiment) -> None:
+                def record_verdict(experiment: LoadExperiment) -> None:
                     verdicts[workload.id] = experiment.verdicts[0]
                     if blame := watch.blame_text(workload.id):
                         blamed.append(f"{workload.title}: {blame}")
 
                 return ScheduledLoad(
-                    BatchScheduler(run, workload, StorageBatches(sides, workload.id), watch), done
+                    BatchScheduler(run, workload, StorageBatches(sides, workload.id), watch), record_verdict
                 )
 
-            entries = [entry(workload) for workload in plan.workloads]
+            entries = [schedule_load(workload) for workload in plan.workloads]
             await run_campaign(run, budget, entries, family=len(entries))
-        _conclude(run, place, plan.workloads, [verdicts[w.id] for w in plan.workloads], blamed)
+        _report_result(run, place, plan.workloads, [verdicts[w.id] for w in plan.workloads], blamed)
 
-    async def _prepare(self, run: Run, place: NullDirectory, stack: AsyncExitStack) -> list[StorageBench]:
+    async def _prepare_benches(
+        self, run: Run, place: NullDirectory, stack: AsyncExitStack
+    ) -> list[StorageBench]:
         """Two benches; with a directory both on the same files there."""
         written = WriteBudget(most_written(place))
         crew = SharedWorkers()
 
-        def bench(private: PrivateDirectory | None, number: int, stretch: float) -> StorageBench:
-            made = StorageBench(
+        def make_bench(private: PrivateDirectory | None, number: int, stretch: float) -> StorageBench:
+            storage_bench = StorageBench(
                 run.host, place.directory_path or "/", private, place.size_bytes or SIZE_BYTES, run.seed + number,
                 place.leaf_devices, stretch, budget=written, crew=crew,
             )  # fmt: skip
-            stack.push_async_callback(made.close)
-            return made
+            stack.push_async_callback(storage_bench.close)
+            return storage_bench
 
         stretches = (0.0, self.stretch)
         if place.fit is None:
-            return [bench(None, number, stretch) for number, stretch in enumerate(stretches)]
+            return [make_bench(None, number, stretch) for number, stretch in enumerate(stretches)]
         with run.begin_step("prepare", "write the test files") as step:
             private = await stack.enter_async_context(own_directory(run, place.directory_path))
-            benches = [bench(private, number, stretch) for number, stretch in enumerate(stretches)]
+            benches = [make_bench(private, number, stretch) for number, stretch in enumerate(stretches)]
             try:
                 await benches[0].prepare_files(step.report_written, STORAGE)
                 await benches[1].share_files_of(benches[0])
@@ -109,7 +111,7 @@ class Null(Scenario):
         return benches
 
 
-def _conclude(
+def _report_result(
     run: Run,
     place: NullDirectory,
     workloads: Sequence[Workload],
@@ -117,10 +119,10 @@ def _conclude(
     blamed: Sequence[str],
 ) -> None:
     """The answer, kept for the others to quote, and what a person should make of it."""
-    reaches = tuple(reach(v, w.title) for v, w in zip(verdicts, workloads, strict=True))
+    reaches = tuple(estimate_minute_effect(v, w.title) for v, w in zip(verdicts, workloads, strict=True))
     answer = NullAnswer(
         place.directory_path, place.device_name, reaches, run.options.as_number("margin", 0.05)
     )
-    run.emit(Resolution(t=run.time(), value=answer))
-    for finding in findings(answer, verdicts, blamed):
+    run.emit(Resolution(t=run.elapsed_s(), value=answer))
+    for finding in build_findings(answer, verdicts, blamed):
         run.emit_finding(finding)

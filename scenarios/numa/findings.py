@@ -11,17 +11,17 @@ from probes.system.pci import STORAGE, PciDevice
 from probes.system.pcie_tags import Tags
 from probes.system.processor.clocksource import Clocksource
 from probes.system.processor.cpulist import as_list
-from probes.types import Absent, present
+from probes.types import Absent, is_present
 from scenarios.finding import Evidence, Finding
 from scenarios.knowledge.bios import BiosReading
 from scenarios.numa import remedies
-from scenarios.numa.settings import Firmware, Held
+from scenarios.numa.settings import FirmwareSettings, Held
 from scenarios.rules.texts import texts
 
 if TYPE_CHECKING:  # triage says what it reads, and loads nothing that measures
     from scenarios.numa.measurement.cpu import Clocked, CpuResult
     from scenarios.numa.measurement.figures import RoundsFigure
-    from scenarios.numa.measurement.surroundings import Surroundings
+    from scenarios.numa.measurement.surroundings import CpuConditions
 
 SAYS = texts("numa")
 STEAL_SPEAKS = 0.03
@@ -40,23 +40,23 @@ HELD: dict[Held, str] = {
 }
 
 
-def cpu_findings(result: CpuResult, around: Surroundings) -> Iterator[Finding]:
+def cpu_findings(result: CpuResult, around: CpuConditions) -> Iterator[Finding]:
     """The causes first; that all cores give less than n times one is said with them."""
     from scenarios.numa.quota import quota_finding
 
     yield from quota_finding(result, around)
-    yield from _steal(around)
-    yield from _competitor(result, around)
-    yield from _frequency(result, around)
-    yield from _scaling(result, around)
+    yield from _steal_findings(around)
+    yield from _competitor_findings(result, around)
+    yield from _frequency_findings(result, around)
+    yield from _scaling_findings(result, around)
 
 
-def _steal(around: Surroundings) -> Iterator[Finding]:
+def _steal_findings(around: CpuConditions) -> Iterator[Finding]:
     if around.steal >= STEAL_SPEAKS:
         yield SAYS.finding("cpu-steal", steal=around.steal)
 
 
-def _competitor(result: CpuResult, around: Surroundings) -> Iterator[Finding]:
+def _competitor_findings(result: CpuResult, around: CpuConditions) -> Iterator[Finding]:
     """A worker that was alone on its CPU and did not get it: the others on that CPU are counted, the greatest named."""
     from scenarios.numa.quota import held_back
 
@@ -70,51 +70,55 @@ def _competitor(result: CpuResult, around: Surroundings) -> Iterator[Finding]:
     if not lost:
         return
     worst = min(lost.values())
-    where = f"CPU{'' if len(lost) == 1 else 's'} {as_list(frozenset(lost))}"
-    who = around.culprit
-    all_of_them = f"{max(sum(around.foreign.values()), who.rate if who else 0.0):.2f}"
-    cpus = units.counted(around.cpus or len(result.share), "CPU")
+    cpus_text = f"CPU{'' if len(lost) == 1 else 's'} {as_list(frozenset(lost))}"
+    culprit = around.culprit
+    all_of_them = f"{max(sum(around.foreign.values()), culprit.rate if culprit else 0.0):.2f}"
+    cpus = units.count_noun(around.cpus or len(result.share), "CPU")
     took = SAYS.text("others-took", all=all_of_them, cpus=cpus)
-    if who is not None:
-        took += SAYS.text("took", who=who.label, rate=f"{who.rate:.2f}")
+    if culprit is not None:
+        took += SAYS.text("took", who=culprit.label, rate=f"{culprit.rate:.2f}")
     shown = sorted(lost.items(), key=lambda item: item[1])[:8]
     yield SAYS.finding(
         "cpu-competitor",
         severity="warning" if worst < SHARE_STARVES else "notice",
         took=took,
         seconds=result.seconds,
-        where=where,
+        where=cpus_text,
         lost=1 - worst,
         evidence=[SAYS.evidence("share", cpu=n, share=s, others=around.foreign[n]) for n, s in shown],
-        remedy=(remedies.competitor(who),),
-        proof="process" if who is not None else "",
-        prove_options=("--pid", str(who.pid)) if who is not None else (),
+        remedy=(remedies.competitor_remedy(culprit),),
+        proof="process" if culprit is not None else "",
+        prove_options=("--pid", str(culprit.pid)) if culprit is not None else (),
     )
 
 
-def _frequency(result: CpuResult, around: Surroundings) -> Iterator[Finding]:
+def _frequency_findings(result: CpuResult, around: CpuConditions) -> Iterator[Finding]:
     highest, limit, reached = around.highest_khz, around.limited_khz, _reached_khz(result)
-    met = () if reached is None else (_seen(result.clocked),)
+    met = () if reached is None else (_clock_evidence(result.clocked),)
     if limit is not None and highest:
-        yield limited(limit, highest, SAYS.evidence("limit", limit_khz=limit, highest_khz=highest), *met)
+        yield frequency_limit_finding(
+            limit, highest, SAYS.evidence("limit", limit_khz=limit, highest_khz=highest), *met
+        )
     elif reached and highest and reached < FREQUENCY_SPEAKS * highest:
         yield SAYS.finding(
             "cpu-frequency",
-            reached=_ghz(reached),
-            highest=_ghz(highest),
-            because=_because(around),
+            reached=_format_ghz(reached),
+            highest=_format_ghz(highest),
+            because=_explain_low_frequency(around),
             evidence=met,
-            remedy=(remedies.held_clock(around.held_by),) if around.held_by else (),
+            remedy=(remedies.held_clock_remedy(around.held_by),) if around.held_by else (),
         )
     if around.throttled:
         yield SAYS.finding("cpu-throttled", count=around.throttled)
 
 
-def limited(limit_khz: int, highest_khz: int, *evidence: Evidence, proof: str = "") -> Finding:
+def frequency_limit_finding(
+    limit_khz: int, highest_khz: int, *evidence: Evidence, proof: str = ""
+) -> Finding:
     return SAYS.finding(
         "cpu-frequency-limit",
-        limit=_ghz(limit_khz),
-        highest=_ghz(highest_khz),
+        limit=_format_ghz(limit_khz),
+        highest=_format_ghz(highest_khz),
         highest_khz=highest_khz,
         evidence=evidence,
         proof=proof,
@@ -122,20 +126,24 @@ def limited(limit_khz: int, highest_khz: int, *evidence: Evidence, proof: str = 
 
 
 def _reached_khz(result: CpuResult) -> int | None:
-    return result.clocked.reached_khz if present(result.clocked.reached_khz) else None
+    return result.clocked.reached_khz if is_present(result.clocked.reached_khz) else None
 
 
-def _seen(clocked: Clocked) -> Evidence:
+def _clock_evidence(clocked: Clocked) -> Evidence:
     from scenarios.numa.measurement.cpu import CYCLES
 
-    what = "workers" if clocked.source == CYCLES else "readings"
-    khz = clocked.reached_khz if present(clocked.reached_khz) else 0
+    sample_kind = "workers" if clocked.source == CYCLES else "readings"
+    khz = clocked.reached_khz if is_present(clocked.reached_khz) else 0
     return SAYS.evidence(
-        "clock-seen", reached=_ghz(khz), samples=clocked.samples, what=what, source=clocked.source
+        "clock-seen",
+        reached=_format_ghz(khz),
+        samples=clocked.samples,
+        what=sample_kind,
+        source=clocked.source,
     )
 
 
-def _because(around: Surroundings) -> str:
+def _explain_low_frequency(around: CpuConditions) -> str:
     if around.held_by:
         return f": {HELD[around.held_by]}"
     limit, power = around.power_limit_w, around.power_w
@@ -146,7 +154,7 @@ def _because(around: Surroundings) -> str:
     return ""
 
 
-def _scaling(result: CpuResult, around: Surroundings) -> Iterator[Finding]:
+def _scaling_findings(result: CpuResult, around: CpuConditions) -> Iterator[Finding]:
     """By the calm rates: what others took away is not the hardware's."""
     rows = [r for r in result.rows if r.of_n is not None and r.of_n.high is not None]
     slow = [r for r in rows if r.of_n is not None and (r.of_n.high or 1.0) < SCALING_SPEAKS]
@@ -156,7 +164,7 @@ def _scaling(result: CpuResult, around: Surroundings) -> Iterator[Finding]:
     assert worst.of_n is not None
     clock = ""
     if (reached := _reached_khz(result)) and around.highest_khz:
-        clock = f": {_ghz(reached)} of {_ghz(around.highest_khz)}"
+        clock = f": {_format_ghz(reached)} of {_format_ghz(around.highest_khz)}"
     limit = f", package power limit {around.power_limit_w:.0f} W" if around.power_limit_w else ""
     yield SAYS.finding(
         "cpu-scaling",
@@ -177,11 +185,11 @@ def timer_findings(
     proof: str = "",
 ) -> Iterator[Finding]:
     """Slow where the source is, or where reading the time costs as much as a system call: then it is one."""
-    slow_source = present(clock) and clock.slow
+    slow_source = is_present(clock) and clock.is_slow
     call = system_call_ns.value if system_call_ns is not None else 0.0
     least = max(SLOW_CLOCK_NS, 0.8 * call)
     slow_call = cost_ns is not None and cost_ns.low is not None and cost_ns.low > least
-    if not present(clock) or not (slow_source or slow_call):
+    if not is_present(clock) or not (slow_source or slow_call):
         return
     cost = f": reading the time costs {cost_ns.value:.0f} ns" if cost_ns is not None else ""
     yield SAYS.finding(
@@ -193,7 +201,7 @@ def timer_findings(
         available=", ".join(clock.available) or "unknown",
         proof=proof,
         evidence=(SAYS.evidence("clock-asked", clock=clock.asked),) if clock.asked == clock.current else (),
-        remedy=(remedies.clocksource(clock),) if clock.current != "tsc" else (),
+        remedy=(remedies.clocksource_remedy(clock),) if clock.current != "tsc" else (),
     )
 
 
@@ -205,7 +213,11 @@ def device_findings(devices: tuple[PciDevice, ...], tagged: tuple[Tags, ...] | A
             continue
         name = ", ".join(device.names) or device.address
         most, now = link.most_bytes_per_s, link.bytes_per_s
-        cost = f", {units.rate(now)} instead of {units.rate(most)}" if present(most) and present(now) else ""
+        cost = (
+            f", {units.format_rate(now)} instead of {units.format_rate(most)}"
+            if is_present(most) and is_present(now)
+            else ""
+        )
         yield SAYS.finding(
             "pcie-link",
             subject=name,
@@ -218,38 +230,40 @@ def device_findings(devices: tuple[PciDevice, ...], tagged: tuple[Tags, ...] | A
             source=link.source,
             address=device.address,
         )
-    able = [t.address for t in tagged if t.can and not t.on] if present(tagged) else []
-    named = [
+    able = [t.address for t in tagged if t.can and not t.on] if is_present(tagged) else []
+    device_names = [
         ", ".join(d.names) or d.address
         for d in devices
         if d.address in able and (d.kind in STORAGE or d.kind == "NIC")
     ]
-    if named:
-        yield SAYS.finding("ten-bit-tags", count=len(named), names=", ".join(named[:8]))
+    if device_names:
+        yield SAYS.finding("ten-bit-tags", count=len(device_names), names=", ".join(device_names[:8]))
 
 
-def firmware_findings(firmware: Firmware) -> Iterator[Finding]:
+def firmware_findings(firmware: FirmwareSettings) -> Iterator[Finding]:
     costly = [r for r in firmware.readings if r.judgement == "costs I/O"]
     unknown = [r for r in firmware.readings if r.judgement == "unknown"]
     if costly:
-        source = firmware.found.source if present(firmware.found) else "the running system"
+        source = firmware.attributes.source if is_present(firmware.attributes) else "the running system"
         yield SAYS.finding(
             "bios",
             settings=f"{len(costly)} BIOS setting{'s cost' if len(costly) > 1 else ' costs'}",
             names=", ".join(r.name or r.title for r in costly),
-            evidence=[Evidence(_setting(r), source if r.name else "the running system") for r in costly],
-            remedy=(remedies.bios(tuple(costly), firmware.vendor),),
+            evidence=[
+                Evidence(_format_setting(r), source if r.name else "the running system") for r in costly
+            ],
+            remedy=(remedies.bios_remedy(tuple(costly), firmware.vendor),),
         )
     if unknown:
         yield SAYS.finding(
             "bios-unknown",
-            settings=units.counted(len(unknown), "BIOS setting"),
+            settings=units.count_noun(len(unknown), "BIOS setting"),
             evidence=[SAYS.evidence("bios-unknown", title=r.title, where=r.where) for r in unknown],
             remedy=(remedies.ask_firmware(firmware.vendor),),
         )
 
 
-def _setting(reading: BiosReading) -> str:
+def _format_setting(reading: BiosReading) -> str:
     later = f"; {reading.pending} after the next start" if reading.pending else ""
     name = f"{reading.name} is " if reading.name else ""
     return f"{reading.title}: {name}{reading.value}{later}"
@@ -261,19 +275,20 @@ def topology_findings(
     """`lost`: domains with CPUs and memory that the firmware describes, and nodes that the kernel made of them."""
     if doubt:
         yield SAYS.finding("table", doubt=doubt)
-    if present(nodes) and nodes.by_kernel:
-        yield SAYS.finding("off", words=nodes.words, by_kernel=nodes.by_kernel)
+    if is_present(nodes) and nodes.by_kernel:
+        yield SAYS.finding("off", words=nodes.setting_text, by_kernel=nodes.by_kernel)
     elif lost is not None:
         yield SAYS.finding("srat-unused", described=lost[0], used=lost[1])
 
 
-def _ghz(khz: int) -> str:
-    return units.frequency(khz * 1000.0)
+def _format_ghz(khz: int) -> str:
+    return units.format_frequency(khz * 1000.0)
 
 
 def _interval(figure: RoundsFigure) -> str:
     if figure.low is None or figure.high is None:
-        return units.percent(figure.value)
+        return units.format_percent(figure.value)
     return (
-        f"{units.percent(figure.value)} (95 % CI {units.percent(figure.low)} to {units.percent(figure.high)})"
+        f"{units.format_percent(figure.value)} (95 % CI {units.format_percent(figure.low)} to "
+        f"{units.format_percent(figure.high)})"
     )

@@ -4,51 +4,51 @@ from collections.abc import Iterator
 
 from probes import units
 from probes.host import Host
-from probes.system.nodes.nodes_per_socket import nodes_per_socket
+from probes.system.nodes.nodes_per_socket import read_nodes_per_socket
 from probes.system.nodes.numa import ROOT
-from probes.system.processor.caches import caches, kinds
-from probes.types import Absent, Entry, Fact, Json, Unread, present
-from scenarios.numa.machine import Machine, NodeOrSocket, machine
+from probes.system.processor.caches import group_by_name, read_caches
+from probes.types import Absent, Entry, Fact, Json, Unread, is_present
+from scenarios.numa.machine import MachineShape, NodeOrSocket, read_machine
 
-MOST_NODES = 16  # more are counted: the scenario's plan folds them
+MAX_SHOWN_NODES = 16  # more are counted: the scenario's plan folds them
 
 
 def glance(host: Host) -> Iterator[Entry]:
     """Some hundred small files; on a thousand CPUs a few thousand."""
-    shape = machine(host)
-    found = caches(host)
-    if isinstance(found, Absent):
-        yield Unread("cpu", "caches", found)
-    for kind in kinds(found) if present(found) else ():
-        sizes = " or ".join(units.size(size) for size in kind.sizes_bytes) or "size unknown"
+    shape = read_machine(host)
+    cache_table = read_caches(host)
+    if isinstance(cache_table, Absent):
+        yield Unread("cpu", "caches", cache_table)
+    for kind in group_by_name(cache_table) if is_present(cache_table) else ():
+        sizes = " or ".join(units.format_size(size) for size in kind.sizes_bytes) or "size unknown"
         yield Fact(
             "cpu", f"cache {kind.name}", f"{kind.instances} x {sizes}", "/sys/devices/system/cpu/cpu*/cache"
         )
     if shape.dies and shape.sockets and shape.dies > shape.sockets:
         yield Fact("cpu", "dies", shape.dies, "/sys/devices/system/cpu/cpu*/topology/die_cpus_list")
-    setting = nodes_per_socket(host)
+    setting = read_nodes_per_socket(host)
     yield (
         Unread("numa", "setting", setting)
         if isinstance(setting, Absent)
-        else Fact("numa", "setting", setting.words, ROOT)
+        else Fact("numa", "setting", setting.setting_text, ROOT)
     )
     if shape.places_are_nodes and (len(shape.places) > 1 or shape.devices):
-        yield from _nodes(shape)
+        yield from _list_nodes(shape)
     if shape.allowed:
         yield Fact("cpu", "allowed", shape.allowed, "/proc/self/status")
 
 
-def _nodes(shape: Machine) -> Iterator[Entry]:
-    for place in shape.places[:MOST_NODES]:
-        yield from _node(shape, place)
-    if len(shape.places) > MOST_NODES:
-        yield Fact("numa", "more_nodes", len(shape.places) - MOST_NODES, ROOT)
+def _list_nodes(shape: MachineShape) -> Iterator[Entry]:
+    for place in shape.places[:MAX_SHOWN_NODES]:
+        yield from _describe_node(shape, place)
+    if len(shape.places) > MAX_SHOWN_NODES:
+        yield Fact("numa", "more_nodes", len(shape.places) - MAX_SHOWN_NODES, ROOT)
     elsewhere: list[Json] = [d.name for d in shape.devices if d.node is None]
     if elsewhere:
         yield Fact("numa", "devices_without_node", elsewhere[:32], "/sys/bus/pci/devices/*/numa_node")
 
 
-def _node(shape: Machine, place: NodeOrSocket) -> Iterator[Entry]:
+def _describe_node(shape: MachineShape, place: NodeOrSocket) -> Iterator[Entry]:
     name, folder = f"node:{place.number}", f"{ROOT}/node{place.number}"
     yield Fact(name, "cpus", place.cpus or "none", f"{folder}/cpulist")
     if place.memory_bytes is not None:

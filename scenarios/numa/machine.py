@@ -6,16 +6,16 @@ from typing import NamedTuple
 
 import msgspec
 
-from probes.host import Host, once
-from probes.system.nodes.nodes_per_socket import NodesPerSocket, nodes_per_socket
-from probes.system.nodes.numa import Numa, NumaNode, numa
-from probes.system.pci import STORAGE, PciDevice, pci_devices
-from probes.system.processor.caches import Cache, CacheKind, caches, kinds, last_level
-from probes.system.processor.cpu import Cpu, arm_parts, cpu
+from probes.host import Host, compute_once_per_host
+from probes.system.nodes.nodes_per_socket import NodesPerSocket, read_nodes_per_socket
+from probes.system.nodes.numa import NumaNode, NumaTable, read_numa
+from probes.system.pci import STORAGE, PciDevice, read_pci_devices
+from probes.system.processor.caches import Cache, CacheKind, group_by_name, last_level, read_caches
+from probes.system.processor.cpu import Cpu, arm_parts, read_cpu
 from probes.system.processor.cpulist import as_list, parse_list
-from probes.system.processor.topology import ROOT, Topology, cpuinfo, distinct, topology
-from probes.system.running.allowed import allowed
-from probes.types import Absent, present
+from probes.system.processor.topology import ROOT, CpuTopology, distinct_sets, read_cpu_topology, read_cpuinfo
+from probes.system.running.allowed import read_allowed
+from probes.types import Absent, is_present
 from scenarios import ranges as of
 
 _DISK = re.compile(r"nvme\d+n\d+|[sv]d[a-z]+")
@@ -49,7 +49,7 @@ class NodeOrSocket(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True
     kind: str = "usual"
 
 
-class Machine(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+class MachineShape(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """Counts are of what is online; None where the host does not tell. `doubt`: why nodes are not believed."""
 
     model: str | None
@@ -79,52 +79,52 @@ class Machine(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     setting: str = ""  # what of the firmware explains the nodes
 
 
-@once
-def machine(host: Host) -> Machine:
+@compute_once_per_host
+def read_machine(host: Host) -> MachineShape:
     """Never raises."""
-    it, placed, table = cpu(host), topology(host), numa(host)
-    believed = present(table) and not table.doubt
-    may = allowed(host)
-    limited = present(may.cpus) and bool(placed.online) and not placed.online <= may.cpus
-    found = caches(host)
-    parts = _Parts(placed, found if present(found) else (), _kinds_of_cores(host))
+    processor, placed, table = read_cpu(host), read_cpu_topology(host), read_numa(host)
+    believed = is_present(table) and not table.doubt
+    may = read_allowed(host)
+    limited = is_present(may.cpus) and bool(placed.online) and not placed.online <= may.cpus
+    cache_table = read_caches(host)
+    parts = _Parts(placed, cache_table if is_present(cache_table) else (), _kinds_of_cores(host))
     quota = may.quota_cores
-    modules = _is_modules(cpuinfo(host))
-    return Machine(
-        model=it.model if present(it.model) else arm_parts(host) or None,
-        sockets=it.sockets if present(it.sockets) else None,
-        dies=len(distinct(placed.dies)) or None,
-        cores=it.cores if present(it.cores) else None,
-        threads=it.threads if present(it.threads) else None,
-        threads_per_core=it.threads_per_core,
-        hybrid=it.hybrid is True,
+    modules = _is_modules(read_cpuinfo(host))
+    return MachineShape(
+        model=processor.model if is_present(processor.model) else arm_parts(host) or None,
+        sockets=processor.sockets if is_present(processor.sockets) else None,
+        dies=len(distinct_sets(placed.dies)) or None,
+        cores=processor.cores if is_present(processor.cores) else None,
+        threads=processor.threads if is_present(processor.threads) else None,
+        threads_per_core=processor.threads_per_core,
+        hybrid=processor.hybrid is True,
         places_are_nodes=believed,
-        places=_nodes(table, parts) if believed and present(table) else _sockets(parts),
-        caches=kinds(parts.caches),
-        devices=_devices(pci_devices(host)),
-        offline=as_list(it.offline),
-        isolated=as_list(it.isolated & placed.online),
-        allowed=as_list(may.cpus & placed.online) if limited and present(may.cpus) else "",
+        places=_make_nodes(table, parts) if believed and is_present(table) else _make_sockets(parts),
+        caches=group_by_name(parts.caches),
+        devices=_make_devices(read_pci_devices(host)),
+        offline=as_list(processor.offline),
+        isolated=as_list(processor.isolated & placed.online),
+        allowed=as_list(may.cpus & placed.online) if limited and is_present(may.cpus) else "",
         quota_cores=quota if isinstance(quota, float) else None,
-        books=len(distinct(placed.books)),
-        drawers=len(distinct(placed.drawers)),
-        nowhere=as_list(_nowhere(table, placed)) if believed and present(table) else "",
-        nodes=len(table.nodes) if believed and present(table) else None,
-        nodes_with_cpus=table.with_cpus if believed and present(table) else None,
-        doubt=table.doubt if present(table) else "",
-        distance_doubt=table.distance_doubt if present(table) else "",
-        smt="" if modules else _smt(host, it),
+        books=len(distinct_sets(placed.books)),
+        drawers=len(distinct_sets(placed.drawers)),
+        nowhere=as_list(_cpus_without_node(table, placed)) if believed and is_present(table) else "",
+        nodes=len(table.nodes) if believed and is_present(table) else None,
+        nodes_with_cpus=table.with_cpus if believed and is_present(table) else None,
+        doubt=table.doubt if is_present(table) else "",
+        distance_doubt=table.distance_doubt if is_present(table) else "",
+        smt="" if modules else _smt_state(host, processor),
         modules=modules,
-        setting=_setting(nodes_per_socket(host)),
+        setting=_explain_node_setting(read_nodes_per_socket(host)),
     )
 
 
-def _smt(host: Host, it: Cpu) -> str:
+def _smt_state(host: Host, processor: Cpu) -> str:
     """On where some core has several threads online; else by the kernel's switch, which older kernels do not have."""
-    if any(size > 1 for size in it.threads_per_core):
+    if any(size > 1 for size in processor.threads_per_core):
         return "on"
-    switch = host.text(f"{ROOT}/smt/control", 64)
-    return _SWITCH.get(switch.strip(), "") if present(switch) else ""
+    switch = host.read_file_text(f"{ROOT}/smt/control", 64)
+    return _SWITCH.get(switch.strip(), "") if is_present(switch) else ""
 
 
 def _is_modules(info: list[dict[str, str]]) -> bool:
@@ -132,30 +132,30 @@ def _is_modules(info: list[dict[str, str]]) -> bool:
     return (first.get("vendor_id"), first.get("cpu family")) == ("AuthenticAMD", "21")
 
 
-def _setting(found: NodesPerSocket | Absent) -> str:
+def _explain_node_setting(setting: NodesPerSocket | Absent) -> str:
     """Nothing where a node a socket is all that there is to say."""
-    if isinstance(found, Absent) or (
-        found.value == 1 and found.scheme in ("nodes per socket", "node per die")
+    if isinstance(setting, Absent) or (
+        setting.value == 1 and setting.scheme in ("nodes per socket", "node per die")
     ):
         return ""
-    return found.words
+    return setting.setting_text
 
 
-def _nowhere(table: Numa, placed: Topology) -> frozenset[int]:
-    told = frozenset[int]().union(*(node.cpus for node in table.nodes))
-    return placed.online - told if told else told
+def _cpus_without_node(table: NumaTable, placed: CpuTopology) -> frozenset[int]:
+    node_cpus = frozenset[int]().union(*(node.cpus for node in table.nodes))
+    return placed.online - node_cpus if node_cpus else node_cpus
 
 
 class _Parts(NamedTuple):
-    """Of which the places are made; `kinds`: CPU -> kind of its core, on a hybrid processor."""
+    """Of which the places are made; `group_by_name`: CPU -> kind of its core, on a hybrid processor."""
 
-    placed: Topology
+    placed: CpuTopology
     caches: tuple[Cache, ...]
     kinds: dict[int, str]
 
-    def cores(self, cpus: frozenset[int]) -> tuple[CoreGroup, ...]:
+    def core_groups(self, cpus: frozenset[int]) -> tuple[CoreGroup, ...]:
         """Most threads first; empty where the host does not tell cores."""
-        threads = [core & cpus for core in distinct(self.placed.cores) if core & cpus]
+        threads = [core & cpus for core in distinct_sets(self.placed.cores) if core & cpus]
         groups = Counter((len(core), self.kinds.get(min(core), "")) for core in threads)
         rank = ["P", "E", "low-power E", ""]
         ordered = sorted(groups.items(), key=lambda item: (rank.index(item[0][1]), -item[0][0]))
@@ -165,36 +165,36 @@ class _Parts(NamedTuple):
         mine = last_level(tuple(c for c in self.caches if c.cpus & cpus))
         if not mine or mine[0].level < 3:  # without an L3 the line would repeat each core's own cache
             return ()
-        sizes = Counter(c.size_bytes if present(c.size_bytes) else 0 for c in mine)
+        sizes = Counter(c.size_bytes if is_present(c.size_bytes) else 0 for c in mine)
         return tuple(sorted(sizes.items(), reverse=True))
 
 
-def _nodes(table: Numa, parts: _Parts) -> tuple[NodeOrSocket, ...]:
-    return tuple(_node(node, parts, not table.distance_doubt) for node in table.nodes)
+def _make_nodes(table: NumaTable, parts: _Parts) -> tuple[NodeOrSocket, ...]:
+    return tuple(_make_node(node, parts, not table.distance_doubt) for node in table.nodes)
 
 
-def _node(node: NumaNode, parts: _Parts, distances: bool) -> NodeOrSocket:
+def _make_node(node: NumaNode, parts: _Parts, distances: bool) -> NodeOrSocket:
     return NodeOrSocket(
         number=node.number,
         sockets=tuple(sorted({parts.placed.ids[n] for n in node.cpus if n in parts.placed.ids})),
         cpus=as_list(node.cpus),
-        cores=parts.cores(node.cpus),
+        cores=parts.core_groups(node.cpus),
         caches=parts.last_level(node.cpus),
-        memory_bytes=node.memory_bytes if present(node.memory_bytes) else None,
+        memory_bytes=node.memory_bytes if is_present(node.memory_bytes) else None,
         distances=node.distances if distances else (),
         kind=node.kind,
     )
 
 
-def _sockets(parts: _Parts) -> tuple[NodeOrSocket, ...]:
+def _make_sockets(parts: _Parts) -> tuple[NodeOrSocket, ...]:
     placed = parts.placed
-    sets = distinct(placed.sockets) or ((placed.online,) if placed.online else ())
+    sets = distinct_sets(placed.sockets) or ((placed.online,) if placed.online else ())
     return tuple(
         NodeOrSocket(
             number=placed.ids.get(min(cpus), position),
             sockets=(placed.ids.get(min(cpus), position),),
             cpus=as_list(cpus),
-            cores=parts.cores(cpus),
+            cores=parts.core_groups(cpus),
             caches=parts.last_level(cpus),
         )
         for position, cpus in enumerate(sets)
@@ -203,25 +203,25 @@ def _sockets(parts: _Parts) -> tuple[NodeOrSocket, ...]:
 
 def _kinds_of_cores(host: Host) -> dict[int, str]:
     """By the kernel's counters, of an Intel hybrid processor; a processor of one kind has no such folders."""
-    found: dict[int, str] = {}
+    core_kinds: dict[int, str] = {}
     for name, kind in (("cpu_core", "P"), ("cpu_atom", "E"), ("cpu_lowpower", "low-power E")):
-        text = host.text(f"/sys/devices/{name}/cpus")
-        found |= dict.fromkeys((parse_list(text) or ()) if present(text) else (), kind)
-    return found if len(set(found.values())) > 1 else {}
+        text = host.read_file_text(f"/sys/devices/{name}/cpus")
+        core_kinds |= dict.fromkeys((parse_list(text) or ()) if is_present(text) else (), kind)
+    return core_kinds if len(set(core_kinds.values())) > 1 else {}
 
 
-def _devices(found: tuple[PciDevice, ...] | Absent) -> tuple[DeviceShape, ...]:
-    if isinstance(found, Absent):
+def _make_devices(devices: tuple[PciDevice, ...] | Absent) -> tuple[DeviceShape, ...]:
+    if isinstance(devices, Absent):
         return ()
     return tuple(
-        DeviceShape(device.kind, name, device.node if present(device.node) else None)
-        for device in found
+        DeviceShape(device.kind, name, device.node if is_present(device.node) else None)
+        for device in devices
         if not device.virtual_function
-        for name in _names(device)
+        for name in _device_names(device)
     )
 
 
-def _names(device: PciDevice) -> tuple[str, ...]:
+def _device_names(device: PciDevice) -> tuple[str, ...]:
     """The disks rather than their controller, the card rather than its verbs; else the address."""
     if device.kind in STORAGE:
         disks = tuple(name for name in device.names if _DISK.fullmatch(name))

@@ -7,192 +7,202 @@ from itertools import groupby
 
 from probes import units
 from probes.system.processor.caches import CacheKind
-from probes.system.processor.cpulist import MOST_CPUS, as_list, parse_list
-from probes.units import counted, listed
-from scenarios.numa.machine import CoreGroup, DeviceShape, Machine, NodeOrSocket
+from probes.system.processor.cpulist import MAX_CPUS, as_list, parse_list
+from probes.units import count_noun, join_names
+from scenarios.numa.machine import CoreGroup, DeviceShape, MachineShape, NodeOrSocket
 
 COLUMNS = 80
-_MOST_RUNS = 16
-MOST_PLACES = 8  # more, and alike ones of a socket are folded into one line
+_MAX_RUNS = 16
+MAX_PLACES = 8  # more, and alike ones of a socket are folded into one line
 _SAME_MEMORY = 0.1
 _INDENT = " " * 10
 _DEVICES_A_LINE = 6
-_MOST_LINES = 3  # of one list of CPUs
+_MAX_LIST_LINES = 3  # of one list of CPUs
 _PLACE = re.compile(r"(node|socket)s? [0-9]")
 _WORDS = {False: ("core", "thread"), True: ("module", "core")}
 
 
-def picture(it: Machine, columns: int = COLUMNS) -> tuple[str, ...]:
+def draw_picture(shape: MachineShape, columns: int = COLUMNS) -> tuple[str, ...]:
     """What is the machine made of, where is its memory, what hangs where."""
-    if not it.places:
+    if not shape.places:
         return ("no description of the processors could be read",)
-    lines = [*_head(it), ""]
-    folded, hang = _folded(it), defaultdict[int | None, list[DeviceShape]](list)
-    for device in it.devices:
+    lines = [*_draw_head(shape), ""]
+    folded, hang = _fold_places(shape), defaultdict[int | None, list[DeviceShape]](list)
+    for device in shape.devices:
         hang[device.node].append(device)
-    for run in folded[:_MOST_RUNS]:
-        lines += _place(it, run, hang)
-    if more := sum(map(len, folded[_MOST_RUNS:])):
+    for run in folded[:_MAX_RUNS]:
+        lines += _draw_place(shape, run, hang)
+    if more := sum(map(len, folded[_MAX_RUNS:])):
         lines.append(f"and {more} more nodes, unlike these")
-    lines += [f"node unknown: {words}" for words in _devices(hang.get(None, []))]
-    lines += [*_distances(it), *_limits(it)]
-    return tuple(part for line in lines for part in _fit(line, columns))
+    lines += [f"node unknown: {words}" for words in _format_devices(hang.get(None, []))]
+    lines += [*_draw_distances(shape), *_list_limits(shape)]
+    return tuple(part for line in lines for part in _wrap_line(line, columns))
 
 
-def _head(it: Machine) -> Iterator[str]:
-    if it.model:
-        yield it.model
-    core, thread = _WORDS[it.modules]
-    counts = [_many(it.sockets, "socket"), _many(it.cores, core), _many(it.threads, thread)]
-    if it.dies and it.sockets and it.dies > it.sockets:
-        counts.insert(1, f"{it.dies} dies")
-    counts[:0] = [f"{n} {what}" for n, what in ((it.drawers, "drawers"), (it.books, "books")) if n and n > 1]
-    if it.places_are_nodes:
-        counts.append(_node_count(it))
+def _draw_head(shape: MachineShape) -> Iterator[str]:
+    if shape.model:
+        yield shape.model
+    core, thread = _WORDS[shape.modules]
+    counts = [
+        _format_count(shape.sockets, "socket"),
+        _format_count(shape.cores, core),
+        _format_count(shape.threads, thread),
+    ]
+    if shape.dies and shape.sockets and shape.dies > shape.sockets:
+        counts.insert(1, f"{shape.dies} dies")
+    counts[:0] = [
+        f"{n} {word}" for n, word in ((shape.drawers, "drawers"), (shape.books, "books")) if n and n > 1
+    ]
+    if shape.places_are_nodes:
+        counts.append(_node_count(shape))
     yield ", ".join(count for count in counts if count)
-    if it.caches:
-        yield "caches: " + ", ".join(f"{c.name} {_instances(c)}" for c in it.caches)
-    if told := [*([f"SMT {it.smt}"] if it.smt else ()), *([it.setting] if it.setting else ())]:
-        yield ", ".join(told)
-    if it.doubt:
-        yield f"NUMA nodes not credible: {it.doubt}"
+    if shape.caches:
+        yield "caches: " + ", ".join(f"{c.name} {_format_instances(c)}" for c in shape.caches)
+    if settings := [
+        *([f"SMT {shape.smt}"] if shape.smt else ()),
+        *([shape.setting] if shape.setting else ()),
+    ]:
+        yield ", ".join(settings)
+    if shape.doubt:
+        yield f"NUMA nodes not credible: {shape.doubt}"
 
 
-def _instances(kind: CacheKind) -> str:
+def _format_instances(kind: CacheKind) -> str:
     """`8 x 32 KiB + 6 x 48 KiB`; recordings of old count all sizes together."""
     if sum(kind.counts) == kind.instances:
         return " + ".join(
-            f"{n} x {units.size(b)}" for b, n in zip(kind.sizes_bytes, kind.counts, strict=False)
+            f"{n} x {units.format_size(b)}" for b, n in zip(kind.sizes_bytes, kind.counts, strict=False)
         )
-    return f"{kind.instances} x {'/'.join(map(units.size, kind.sizes_bytes)) or '?'}"
+    return f"{kind.instances} x {'/'.join(map(units.format_size, kind.sizes_bytes)) or '?'}"
 
 
-def _node_count(it: Machine) -> str:
-    if it.nodes == it.nodes_with_cpus:
-        return _many(it.nodes, "NUMA node")
-    return f"{_many(it.nodes, 'NUMA node')} ({it.nodes_with_cpus} with CPUs)"
+def _node_count(shape: MachineShape) -> str:
+    if shape.nodes == shape.nodes_with_cpus:
+        return _format_count(shape.nodes, "NUMA node")
+    return f"{_format_count(shape.nodes, 'NUMA node')} ({shape.nodes_with_cpus} with CPUs)"
 
 
-def _folded(it: Machine) -> tuple[tuple[NodeOrSocket, ...], ...]:
+def _fold_places(shape: MachineShape) -> tuple[tuple[NodeOrSocket, ...], ...]:
     """Places that look alike: neighbours of one socket where that is short enough; each alone where all fit."""
-    if len(it.places) <= MOST_PLACES:
-        return tuple((place,) for place in it.places)
-    tried = (tuple(_runs(it.places, across)) for across in (False, True))
-    return next((runs for runs in tried if len(runs) <= MOST_PLACES), None) or _classes(it.places)
+    if len(shape.places) <= MAX_PLACES:
+        return tuple((place,) for place in shape.places)
+    tried = (tuple(_split_runs(shape.places, across)) for across in (False, True))
+    return next((runs for runs in tried if len(runs) <= MAX_PLACES), None) or _group_alike(shape.places)
 
 
-def _classes(places: tuple[NodeOrSocket, ...]) -> tuple[tuple[NodeOrSocket, ...], ...]:
+def _group_alike(places: tuple[NodeOrSocket, ...]) -> tuple[tuple[NodeOrSocket, ...], ...]:
     """Wherever they stand: two kinds of nodes in turn. What is only counted is not sorted: it may be thousands."""
-    found: list[list[NodeOrSocket]] = []
+    classes: list[list[NodeOrSocket]] = []
     for place in places:
-        alike = next((some for some in found[:_MOST_RUNS] if _alike(some[0], place)), None)
-        found.append([place]) if alike is None else alike.append(place)
-    return tuple(map(tuple, found))
+        alike = next((some for some in classes[:_MAX_RUNS] if _is_alike(some[0], place)), None)
+        classes.append([place]) if alike is None else alike.append(place)
+    return tuple(map(tuple, classes))
 
 
-def _runs(places: tuple[NodeOrSocket, ...], across: bool) -> Iterator[tuple[NodeOrSocket, ...]]:
+def _split_runs(places: tuple[NodeOrSocket, ...], across: bool) -> Iterator[tuple[NodeOrSocket, ...]]:
     run: list[NodeOrSocket] = []
     for place in places:
-        if run and not (_alike(run[0], place) and (across or run[0].sockets == place.sockets)):
+        if run and not (_is_alike(run[0], place) and (across or run[0].sockets == place.sockets)):
             yield tuple(run)
             run = []
         run.append(place)
     yield tuple(run)
 
 
-def _alike(one: NodeOrSocket, other: NodeOrSocket) -> bool:
+def _is_alike(place: NodeOrSocket, other: NodeOrSocket) -> bool:
     """The kernel keeps some of the first node's memory for itself, so that sizes differ a little."""
-    sizes = one.memory_bytes, other.memory_bytes
+    sizes = place.memory_bytes, other.memory_bytes
     if None in sizes:
         near = sizes[0] is sizes[1]
     else:
         least, most = sorted(size or 0 for size in sizes)
         near = most - least <= most * _SAME_MEMORY
-    return near and (one.cores, one.caches, one.kind) == (other.cores, other.caches, other.kind)
+    return near and (place.cores, place.caches, place.kind) == (other.cores, other.caches, other.kind)
 
 
-def _together(run: tuple[NodeOrSocket, ...]) -> frozenset[int]:
+def _cpus_of_run(run: tuple[NodeOrSocket, ...]) -> frozenset[int]:
     """Their CPUs; no CPU is in two nodes, so lists of more than a machine has are not read."""
-    found: set[int] = set()
-    told = 0
+    all_cpus: set[int] = set()
+    cpu_count = 0
     for place in run:
         cpus = parse_list(place.cpus) or frozenset()
-        told += len(cpus)
-        if told > MOST_CPUS:
+        cpu_count += len(cpus)
+        if cpu_count > MAX_CPUS:
             break
-        found |= cpus
-    return frozenset(found)
+        all_cpus |= cpus
+    return frozenset(all_cpus)
 
 
-def _place(
-    it: Machine, run: tuple[NodeOrSocket, ...], hang: Mapping[int | None, list[DeviceShape]]
+def _draw_place(
+    shape: MachineShape, run: tuple[NodeOrSocket, ...], hang: Mapping[int | None, list[DeviceShape]]
 ) -> Iterator[str]:
     first = run[0]
-    word = "node" if it.places_are_nodes else "socket"
+    word = "node" if shape.places_are_nodes else "socket"
     numbers = as_list(frozenset(place.number for place in run))
     name = f"{word} {numbers}" if len(run) == 1 else f"{word}s {numbers}, each"
-    parts = [_cores(first.cores, it.hybrid, _WORDS[it.modules])]
+    parts = [_format_cores(first.cores, shape.hybrid, _WORDS[shape.modules])]
     if first.kind == "memory only":
         parts = ["memory only, no CPU" if first.memory_bytes is not None else "no CPU, memory not known"]
     elif first.kind == "empty":
         parts = ["neither CPU nor memory online"]
     if first.memory_bytes is not None and first.kind != "empty":
         sizes = sorted({place.memory_bytes or 0 for place in run})
-        span = dict.fromkeys((units.size(sizes[0]), units.size(sizes[-1])))
+        span = dict.fromkeys((units.format_size(sizes[0]), units.format_size(sizes[-1])))
         parts.append(" to ".join(span) if sizes[-1] else "no memory of its own")
     if first.caches:
         parts.append(
-            "L3 " + " + ".join(f"{n} x {units.size(size) if size else '?'}" for size, n in first.caches)
+            "L3 "
+            + " + ".join(f"{n} x {units.format_size(size) if size else '?'}" for size, n in first.caches)
         )
     sockets = frozenset(socket for place in run for socket in place.sockets)
-    if it.places_are_nodes and sockets and (it.sockets or 0) > 1:
+    if shape.places_are_nodes and sockets and (shape.sockets or 0) > 1:
         one_each = len(run) == len(sockets) > 1 and all(len(place.sockets) == 1 for place in run)
         words = "a socket each:" if one_each else "sockets" if len(sockets) > 1 else "socket"
         parts.append(f"{words} {as_list(sockets)}")
     yield f"{name:<9} {', '.join(part for part in parts if part)}"
     if first.cpus:
-        yield f"{_INDENT}CPUs {as_list(_together(run))}"
-    if not it.places_are_nodes:
+        yield f"{_INDENT}CPUs {as_list(_cpus_of_run(run))}"
+    if not shape.places_are_nodes:
         return
     for place in run:
-        for words in _devices(hang.get(place.number, [])):
+        for words in _format_devices(hang.get(place.number, [])):
             yield f"{_INDENT}{words}" if len(run) == 1 else f"{_INDENT}node {place.number}: {words}"
 
 
-def _cores(groups: tuple[CoreGroup, ...], hybrid: bool, words_for: tuple[str, str]) -> str:
+def _format_cores(groups: tuple[CoreGroup, ...], hybrid: bool, words_for: tuple[str, str]) -> str:
     core, thread = words_for
     if not groups:
         return "cores unknown"
     if len(groups) == 1 or all(g.kind for g in groups):
         words = [
-            _many(g.cores, f"{g.kind} {core}".strip())
+            _format_count(g.cores, f"{g.kind} {core}".strip())
             + (f" x {g.threads} {thread}s" if g.threads > 1 else "")
             for g in groups
         ]
     else:
-        words = [f"{_many(g.cores, core)} with {_many(g.threads, thread)}" for g in groups]
+        words = [f"{_format_count(g.cores, core)} with {_format_count(g.threads, thread)}" for g in groups]
     return " + ".join(words) + (" (hybrid)" if hybrid else "")
 
 
-def _devices(devices: list[DeviceShape]) -> Iterator[str]:
+def _format_devices(devices: list[DeviceShape]) -> Iterator[str]:
     """`NVMe nvme0n1, nvme1n1; NIC eth0`: one line, or none."""
     parts = []
     for kind, some in groupby(sorted(devices, key=lambda d: d.kind), key=lambda d: d.kind):
         names = [d.name for d in some]
-        parts.append(f"{kind} {listed(names, _DEVICES_A_LINE)}")
+        parts.append(f"{kind} {join_names(names, _DEVICES_A_LINE)}")
     if parts:
         yield "; ".join(parts)
 
 
-def _distances(it: Machine) -> Iterator[str]:
-    rows = [p for p in it.places if p.distances]
-    if it.distance_doubt and not it.doubt:
-        yield f"distances not credible: {it.distance_doubt}"
+def _draw_distances(shape: MachineShape) -> Iterator[str]:
+    rows = [p for p in shape.places if p.distances]
+    if shape.distance_doubt and not shape.doubt:
+        yield f"distances not credible: {shape.distance_doubt}"
         return
-    if len(rows) < 2 or len(rows) != len(it.places):
+    if len(rows) < 2 or len(rows) != len(shape.places):
         return
     yield ""
-    if len(rows) <= MOST_PLACES:
+    if len(rows) <= MAX_PLACES:
         yield "distances " + "".join(f"{p.number:>4}" for p in rows)
         for p in rows:
             yield f"node {p.number:<5}" + "".join(f"{value:>4}" for value in p.distances)
@@ -204,31 +214,33 @@ def _distances(it: Machine) -> Iterator[str]:
             near = bool(p.sockets) and p.sockets == rows[there].sockets
             way = same if near else other if p.cpus and rows[there].cpus else bare
             by_way[own if here == there else way].add(value)
-    yield "distances: " + ", ".join(f"{way} {_span(seen)}" for way, seen in by_way.items() if seen)
+    yield "distances: " + ", ".join(
+        f"{way} {_format_span(values)}" for way, values in by_way.items() if values
+    )
 
 
-def _limits(it: Machine) -> Iterator[str]:
-    if it.offline:
-        yield f"offline: CPUs {it.offline}"
-    if it.nowhere:
-        yield f"in no node: CPUs {it.nowhere}"
-    if it.isolated:
-        yield f"isolated: CPUs {it.isolated}"
-    if it.allowed:
-        yield f"this process may use only CPUs {it.allowed}"
-    if it.quota_cores is not None:
-        yield f"a control group limits it to {it.quota_cores:g} CPUs"
+def _list_limits(shape: MachineShape) -> Iterator[str]:
+    if shape.offline:
+        yield f"offline: CPUs {shape.offline}"
+    if shape.nowhere:
+        yield f"in no node: CPUs {shape.nowhere}"
+    if shape.isolated:
+        yield f"isolated: CPUs {shape.isolated}"
+    if shape.allowed:
+        yield f"this process may use only CPUs {shape.allowed}"
+    if shape.quota_cores is not None:
+        yield f"a control group limits it to {shape.quota_cores:g} CPUs"
 
 
-def _many(count: int | None, word: str) -> str:
-    return "" if count is None else counted(count, word)
+def _format_count(count: int | None, word: str) -> str:
+    return "" if count is None else count_noun(count, word)
 
 
-def _span(values: set[int]) -> str:
+def _format_span(values: set[int]) -> str:
     return f"{min(values)}" if len(values) == 1 else f"{min(values)}-{max(values)}"
 
 
-def _fit(line: str, columns: int) -> Iterator[str]:
+def _wrap_line(line: str, columns: int) -> Iterator[str]:
     """Host text (a model's name) may hold anything; a list is broken at its commas, a sentence at its blanks."""
     plain = "".join(letter if letter.isprintable() else "?" for letter in line)
     if len(plain) <= columns:
@@ -237,10 +249,10 @@ def _fit(line: str, columns: int) -> Iterator[str]:
     lead = len(plain) - len(plain.lstrip())
     indent = _INDENT if _PLACE.match(plain) else " " * (lead + 2)
     at, lines = "", 0
-    for word in _parts(plain[lead:], (columns - len(indent)) // 2):
-        if at.strip() and len(at) + len(word.rstrip()) > columns - (4 if lines == _MOST_LINES - 1 else 0):
+    for word in _split_words(plain[lead:], (columns - len(indent)) // 2):
+        if at.strip() and len(at) + len(word.rstrip()) > columns - (4 if lines == _MAX_LIST_LINES - 1 else 0):
             lines += 1
-            if lines == _MOST_LINES:
+            if lines == _MAX_LIST_LINES:
                 yield f"{at.rstrip()} ..."[:columns]
                 return
             yield at.rstrip()
@@ -253,7 +265,7 @@ def _fit(line: str, columns: int) -> Iterator[str]:
         yield at.rstrip()
 
 
-def _parts(text: str, most: int) -> Iterator[str]:
+def _split_words(text: str, most: int) -> Iterator[str]:
     """What stays on one line: the members of a list, and the words of a member that is long."""
     for member in re.findall(r"[^,;]*[,;]? *", text):
         yield from re.findall(r"[^ ]* *", member) if len(member) > most else (member,)

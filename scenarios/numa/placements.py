@@ -21,10 +21,10 @@ TITLES = {
     RANDOM: "pinned to CPUs drawn at random",
     EACH_PINNED: "pinned, each to a CPU of its own",
 }
-MOST_WORKERS = 16  # of the idle comparison; the full one takes all threads
+MAX_WORKERS = 16  # of the idle comparison; the full one takes all threads
 
 
-def sharing(usable: UsableCpus) -> tuple[frozenset[int], ...]:
+def find_sharing_cpus(usable: UsableCpus) -> tuple[frozenset[int], ...]:
     """Sets of usable CPUs that share a core or a second-level cache; empty where each has its own."""
     seconds = (c for c in usable.caches if c.level == 2 and c.kind != "Instruction" and len(c.cpus) <= 8)
     sets = {*usable.usable_cores(), *(c.cpus & usable.cpus for c in seconds)}
@@ -36,12 +36,14 @@ def why_not(usable: UsableCpus) -> str:
     """Why placement cannot be tested here; empty where it can."""
     if len(usable.cpus) < 2:
         return "only one CPU may be used: placement cannot be tested here"
-    if len(usable.node_sets) < 2 and not sharing(usable):
+    if len(usable.node_sets) < 2 and not find_sharing_cpus(usable):
         return "one node, no SMT: placement cannot be tested here"
     return ""
 
 
-def placements(usable: UsableCpus, rng: random.Random, workers: int = 0) -> tuple[WorkerPlacement, ...]:
+def choose_placements(
+    usable: UsableCpus, rng: random.Random, workers: int = 0
+) -> tuple[WorkerPlacement, ...]:
     """Those that this topology has, `unpinned` first; all with the same number of workers.
 
     `workers` 0: as many as the smallest node has cores, at most MOST_WORKERS, an even number where pairs share a
@@ -49,38 +51,40 @@ def placements(usable: UsableCpus, rng: random.Random, workers: int = 0) -> tupl
     """
     allowed = usable.cpus
     nodes: list[tuple[int | None, frozenset[int]]] = [*usable.node_sets] or [(None, allowed)]
-    groups = sharing(usable)
-    own = {number: _own(groups, cpus) for number, cpus in nodes}
+    groups = find_sharing_cpus(usable)
+    own = {number: _core_cpus(groups, cpus) for number, cpus in nodes}
     pairs = {number: [sorted(g & cpus)[:2] for g in groups if len(g & cpus) > 1] for number, cpus in nodes}
     shared = max(pairs.items(), key=lambda item: len(item[1]), default=(None, []))
     # Two at least: with one worker nothing is shared and nothing is apart.
-    count = workers or max(2, min(MOST_WORKERS, min(len(some) for some in own.values())))
+    count = workers or max(2, min(MAX_WORKERS, min(len(some) for some in own.values())))
     if shared[1] and not workers:
         count = max(2, min(count, 2 * len(shared[1])) // 2 * 2)
-    found = [_made(UNPINNED, [sorted(allowed)] * count)]
+    choices = [_make_placement(UNPINNED, [sorted(allowed)] * count)]
     home = max(own, key=lambda number: len(own[number]))
     if len(own[home]) >= count:
-        found.append(_made(SAME_OWN, [[n] for n in own[home][:count]]))
+        choices.append(_make_placement(SAME_OWN, [[n] for n in own[home][:count]]))
     if len(nodes) > 1 and sum(map(len, own.values())) >= count > 1:
-        found.append(_made(APART_OWN, [[n] for n in _in_turn(list(own.values()), count)]))
+        choices.append(_make_placement(APART_OWN, [[n] for n in _take_in_turn(list(own.values()), count)]))
     flat = [n for pair in shared[1] for n in pair]
     if len(flat) >= count > 1:
-        found.append(_made(SAME_SHARED, [[n] for n in flat[:count]]))
+        choices.append(_make_placement(SAME_SHARED, [[n] for n in flat[:count]]))
     if len(allowed) > count:
-        found.append(_made(RANDOM, [[n] for n in rng.sample(sorted(allowed), count)]))
-    return tuple(found)
+        choices.append(_make_placement(RANDOM, [[n] for n in rng.sample(sorted(allowed), count)]))
+    return tuple(choices)
 
 
-def variant_line(one: WorkerPlacement, usable: UsableCpus) -> str:
+def variant_line(placement: WorkerPlacement, usable: UsableCpus) -> str:
     """The same placement of a command of the user's own, as scenario `workload` takes it."""
-    if one.id == UNPINNED:
-        return f"{one.id}:"
-    cpus = frozenset(n for seat in one.seats for n in seat.cpus)
+    if placement.id == UNPINNED:
+        return f"{placement.id}:"
+    cpus = frozenset(n for seat in placement.seats for n in seat.cpus)
     nodes = [number for number, of_node in usable.node_sets if cpus <= of_node]
-    return f"{one.id}: cpus={as_list(cpus)}" + (f" node={nodes[0]}" if nodes else "")
+    return f"{placement.id}: cpus={as_list(cpus)}" + (f" node={nodes[0]}" if nodes else "")
 
 
-def loopback(usable: UsableCpus, card_node: int | None) -> tuple[WorkerPlacement, WorkerPlacement] | str:
+def loopback_placements(
+    usable: UsableCpus, card_node: int | None
+) -> tuple[WorkerPlacement, WorkerPlacement] | str:
     """A connection within one node (the network card's, where that is known) and one to the farthest node; or why not.
 
     Both ends have a core each, and ours stays where it is.
@@ -92,36 +96,38 @@ def loopback(usable: UsableCpus, card_node: int | None) -> tuple[WorkerPlacement
     home = card_node if card_node in cores else max(cores, key=lambda n: (len(cores[n]), -n))
     if len(cores[home]) < 2:
         return f"node {home} has one core"
-    far = max((n for n in cores if n != home), key=lambda n: (table.distance(home, n), -n))
-    whose = ", the network card's" if home == card_node else ""
-    here, beside = cores[home][:2]
+    far = max((n for n in cores if n != home), key=lambda n: (table.node_distance(home, n), -n))
+    owner_text = ", the network card's" if home == card_node else ""
+    here, peer_cpu = cores[home][:2]
     return (
-        WorkerPlacement(NET_NEAR, f"both ends on node {home}{whose}", (Seat((here,), peer=(beside,)),)),
         WorkerPlacement(
-            NET_FAR, f"from node {home}{whose} to node {far}", (Seat((here,), peer=(cores[far][0],)),)
+            NET_NEAR, f"both ends on node {home}{owner_text}", (Seat((here,), peer=(peer_cpu,)),)
+        ),
+        WorkerPlacement(
+            NET_FAR, f"from node {home}{owner_text} to node {far}", (Seat((here,), peer=(cores[far][0],)),)
         ),
     )
 
 
-def full(allowed: frozenset[int]) -> tuple[WorkerPlacement, WorkerPlacement]:
+def full_placements(allowed: frozenset[int]) -> tuple[WorkerPlacement, WorkerPlacement]:
     """All slots filled: a worker a CPU, left alone or each on its own."""
     cpus = sorted(allowed)
-    return _made(UNPINNED, [cpus] * len(cpus)), _made(EACH_PINNED, [[n] for n in cpus])
+    return _make_placement(UNPINNED, [cpus] * len(cpus)), _make_placement(EACH_PINNED, [[n] for n in cpus])
 
 
-def _made(name: str, seats: list[list[int]]) -> WorkerPlacement:
+def _make_placement(name: str, seats: list[list[int]]) -> WorkerPlacement:
     return WorkerPlacement(name, TITLES[name], tuple(Seat(tuple(cpus)) for cpus in seats))
 
 
-def _own(groups: tuple[frozenset[int], ...], cpus: frozenset[int]) -> list[int]:
+def _core_cpus(groups: tuple[frozenset[int], ...], cpus: frozenset[int]) -> list[int]:
     """One CPU of each core, and of each set that shares a second-level cache first."""
     first = {min(group & cpus) for group in groups if group & cpus}
     alone = cpus - frozenset().union(*groups) if groups else cpus
     return sorted(first | alone)
 
 
-def _in_turn(lists: list[list[int]], count: int) -> list[int]:
-    found: list[int] = []
+def _take_in_turn(lists: list[list[int]], count: int) -> list[int]:
+    drawn_cpus: list[int] = []
     for depth in range(max(map(len, lists))):
-        found += [some[depth] for some in lists if depth < len(some)]
-    return found[:count]
+        drawn_cpus += [some[depth] for some in lists if depth < len(some)]
+    return drawn_cpus[:count]

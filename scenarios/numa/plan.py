@@ -7,44 +7,50 @@ import msgspec
 
 from probes.bench.placement import Seat, WorkerPlacement
 from probes.host import Host
-from probes.system.pci import PciDevice, pci_devices
-from probes.types import Absent, present
+from probes.system.pci import PciDevice, read_pci_devices
+from probes.types import Absent, is_present
 from scenarios.cpus.usable import UsableCpus, usable_cpus
 from scenarios.experiment.load_schedule import MAY_BE_LEFT_OUT
 from scenarios.model import Options, UsageError, directory_action
-from scenarios.numa.machine import Machine, machine
+from scenarios.numa.machine import MachineShape, read_machine
 from scenarios.numa.measurement import locality
-from scenarios.numa.measurement.memory import NodePair, fitting, targets
-from scenarios.numa.measurement.trains import ASKING, STREAMING, PlacementSide, metrics
-from scenarios.numa.picture import picture
-from scenarios.numa.placements import full, loopback, placements, variant_line, why_not
+from scenarios.numa.measurement.memory import CpuMemoryPair, limit_pairs, list_node_pairs
+from scenarios.numa.measurement.trains import ASKING, STREAMING, PlacementSide, metrics_for
+from scenarios.numa.picture import draw_picture
+from scenarios.numa.placements import (
+    choose_placements,
+    full_placements,
+    loopback_placements,
+    variant_line,
+    why_not,
+)
 from scenarios.numa.settings import source_problem
 from scenarios.plan import Plan, PlannedStep, Variant, Workload
 
 DEFAULT_BUDGET_S = 60.0
 # Shares of the budget: what a CPU and a memory need for intervals of a few per cent, the rest for the comparisons.
 CPU_SHARE, MEMORY_SHARE, DISK_SHARE = 0.35, 0.25, 0.2
-LEAST_ROUNDS = 4  # fewer give no interval
+MIN_ROUNDS = 4  # fewer give no interval
 WORK = "compress"  # branches, tables in the first-level cache, and a second-level cache's worth of data
 NEAR, FAR = "near", "far"
-MOST_COPIERS = 16
+MAX_COPIERS = 16
 SMALL, HUGE = "small", "huge"
 
 
 class NumaSetup(msgspec.Struct, frozen=True, kw_only=True):
     """What the host offers, worked out once for the plan and its run."""
 
-    shape: Machine
+    shape: MachineShape
     usable: UsableCpus
     entries: tuple[tuple[Workload, str, tuple[PlacementSide, ...]], ...]  # workload, work, sides
     left_out: tuple[str, ...]
-    pairs: tuple[NodePair, ...]  # of nodes: whose CPUs copy from whose memory
+    pairs: tuple[CpuMemoryPair, ...]  # of nodes: whose CPUs copy from whose memory
     disk: locality.NodeDirectory | None
     untestable: str  # why placements cannot be tested here
     measures: bool
 
     @property
-    def commands(self) -> tuple[tuple[WorkerPlacement, str], ...]:
+    def placement_commands(self) -> tuple[tuple[WorkerPlacement, str], ...]:
         """The placements, each with the same for scenario `workload`."""
         sides = next((sides for workload, _, sides in self.entries if workload.id == "placement"), ())
         return tuple((side.placement, variant_line(side.placement, self.usable)) for side in sides)
@@ -60,23 +66,23 @@ def lay_out(host: Host, options: Options) -> NumaSetup:
     left_out: list[str] = []
     entries: list[tuple[Workload, str, tuple[PlacementSide, ...]]] = []
     disk: locality.NodeDirectory | None = None
-    every = targets(usable)
-    pairs = fitting(every, budget_s(options) * MEMORY_SHARE, LEAST_ROUNDS)
+    every = list_node_pairs(usable)
+    pairs = limit_pairs(every, budget_s(options) * MEMORY_SHARE, MIN_ROUNDS)
     if measures:
-        entries, left_out = _entries(options, usable, every, _card_node(pci_devices(host)))
+        entries, left_out = _plan_comparisons(options, usable, every, _card_node(read_pci_devices(host)))
         if len(pairs) < len(every):
             left_out.append(
                 f"memory of {len(every) - len(pairs)} of {len(every)} pairs of nodes: measured are each node's own "
                 f"memory and what node {every[0].cpu_node} reaches; a longer --budget measures all"
             )
         if directory := options.as_string("dir"):
-            there = locality.find(host, directory, usable)
+            there = locality.find_directory(host, directory, usable)
             disk = there if isinstance(there, locality.NodeDirectory) else None
             left_out += [] if isinstance(there, locality.NodeDirectory) else [f"disk: {there}"]
     elif not host.live:
         left_out.append("every measurement: a captured tree is only read")
     return NumaSetup(
-        shape=machine(host),
+        shape=read_machine(host),
         usable=usable,
         entries=tuple(entries),
         left_out=tuple(left_out),
@@ -89,14 +95,14 @@ def lay_out(host: Host, options: Options) -> NumaSetup:
 
 def _card_node(devices: tuple[PciDevice, ...] | Absent) -> int | None:
     """Of the first network card that tells one."""
-    cards = [d.node for d in devices if d.kind == "NIC" and d.names] if present(devices) else []
+    cards = [d.node for d in devices if d.kind == "NIC" and d.names] if is_present(devices) else []
     return next((node for node in cards if isinstance(node, int)), None)
 
 
-def _entries(
+def _plan_comparisons(
     options: Options,
     usable: UsableCpus,
-    reach: tuple[NodePair, ...],
+    reach: tuple[CpuMemoryPair, ...],
     card_node: int | None,
 ) -> tuple[list[tuple[Workload, str, tuple[PlacementSide, ...]]], list[str]]:
     entries: list[tuple[Workload, str, tuple[PlacementSide, ...]]] = []
@@ -105,28 +111,34 @@ def _entries(
         left_out.append(f"placements: {unfit}")
     else:
         rng = random.Random(options.as_integer("seed"))
-        idle = placements(usable, rng, options.as_integer("workers"))
+        idle = choose_placements(usable, rng, options.as_integer("workers"))
         if len(idle) > 1:
             title = f"zlib, {len(idle[0].seats)} workers"
-            entries.append((_workload("placement", title, WORK), WORK, tuple(PlacementSide(p) for p in idle)))
+            entries.append(
+                (_make_workload("placement", title, WORK), WORK, tuple(PlacementSide(p) for p in idle))
+            )
         entries.append(
             (
-                _workload("placement-full", f"zlib, all {len(usable.cpus)} CPUs", WORK),
+                _make_workload("placement-full", f"zlib, all {len(usable.cpus)} CPUs", WORK),
                 WORK,
-                tuple(PlacementSide(p) for p in full(usable.cpus)),
+                tuple(PlacementSide(p) for p in full_placements(usable.cpus)),
             )
         )
     if (both := _near_and_far(reach)) is not None:
         near, far = both
         alike = near.memory_node == far.memory_node
-        what = f"node {far.memory_node}'s memory" if alike else f"node {far.cpu_node}'s cores"
+        place_text = f"node {far.memory_node}'s memory" if alike else f"node {far.cpu_node}'s cores"
         for work, title in (("copy", "memory copy"), ("chase", "memory latency")):
             entries.append(
-                (_workload(f"memory-{work}", f"{title}, {what}", work), work, _sides(near, far, work))
+                (
+                    _make_workload(f"memory-{work}", f"{title}, {place_text}", work),
+                    work,
+                    _memory_variants(near, far, work),
+                )
             )
     else:
         left_out.append("near against far memory: one node has memory")
-    connected = loopback(usable, card_node)
+    connected = loopback_placements(usable, card_node)
     if isinstance(connected, str):
         left_out.append(f"loopback network near against far: {connected}")
     else:
@@ -134,19 +146,23 @@ def _entries(
             (STREAMING, "loopback network, stream"),
             (ASKING, "loopback network, request and answer"),
         ):
-            entries.append((_workload(work, title, work), work, tuple(PlacementSide(p) for p in connected)))
-    home = next((t for t in reach if t.near), reach[0] if reach else None)
-    one = WorkerPlacement(SMALL, "", (Seat((min(usable.cpus),), home.memory_node if home else None),))
-    pages = tuple(PlacementSide(one, page) for page in (SMALL, HUGE))
-    entries.append((_workload("pages", "memory latency by page size", "chase"), "chase", pages))
+            entries.append(
+                (_make_workload(work, title, work), work, tuple(PlacementSide(p) for p in connected))
+            )
+    home = next((t for t in reach if t.is_near), reach[0] if reach else None)
+    page_placement = WorkerPlacement(
+        SMALL, "", (Seat((min(usable.cpus),), home.memory_node if home else None),)
+    )
+    pages = tuple(PlacementSide(page_placement, page) for page in (SMALL, HUGE))
+    entries.append((_make_workload("pages", "memory latency by page size", "chase"), "chase", pages))
     return entries, left_out
 
 
-def _near_and_far(reach: tuple[NodePair, ...]) -> tuple[NodePair, NodePair] | None:
+def _near_and_far(reach: tuple[CpuMemoryPair, ...]) -> tuple[CpuMemoryPair, CpuMemoryPair] | None:
     """The farthest memory from the first node's cores, and the same memory from its own: a node whose memory is slow
     is slow in both. Where only memory without cores is far, the first node's own is the near one.
     """
-    own = {t.memory_node: t for t in reach if t.near}
+    own = {t.memory_node: t for t in reach if t.is_near}
     first = next(iter(own.values()), None)
     others = [t for t in reach if first is not None and t.cpu_node == first.cpu_node and t is not first]
     if first is None or not others:
@@ -155,9 +171,9 @@ def _near_and_far(reach: tuple[NodePair, ...]) -> tuple[NodePair, NodePair] | No
     return own.get(far.memory_node, first), far
 
 
-def _sides(near: NodePair, far: NodePair, work: str) -> tuple[PlacementSide, ...]:
+def _memory_variants(near: CpuMemoryPair, far: CpuMemoryPair, work: str) -> tuple[PlacementSide, ...]:
     """As many cores on both sides."""
-    count = min(len(near.cpus), len(far.cpus), MOST_COPIERS) if work == "copy" else 1
+    count = min(len(near.cpus), len(far.cpus), MAX_COPIERS) if work == "copy" else 1
     sides = []
     for name, target in ((NEAR, near), (FAR, far)):
         seats = tuple(Seat((cpu,), target.memory_node, store=name) for cpu in target.cpus[:count])
@@ -165,18 +181,18 @@ def _sides(near: NodePair, far: NodePair, work: str) -> tuple[PlacementSide, ...
     return tuple(sides)
 
 
-def _memory_title(near: NodePair, target: NodePair) -> str:
-    if target.near:
+def _memory_title(near: CpuMemoryPair, target: CpuMemoryPair) -> str:
+    if target.is_near:
         return f"memory of node {target.memory_node}, from its own cores"
     coreless = "" if near.memory_node == target.memory_node else ", which has no cores"
     return f"memory of node {target.memory_node}{coreless}, from node {target.cpu_node}'s cores"
 
 
-def _workload(name: str, title: str, work: str) -> Workload:
+def _make_workload(name: str, title: str, work: str) -> Workload:
     return Workload(
         id=name,
         title=title,
-        metrics=metrics(work),
+        metrics=metrics_for(work),
         min_groups=8,
         slice_s=0.03,
         slice_operations=20,
@@ -189,35 +205,38 @@ def make(host: Host, options: Options, planned: Callable[..., Plan]) -> tuple[Pl
     """Raises Usage for a file, a URL or a certificate that is none."""
     if problem := source_problem(options):
         raise UsageError(f"numa: {problem}")
-    it = lay_out(host, options)
-    budget = budget_s(options) if it.measures else 0.0
-    named = {side.id: side for _, _, sides in it.entries for side in sides}
+    setup = lay_out(host, options)
+    budget = budget_s(options) if setup.measures else 0.0
+    sides_by_id = {side.id: side for _, _, sides in setup.entries for side in sides}
     plan = planned(
         options=dict(options.values),
         variants=(
-            *(Variant(id=name, label=_label(side)) for name, side in named.items()),
-            *(it.disk.variants if it.disk else ()),
+            *(Variant(id=name, label=_label(side)) for name, side in sides_by_id.items()),
+            *(setup.disk.disk_variants if setup.disk else ()),
         ),
-        workloads=(*(workload for workload, _, _ in it.entries), *(it.disk.workloads if it.disk else ())),
-        actions=(directory_action(host, it.disk.fit.directory),) if it.disk else (),
-        writes=(it.disk.writes,) if it.disk else (),
-        rights=(f"write permission in {it.disk.fit.directory}",) if it.disk else (),
-        steps=_steps(it, budget),
+        workloads=(
+            *(workload for workload, _, _ in setup.entries),
+            *(setup.disk.disk_workloads if setup.disk else ()),
+        ),
+        actions=(directory_action(host, setup.disk.fit.directory),) if setup.disk else (),
+        writes=(setup.disk.planned_writes,) if setup.disk else (),
+        rights=(f"write permission in {setup.disk.fit.directory}",) if setup.disk else (),
+        steps=_plan_steps(setup, budget),
         reads=(
             "/sys/devices/system/{cpu,node}",
             "/sys/bus/pci/devices",
             "/proc/{cpuinfo,stat,cmdline}",
             "the kernel's log",
-            *((f"BIOS attributes from {where}",) if (where := _source(options)) else ()),
+            *((f"BIOS attributes from {source_text}",) if (source_text := _source(options)) else ()),
         ),
-        seconds=budget + 8.0 if it.measures else 1.0,
+        seconds=budget + 8.0 if setup.measures else 1.0,
         measuring_s=budget,
-        picture=picture(it.shape) if it.shape.places else (),
-        sentences=_sentences(it),
-        left_out=it.left_out,
-        refusal="" if it.shape.places else "this tree holds no description of its processors",
+        picture=draw_picture(setup.shape) if setup.shape.places else (),
+        sentences=_list_sentences(setup),
+        left_out=setup.left_out,
+        refusal="" if setup.shape.places else "this tree holds no description of its processors",
     )
-    return plan, it
+    return plan, setup
 
 
 def _label(side: PlacementSide) -> str:
@@ -232,37 +251,37 @@ def _source(options: Options) -> str:
     return options.as_string("bios") or ("the Redfish service" if options.as_string("redfish") else "")
 
 
-def _steps(it: NumaSetup, budget: float) -> tuple[PlannedStep, ...]:
+def _plan_steps(setup: NumaSetup, budget: float) -> tuple[PlannedStep, ...]:
     read = PlannedStep("read", "read topology and settings", 1.0)
-    if not it.measures:
+    if not setup.measures:
         return (read,)
-    kept = budget * DISK_SHARE if it.disk else 0.0
-    rest = budget * (1 - CPU_SHARE - MEMORY_SHARE) - kept
-    compared = (PlannedStep(w.id, w.title, rest / len(it.entries)) for w, _, _ in it.entries)
-    loads = it.disk.workloads if it.disk else ()
-    read_twice = (PlannedStep(w.id, w.title, kept / len(loads)) for w in loads)
+    disk_s = budget * DISK_SHARE if setup.disk else 0.0
+    rest = budget * (1 - CPU_SHARE - MEMORY_SHARE) - disk_s
+    compared = (PlannedStep(w.id, w.title, rest / len(setup.entries)) for w, _, _ in setup.entries)
+    loads = setup.disk.disk_workloads if setup.disk else ()
+    read_twice = (PlannedStep(w.id, w.title, disk_s / len(loads)) for w in loads)
     return (
         read,
         PlannedStep("cpu", "measure the CPUs", budget * CPU_SHARE),
         PlannedStep("memory", "measure memory", budget * MEMORY_SHARE),
         PlannedStep("prepare", "make the buffers", 1.0),
         *compared,
-        *((PlannedStep("disk", "write the test file", 2.0),) if it.disk else ()),
+        *((PlannedStep("disk", "write the test file", 2.0),) if setup.disk else ()),
         *read_twice,
     )
 
 
-def _sentences(it: NumaSetup) -> tuple[str, ...]:
-    if not it.measures:
+def _list_sentences(setup: NumaSetup) -> tuple[str, ...]:
+    if not setup.measures:
         return ("only reads: measures nothing",)
-    variants = " ".join(f"--variant '{line}'" for _, line in it.commands)
+    variants = " ".join(f"--variant '{line}'" for _, line in setup.placement_commands)
     own = (
         (f"to compare these placements for your own command: hostdx run workload --cmd COMMAND {variants}",)
         if variants
         else ()
     )
     return (
-        f"loads {len(it.usable.cpus)} CPUs in short slices; moves only its own workers, no other process",
+        f"loads {len(setup.usable.cpus)} CPUs in short slices; moves only its own workers, no other process",
         MAY_BE_LEFT_OUT,
         *own,
     )

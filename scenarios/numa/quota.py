@@ -9,17 +9,17 @@ from scenarios.cpus.quota import SessionQuota
 from scenarios.finding import Finding
 from scenarios.numa import remedies
 from scenarios.numa.measurement.cpu import CpuResult
-from scenarios.numa.measurement.surroundings import Surroundings
+from scenarios.numa.measurement.surroundings import CpuConditions
 from scenarios.rules.texts import texts
 
 SAYS = texts("numa")
 HELD_SPEAKS = 0.05  # of the time, and of the quota's periods
 
 
-def quota_finding(result: CpuResult, around: Surroundings) -> Iterator[Finding]:
+def quota_finding(result: CpuResult, around: CpuConditions) -> Iterator[Finding]:
     if around.quota_cores is None:
         return
-    quota = _told(result, around)
+    quota = _make_quota(result, around)
     speaks = held_back(result, around)
     if not quota.is_below_host and not speaks:
         return  # as much as there is
@@ -36,7 +36,7 @@ def quota_finding(result: CpuResult, around: Surroundings) -> Iterator[Finding]:
         periods=periods,
         seconds=result.seconds,
         held_back=around.quota_held_s or 0.0,
-        cpus=units.counted(cpus, "CPU"),
+        cpus=units.count_noun(cpus, "CPU"),
     )
     yield SAYS.finding(
         "cpu-quota",
@@ -45,12 +45,12 @@ def quota_finding(result: CpuResult, around: Surroundings) -> Iterator[Finding]:
         sentence=quota.quota_sentence,
         cores=f"{around.quota_cores:g}",
         evidence=(meanwhile,) if speaks else (),
-        remedy=(remedies.quota(around.quota_folder),),
+        remedy=(remedies.quota_remedy(around.quota_folder),),
         answers=speaks,
     )
 
 
-def _told(result: CpuResult, around: Surroundings) -> SessionQuota:
+def _make_quota(result: CpuResult, around: CpuConditions) -> SessionQuota:
     return SessionQuota(
         cores=around.quota_cores or 0.0,
         cpus=around.cpus or len(result.share),
@@ -59,8 +59,8 @@ def _told(result: CpuResult, around: Surroundings) -> SessionQuota:
     )
 
 
-def held_back(result: CpuResult, around: Surroundings) -> bool:
+def held_back(result: CpuResult, around: CpuConditions) -> bool:
     if around.quota_cores is None:
         return False
-    reached = _told(result, around).throttled_share or 0.0
+    reached = _make_quota(result, around).throttled_share or 0.0
     return (around.quota_held_s or 0.0) > HELD_SPEAKS * result.seconds or reached > HELD_SPEAKS

@@ -4,7 +4,7 @@ import shlex
 
 from probes.system.processor.clocksource import Clocksource
 from probes.system.running.cgroup import unit_of
-from probes.system.running.culprit import Culprit
+from probes.system.running.culprit import BusyProcess
 from scenarios.cpus.quota import persistent_quota_commands
 from scenarios.finding import Remedy
 from scenarios.knowledge.bios import VENDORS, BiosReading
@@ -16,7 +16,7 @@ _HELD: dict[Held, str] = {"boost off": "boost", "performance limit": "performanc
 _SAVING = frozenset({"dell", "hpe", "supermicro", "lenovo"})  # vendors with a `[line.save-…]`
 
 
-def quota(folder: str) -> Remedy:
+def quota_remedy(folder: str) -> Remedy:
     """`folder`: of the control group that has it; "" where not known."""
     unit = unit_of(folder)
     return SAYS.remedy(
@@ -27,30 +27,30 @@ def quota(folder: str) -> Remedy:
     )
 
 
-def competitor(culprit: Culprit | None) -> Remedy:
+def competitor_remedy(culprit: BusyProcess | None) -> Remedy:
     """Who took it comes first: a quiet host to measure on is the second step."""
     if culprit is None:
         return SAYS.remedy("find-competitor")
     return SAYS.remedy("competitor", label=culprit.label, pid=culprit.pid)
 
 
-def held_clock(held_by: Held) -> Remedy:
+def held_clock_remedy(held_by: Held) -> Remedy:
     return SAYS.remedy(_HELD.get(held_by, "full-clock"))
 
 
-def clocksource(clock: Clocksource) -> Remedy:
-    told = clock.asked == clock.current
+def clocksource_remedy(clock: Clocksource) -> Remedy:
+    was_requested = clock.asked == clock.current
     better = "tsc" in clock.available
     return SAYS.remedy(
         "clocksource",
         command=SAYS.text("use-clock", clock="tsc") if better else SAYS.text("look-for-tsc"),
         undo=(SAYS.text("use-clock", clock=clock.current),) if better else (),
-        asked=(f"clocksource={clock.asked}",) if told else (),
-        warning="" if told else SAYS.text("perhaps-unstable"),
+        asked=(f"clocksource={clock.asked}",) if was_requested else (),
+        warning="" if was_requested else SAYS.text("perhaps-unstable"),
     )
 
 
-def bios(readings: tuple[BiosReading, ...], vendor: str) -> Remedy:
+def bios_remedy(readings: tuple[BiosReading, ...], vendor: str) -> Remedy:
     return SAYS.remedy(
         "bios",
         changes="; ".join(f"{r.title} ({r.where})" for r in readings),

@@ -5,18 +5,18 @@ from typing import ClassVar, TypeAlias
 import msgspec
 
 from scenarios import ranges as of
-from scenarios.numa.machine import Machine
-from scenarios.numa.picture import picture
+from scenarios.numa.machine import MachineShape
+from scenarios.numa.picture import draw_picture
 from scenarios.results.document import Code, Part
 from scenarios.results.result import Result
 
 Ends: TypeAlias = tuple[of.Value, of.Value] | None  # of a 95 % interval
 
 
-def _columns(name: str) -> str:
+def _column_title(name: str) -> str:
     """Of a field that ends in `_ci95`: `one core` has its interval in `one core, 95 % CI`."""
-    figure, found, _ = name.partition("_ci95")
-    return _TITLES.get(figure, figure) + (", 95 % CI" if found else "")
+    figure, suffix, _ = name.partition("_ci95")
+    return _TITLES.get(figure, figure) + (", 95 % CI" if suffix else "")
 
 
 _TITLES = {
@@ -42,14 +42,14 @@ _TITLES = {
 
 class Shape(Result, frozen=True, tag="numa.machine/1"):
     name: ClassVar[str] = "machine"
-    value: Machine
+    value: MachineShape
 
     @property
-    def parts(self) -> tuple[Part, ...]:
-        return (Code(picture(self.value)),)
+    def result_parts(self) -> tuple[Part, ...]:
+        return (Code(draw_picture(self.value)),)
 
 
-class Placement(msgspec.Struct, frozen=True, rename=_columns):
+class PlacementCommand(msgspec.Struct, frozen=True, rename=_column_title):
     """Whose CPUs, and the same for a command of the user's own."""
 
     placement: str
@@ -59,10 +59,10 @@ class Placement(msgspec.Struct, frozen=True, rename=_columns):
 
 class Placements(Result, frozen=True, tag="numa.placements/1"):
     name: ClassVar[str] = "placements"
-    value: tuple[Placement, ...]
+    value: tuple[PlacementCommand, ...]
 
 
-class Device(msgspec.Struct, frozen=True, kw_only=True, rename=_columns):
+class Device(msgspec.Struct, frozen=True, kw_only=True, rename=_column_title):
     """Its node and its PCIe link against what both of its ends can do."""
 
     device: str
@@ -75,12 +75,12 @@ class Device(msgspec.Struct, frozen=True, kw_only=True, rename=_columns):
     driver: str | None
 
 
-class Devices(Result, frozen=True, tag="numa.devices/1"):
+class DevicesResult(Result, frozen=True, tag="numa.devices/1"):
     name: ClassVar[str] = "devices"
     value: tuple[Device, ...]
 
 
-class BiosSetting(msgspec.Struct, frozen=True, kw_only=True, rename=_columns):
+class BiosSettingRow(msgspec.Struct, frozen=True, kw_only=True, rename=_column_title):
     """The vendor's own name and value, or where to look."""
 
     setting: str
@@ -93,10 +93,10 @@ class BiosSetting(msgspec.Struct, frozen=True, kw_only=True, rename=_columns):
 
 class Bios(Result, frozen=True, tag="numa.bios/1"):
     name: ClassVar[str] = "bios"
-    value: tuple[BiosSetting, ...]
+    value: tuple[BiosSettingRow, ...]
 
 
-class CpuRate(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, rename=_columns):
+class CpuRate(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, rename=_column_title):
     """A load's rate on one core, on all cores and on all threads, and the cores' share of n times one."""
 
     load: str
@@ -116,7 +116,7 @@ class CpuRates(Result, frozen=True, tag="numa.cpu/1"):
     value: tuple[CpuRate, ...]
 
 
-class Scaled(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, rename=_columns):
+class Scaled(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, rename=_column_title):
     """From one worker to one a thread: the sum over n times one, without waits for a CPU."""
 
     workers: of.Number
@@ -129,7 +129,7 @@ class Scaling(Result, frozen=True, tag="numa.scaling/1"):
     value: tuple[Scaled, ...]
 
 
-class NodePair(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, rename=_columns):
+class NodePair(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, rename=_column_title):
     """MB/s copied by all cores of a node and by one, ns a dependent load, in the memory of another node."""
 
     cpu_node: of.Number | None
@@ -149,7 +149,7 @@ class NodePairs(Result, frozen=True, tag="numa.memory/1"):
     value: tuple[NodePair, ...]
 
 
-class PageSize(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, rename=_columns):
+class PageSize(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, rename=_column_title):
     """Ns a dependent load of near memory, in small pages and in huge ones."""
 
     pages: str

@@ -3,12 +3,12 @@
 from collections.abc import Iterator
 
 from probes.host import Host
-from probes.system.nodes.nodes_per_socket import nodes_per_socket
-from probes.system.nodes.numa import numa
-from probes.system.pci import STORAGE, PciDevice, pci_devices
-from probes.system.processor.clocksource import clocksource
-from probes.system.processor.frequency import frequency
-from probes.types import Absent, present
+from probes.system.nodes.nodes_per_socket import read_nodes_per_socket
+from probes.system.nodes.numa import read_numa
+from probes.system.pci import STORAGE, PciDevice, read_pci_devices
+from probes.system.processor.clocksource import read_clocksource
+from probes.system.processor.frequency import read_frequency
+from probes.types import Absent, is_present
 from scenarios.finding import Finding
 from scenarios.numa import findings
 from scenarios.numa.settings import highest_khz, limited_khz, lost_nodes
@@ -19,50 +19,50 @@ SAYS = texts("numa")
 CARDS = (STORAGE - {"NVMe"}) | {"NIC"}
 
 
-def nodes(host: Host) -> Iterator[Finding]:
+def check_node_table(host: Host) -> Iterator[Finding]:
     """The kernel's table of nodes, and `numa=off`."""
-    table = require_readable(numa(host), "/sys/devices/system/node")
-    return findings.topology_findings(table.doubt, nodes_per_socket(host), lost_nodes(host))
+    table = require_readable(read_numa(host), "/sys/devices/system/node")
+    return findings.topology_findings(table.doubt, read_nodes_per_socket(host), lost_nodes(host))
 
 
-def links(host: Host) -> Iterator[Finding]:
+def check_links(host: Host) -> Iterator[Finding]:
     """Network cards and controllers; disks have rules of their own."""
-    found = require_readable(pci_devices(host))
-    those = tuple(d for d in found if d.kind in CARDS and not d.virtual_function)
-    if not any(present(d.link) for d in those):
+    devices = require_readable(read_pci_devices(host))
+    those = tuple(d for d in devices if d.kind in CARDS and not d.virtual_function)
+    if not any(is_present(d.link) for d in those):
         raise Inapplicable("no network card or controller reports a PCIe link")
-    return _links(those)
+    return _link_findings(those)
 
 
-def _links(those: tuple[PciDevice, ...]) -> Iterator[Finding]:
+def _link_findings(those: tuple[PciDevice, ...]) -> Iterator[Finding]:
     nothing = Absent("not read by this rule", "unsupported")
     return findings.device_findings(those, nothing)
 
 
-def clock(host: Host) -> Iterator[Finding]:
+def check_clock(host: Host) -> Iterator[Finding]:
     """A clock that is read by a system call and from a slow device costs every program that asks for the time."""
-    source = require_readable(clocksource(host))
+    source = require_readable(read_clocksource(host))
     return findings.timer_findings(source, None, proof="rule")
 
 
-def limit(host: Host) -> Iterator[Finding]:
+def check_frequency_limit(host: Host) -> Iterator[Finding]:
     """scaling_max_freq below what the CPU can."""
-    found = frequency(host)
-    highest = highest_khz(found)
+    frequencies = read_frequency(host)
+    highest = highest_khz(frequencies)
     if highest is None:
         raise Inapplicable("the kernel sets no CPU frequency here (virtual machine, or the firmware does)")
-    lowered = limited_khz(host, found)
+    lowered = limited_khz(host, frequencies)
     if lowered is not None:
         read = SAYS.evidence("limit-read", limit_khz=lowered, highest_khz=highest)
-        yield findings.limited(lowered, highest, read, proof="rule")
+        yield findings.frequency_limit_finding(lowered, highest, read, proof="rule")
 
 
-def memory_modules(host: Host) -> Iterator[Finding]:
+def check_node_memory(host: Host) -> Iterator[Finding]:
     """Nodes with CPUs and no memory of their own: every access goes to another node."""
-    table = require_readable(numa(host), "/sys/devices/system/node")
+    table = require_readable(read_numa(host), "/sys/devices/system/node")
     if table.doubt or len(table.nodes) < 2:
         raise Inapplicable("one node, or nodes that are not credible")
-    setting = nodes_per_socket(host)
+    setting = read_nodes_per_socket(host)
     # Where the scheme is not known, a node a socket is still a socket: its modules are missing.
     if (
         isinstance(setting, Absent)
@@ -74,19 +74,19 @@ def memory_modules(host: Host) -> Iterator[Finding]:
     if not bare or len(bare) == table.with_cpus:
         return
     numbers = ", ".join(str(node.number) for node in bare)
-    one = len(bare) == 1
+    is_single = len(bare) == 1
     yield SAYS.finding(
         "node-without-memory",
-        nodes=f"node{'' if one else 's'} {numbers} {'has' if one else 'have'}",
-        sockets="that socket" if one else "those sockets",
+        nodes=f"node{'' if is_single else 's'} {numbers} {'has' if is_single else 'have'}",
+        sockets="that socket" if is_single else "those sockets",
         evidence=[SAYS.evidence("no-memory", node=n.number) for n in bare],
     )
 
 
 RULES: tuple[HostRule, ...] = (
-    HostRule("numa.nodes", "numa", "the NUMA table", nodes),
-    HostRule("numa.node-without-memory", "numa", "nodes without memory", memory_modules),
-    HostRule("numa.pcie-link", "numa", "PCIe links of network cards and controllers", links),
-    HostRule("numa.clocksource", "numa", "the clock source", clock),
-    HostRule("numa.cpu-frequency-limit", "numa", "a lowered CPU frequency", limit),
+    HostRule("numa.nodes", "numa", "the NUMA table", check_node_table),
+    HostRule("numa.node-without-memory", "numa", "nodes without memory", check_node_memory),
+    HostRule("numa.pcie-link", "numa", "PCIe links of network cards and controllers", check_links),
+    HostRule("numa.clocksource", "numa", "the clock source", check_clock),
+    HostRule("numa.cpu-frequency-limit", "numa", "a lowered CPU frequency", check_frequency_limit),
 )

@@ -7,11 +7,11 @@ from functools import partial
 from probes.bench.measured import NotApplicable
 from probes.bench.placement import PlacementBench
 from probes.host import Host
-from probes.system.nodes.nodes_per_socket import nodes_per_socket
-from probes.system.pci import pci_devices
-from probes.system.processor.clocksource import clocksource
-from probes.system.processor.cpu import brand, cpu
-from probes.types import Absent, present
+from probes.system.nodes.nodes_per_socket import read_nodes_per_socket
+from probes.system.pci import read_pci_devices
+from probes.system.processor.clocksource import read_clocksource
+from probes.system.processor.cpu import read_brand, read_cpu
+from probes.types import Absent, is_present
 from scenarios import events as ev
 from scenarios.declared_options import apply_declaration
 from scenarios.experiment.budget import Budget
@@ -28,26 +28,26 @@ from scenarios.numa.measurement.memory import MemoryBench
 from scenarios.numa.measurement.surroundings import Surveyor
 from scenarios.numa.measurement.trains import PlacedTrains
 from scenarios.numa.memory_findings import memory_findings
-from scenarios.numa.plan import CPU_SHARE, DISK_SHARE, LEAST_ROUNDS, MEMORY_SHARE, NumaSetup, make
+from scenarios.numa.plan import CPU_SHARE, DISK_SHARE, MEMORY_SHARE, MIN_ROUNDS, NumaSetup, make
 from scenarios.numa.results import (
     Bios,
     CpuRates,
-    Devices,
+    DevicesResult,
     NodePairs,
     PageSizes,
     Placements,
     Scaling,
     Shape,
 )
-from scenarios.numa.settings import Firmware, device_tags, firmware, lost_nodes, settings
+from scenarios.numa.settings import FirmwareSettings, device_tags, lost_nodes, read_firmware, read_settings
 from scenarios.plan import Workload
 
-MOST_ROUNDS = 60
+MAX_ROUNDS = 60
 SIZES = {"chase": 64 << 20, "copy": 16 << 20}  # of each buffer in the comparisons
 
 
 @apply_declaration(__file__)
-class Numa(Scenario):
+class NumaScenario(Scenario):
     """Reads everything first; then measures the CPUs, the memory, and what this topology lets it compare."""
 
     def __init__(self, stretch: dict[str, float] | None = None) -> None:
@@ -66,117 +66,125 @@ class Numa(Scenario):
         if run.options.as_string("redfish"):  # four answers, 1 to 3 s each
             run.emit_progress("read", "ask the management controller")
         # before any step: what was asked for and does not answer is one line
-        told = await asyncio.to_thread(firmware, run.host, run.options)
-        read = await self._read(run, layout, told)
-        found: list[Finding] = [*read]
+        firmware_settings = await asyncio.to_thread(read_firmware, run.host, run.options)
+        read = await self._read(run, layout, firmware_settings)
+        all_findings: list[Finding] = [*read]
         verdicts: dict[str, list[ev.RunVerdict]] = {}
         if layout.measures:
             async with AsyncExitStack() as stack:
                 bench = PlacementBench(run.seed, self.stretch)
                 stack.push_async_callback(bench.close)
-                found += await self._measure(run, layout, bench, verdicts)
-        for finding in tables.with_answer(layout, found, tables.undecided(run.plan, verdicts)):
+                all_findings += await self._measure(run, layout, bench, verdicts)
+        for finding in tables.with_answer(
+            layout, all_findings, tables.describe_undecided(run.plan, verdicts)
+        ):
             run.emit_finding(finding)
 
-    async def _read(self, run: Run, layout: NumaSetup, told: Firmware) -> list[Finding]:
+    async def _read(self, run: Run, layout: NumaSetup, firmware_settings: FirmwareSettings) -> list[Finding]:
         with run.begin_step("read", "read topology and settings"):
-            run.emit(Shape(t=run.time(), value=layout.shape))
-            if layout.commands:
-                run.emit(Placements(t=run.time(), value=tables.placed_commands(layout)))
-            for one in await asyncio.to_thread(settings, run.host):
-                run.emit(ev.fact_event(one, run.time()))
-            self._tell_firmware(run, told)
-            devices = pci_devices(run.host)
-            if present(devices) and devices:
-                run.emit(Devices(t=run.time(), value=tables.devices(devices)))
-            if isinstance(cpu(run.host).model, Absent):  # py-cpuinfo knows ARM's by number; it takes a second
-                run.emit_fact("cpu", "brand", await asyncio.to_thread(brand, run.host), source="py-cpuinfo")
-        nodes = nodes_per_socket(run.host)
+            run.emit(Shape(t=run.elapsed_s(), value=layout.shape))
+            if layout.placement_commands:
+                run.emit(Placements(t=run.elapsed_s(), value=tables.placed_commands(layout)))
+            for setting in await asyncio.to_thread(read_settings, run.host):
+                run.emit(ev.fact_event(setting, run.elapsed_s()))
+            self._report_firmware(run, firmware_settings)
+            devices = read_pci_devices(run.host)
+            if is_present(devices) and devices:
+                run.emit(DevicesResult(t=run.elapsed_s(), value=tables.device_rows(devices)))
+            if isinstance(
+                read_cpu(run.host).model, Absent
+            ):  # py-cpuinfo knows ARM's by number; it takes a second
+                run.emit_fact(
+                    "cpu", "brand", await asyncio.to_thread(read_brand, run.host), source="py-cpuinfo"
+                )
+        nodes = read_nodes_per_socket(run.host)
         return [
             *findings.topology_findings(layout.shape.doubt, nodes, lost_nodes(run.host)),
-            *findings.device_findings(devices if present(devices) else (), device_tags(run.host)),
-            *findings.firmware_findings(told),
+            *findings.device_findings(devices if is_present(devices) else (), device_tags(run.host)),
+            *findings.firmware_findings(firmware_settings),
         ]
 
-    def _tell_firmware(self, run: Run, told: Firmware) -> None:
-        if isinstance(told.found, Absent):
-            run.emit_fact("bios", "attributes", told.found)
-        if told.readings:
-            run.emit(Bios(t=run.time(), value=tables.bios(told)))
+    def _report_firmware(self, run: Run, firmware_settings: FirmwareSettings) -> None:
+        if isinstance(firmware_settings.attributes, Absent):
+            run.emit_fact("bios", "attributes", firmware_settings.attributes)
+        if firmware_settings.readings:
+            run.emit(Bios(t=run.elapsed_s(), value=tables.bios_rows(firmware_settings)))
 
     async def _measure(
         self, run: Run, layout: NumaSetup, bench: PlacementBench, verdicts: dict[str, list[ev.RunVerdict]]
     ) -> list[Finding]:
         total, began = run.plan.measuring_s, run.clock.now()
-        found = await self._cpu(run, layout, bench, total * CPU_SHARE)
-        found += await self._memory(run, layout, bench, total * MEMORY_SHARE)
-        kept = total * DISK_SHARE if layout.disk is not None else 0.0
+        new_findings = await self._measure_cpu(run, layout, bench, total * CPU_SHARE)
+        new_findings += await self._measure_memory(run, layout, bench, total * MEMORY_SHARE)
+        disk_s = total * DISK_SHARE if layout.disk is not None else 0.0
         # Their figures need MOST_ROUNDS at most: what a long budget has left over decides comparisons.
-        shared = total * (1 - CPU_SHARE - MEMORY_SHARE) - kept
-        left = max(shared, total - kept - (run.clock.now() - began))
-        found += await self._compare(run, layout, bench, left, verdicts)
+        shared = total * (1 - CPU_SHARE - MEMORY_SHARE) - disk_s
+        left = max(shared, total - disk_s - (run.clock.now() - began))
+        new_findings += await self._compare(run, layout, bench, left, verdicts)
         if layout.disk is not None:
-            family = len(layout.entries) + len(layout.disk.workloads)
-            verdicts |= await locality.measure(run, layout.disk, kept, family)
-        return found
+            family = len(layout.entries) + len(layout.disk.disk_workloads)
+            verdicts |= await locality.measure(run, layout.disk, disk_s, family)
+        return new_findings
 
-    async def _cpu(self, run: Run, layout: NumaSetup, bench: PlacementBench, seconds: float) -> list[Finding]:
+    async def _measure_cpu(
+        self, run: Run, layout: NumaSetup, bench: PlacementBench, seconds: float
+    ) -> list[Finding]:
         cpu = CpuBench(run.host, layout.usable, bench, run.seed)
         surveyor = Surveyor(run.host, len(layout.usable.placed.online), lambda: bench.all_pids)
         with run.begin_step("cpu", "measure the CPUs") as step:
             await cpu.round()  # the workers start, caches and clocks warm up
-            cpu.forget()
+            cpu.discard_measured()
             surveyor.begin()
             began = run.clock.now()
-            await self._rounds(run, cpu, step, began, seconds - SUSTAINED_S)
-            with surveyor.under_load(cpu.sustains):
-                clocked = await cpu.sustained()
+            await self._run_rounds(run, cpu, step, began, seconds - SUSTAINED_S)
+            with surveyor.under_load(cpu.sustained_cpus):
+                clocked = await cpu.measure_sustained()
             took = run.clock.now() - began
-        result = cpu.result(clocked, took)
+        result = cpu.build_result(clocked, took)
         around = surveyor.end(took, result.share)
         run.emit_fact("cpu", "clock_under_load", clocked.reached_khz, "kHz", source=clocked.source)
-        run.emit(CpuRates(t=run.time(), value=tables.cpu(result)))
-        run.emit(Scaling(t=run.time(), value=tables.scaling(result)))
+        run.emit(CpuRates(t=run.elapsed_s(), value=tables.cpu_rows(result)))
+        run.emit(Scaling(t=run.elapsed_s(), value=tables.scaling_rows(result)))
         return [
             *findings.cpu_findings(result, around),
-            *findings.timer_findings(clocksource(run.host), result.clock_ns, result.system_call_ns),
+            *findings.timer_findings(read_clocksource(run.host), result.clock_ns, result.system_call_ns),
         ]
 
-    async def _memory(
+    async def _measure_memory(
         self, run: Run, layout: NumaSetup, bench: PlacementBench, seconds: float
     ) -> list[Finding]:
         memory = MemoryBench(run.host, layout.usable, layout.pairs, bench, run.seed)
         with run.begin_step("memory", "measure memory") as step:
             await memory.round()  # the buffers are made
-            memory.forget()
+            memory.discard_measured()
             began = run.clock.now()
-            await self._rounds(run, memory, step, began, seconds)
-            result = memory.result()
+            await self._run_rounds(run, memory, step, began, seconds)
+            result = memory.build_result()
             await bench.forget_buffers()
         for problem in result.problems:
             run.emit_note(f"memory: {problem}")
-        run.emit(NodePairs(t=run.time(), value=tables.memory(result)))
-        run.emit(PageSizes(t=run.time(), value=tables.pages(result)))
+        run.emit(NodePairs(t=run.elapsed_s(), value=tables.memory_rows(result)))
+        run.emit(PageSizes(t=run.elapsed_s(), value=tables.page_size_rows(result)))
         return list(memory_findings(result))
 
-    async def _rounds(
-        self, run: Run, what: CpuBench | MemoryBench, step: StepInProgress, began: float, seconds: float
+    async def _run_rounds(
+        self, run: Run, bench: CpuBench | MemoryBench, step: StepInProgress, began: float, seconds: float
     ) -> None:
         """Until the share of the budget is used, four at least."""
         done = 0
-        while done < MOST_ROUNDS:
-            await what.round()
+        while done < MAX_ROUNDS:
+            await bench.round()
             done += 1
-            for series, variant, value, unit in what.told:
+            for series, variant, value, unit in bench.round_values:
                 run.emit(
                     ev.SampleTaken(
-                        t=run.time(), series=series, variant=variant, block=done, value=value, unit=unit
+                        t=run.elapsed_s(), series=series, variant=variant, block=done, value=value, unit=unit
                     )
                 )
             spent = run.clock.now() - began
             left = max(0.0, seconds - spent)
             step.report_progress(f"{step.title}, round {done}", left)
-            if done >= LEAST_ROUNDS and left < spent / done:
+            if done >= MIN_ROUNDS and left < spent / done:
                 break
 
     async def _compare(
@@ -189,21 +197,21 @@ class Numa(Scenario):
     ) -> list[Finding]:
         watch = watch_for(run)
 
-        def entry(workload: Workload, trains: PlacedTrains) -> ScheduledLoad:
-            def done(experiment: LoadExperiment) -> None:
+        def schedule_load(workload: Workload, trains: PlacedTrains) -> ScheduledLoad:
+            def record_verdicts(experiment: LoadExperiment) -> None:
                 verdicts[workload.id] = experiment.verdicts
 
-            return ScheduledLoad(BatchScheduler(run, workload, trains, watch), done)
+            return ScheduledLoad(BatchScheduler(run, workload, trains, watch), record_verdicts)
 
         trains = {
             workload.id: PlacedTrains(bench, work, sides, SIZES.get(work, 0))
             for workload, work, sides in layout.entries
         }
         with run.begin_step("prepare", "make the buffers"):
-            for one in trains.values():
+            for placed_trains in trains.values():
                 with suppress(NotApplicable):  # said by the comparison itself
-                    await one.start_workers()
-        entries = [entry(workload, trains[workload.id]) for workload, _, _ in layout.entries]
-        family = len(layout.entries) + (len(layout.disk.workloads) if layout.disk else 0)
+                    await placed_trains.start_workers()
+        entries = [schedule_load(workload, trains[workload.id]) for workload, _, _ in layout.entries]
+        family = len(layout.entries) + (len(layout.disk.disk_workloads) if layout.disk else 0)
         await run_campaign(run, Budget(seconds, run.clock), entries, family=family)
         return list(tables.placement_findings(layout, verdicts))

@@ -7,7 +7,7 @@ import msgspec
 
 from probes.system.pci import PciDevice
 from probes.system.processor.cpulist import as_list
-from probes.types import Absent, present
+from probes.types import Absent, is_present
 from scenarios import events as ev
 from scenarios.cpus.slot import choose_slot, pin_remedy
 from scenarios.finding import SEVERITIES, Finding
@@ -17,109 +17,123 @@ from scenarios.numa.measurement.memory import MemoryResult
 from scenarios.numa.measurement.trains import CPU_TIME
 from scenarios.numa.placements import RANDOM, TITLES, UNPINNED
 from scenarios.numa.plan import NumaSetup
-from scenarios.numa.results import BiosSetting, CpuRate, Device, NodePair, PageSize, Placement, Scaled
-from scenarios.numa.settings import Firmware
+from scenarios.numa.results import (
+    BiosSettingRow,
+    CpuRate,
+    Device,
+    NodePair,
+    PageSize,
+    PlacementCommand,
+    Scaled,
+)
+from scenarios.numa.settings import FirmwareSettings
 from scenarios.plan import Plan
 from scenarios.rules.texts import texts
 
 SAYS = texts("numa")
 
 
-def cpu(result: CpuResult) -> tuple[CpuRate, ...]:
+def cpu_rows(result: CpuResult) -> tuple[CpuRate, ...]:
     """A row a load."""
     rows = [
         CpuRate(
             load=row.load.title,
             unit=row.load.unit,
-            **_told(one=row.one, all_cores=row.cores, all_threads=row.threads, of_n=row.of_n),
+            **_figure_fields(
+                one=row.single_core, all_cores=row.cores, all_threads=row.threads, of_n=row.of_n
+            ),
         )
         for row in result.rows
     ]
     for title, figure in (("reading the time", result.clock_ns), ("system call", result.system_call_ns)):
         if figure is not None:
-            rows.append(CpuRate(load=title, unit="ns a call", **_told(one=figure)))
+            rows.append(CpuRate(load=title, unit="ns a call", **_figure_fields(one=figure)))
     return tuple(rows)
 
 
-def scaling(result: CpuResult) -> tuple[Scaled, ...]:
-    return tuple(Scaled(workers=n, **_told(of_one=figure)) for n, figure in result.curve.items())
+def scaling_rows(result: CpuResult) -> tuple[Scaled, ...]:
+    return tuple(Scaled(workers=n, **_figure_fields(of_one=figure)) for n, figure in result.curve.items())
 
 
-def memory(result: MemoryResult) -> tuple[NodePair, ...]:
+def memory_rows(result: MemoryResult) -> tuple[NodePair, ...]:
     return tuple(
         NodePair(
             cpu_node=reach.cpu_node,
             memory_node=reach.memory_node,
             distance=reach.distance,
             cores=reach.workers,
-            **_told(1e-6, copied=reach.copied_bytes_per_s, one_copied=reach.one_worker_bytes_per_s),
-            **_told(latency=reach.latency_ns),
+            **_figure_fields(1e-6, copied=reach.copied_bytes_per_s, one_copied=reach.one_worker_bytes_per_s),
+            **_figure_fields(latency=reach.latency_ns),
         )
         for reach in result.reaches
     )
 
 
-def pages(result: MemoryResult) -> tuple[PageSize, ...]:
+def page_size_rows(result: MemoryResult) -> tuple[PageSize, ...]:
     both = (("small", result.small_ns), ("huge", result.huge_ns))
-    return tuple(PageSize(pages=name, **_told(latency=figure)) for name, figure in both if figure is not None)
+    return tuple(
+        PageSize(pages=name, **_figure_fields(latency=figure)) for name, figure in both if figure is not None
+    )
 
 
-def devices(found: Sequence[PciDevice]) -> tuple[Device, ...]:
+def device_rows(device_list: Sequence[PciDevice]) -> tuple[Device, ...]:
     rows = []
-    for one in found:
-        link = one.link if present(one.link) else None
+    for device in device_list:
+        link = device.link if is_present(device.link) else None
         rows.append(
             Device(
-                device=", ".join(one.names) or one.address,
-                kind=one.kind,
-                node=one.node if present(one.node) else None,
+                device=", ".join(device.names) or device.address,
+                kind=device.kind,
+                node=device.node if is_present(device.node) else None,
                 link=link.now if link else None,
                 at_most=link.at_most or None if link else None,
                 rate=_rate(link.bytes_per_s) if link else None,
                 most_rate=_rate(link.most_bytes_per_s) if link else None,
-                driver=one.driver or None,
+                driver=device.driver or None,
             )
         )
     return tuple(rows)
 
 
 def _rate(bytes_per_s: int | Absent) -> int | None:
-    return bytes_per_s // 1_000_000 if present(bytes_per_s) else None
+    return bytes_per_s // 1_000_000 if is_present(bytes_per_s) else None
 
 
-def bios(told: Firmware) -> tuple[BiosSetting, ...]:
+def bios_rows(firmware_settings: FirmwareSettings) -> tuple[BiosSettingRow, ...]:
     return tuple(
-        BiosSetting(
-            setting=one.title,
-            name=one.name or None,
-            value=one.value or "unknown",
-            pending=one.pending or None,
-            judgement=one.judgement if one.value else None,
-            setup=one.where,
+        BiosSettingRow(
+            setting=reading.title,
+            name=reading.name or None,
+            value=reading.value or "unknown",
+            pending=reading.pending or None,
+            judgement=reading.judgement if reading.value else None,
+            setup=reading.where,
         )
-        for one in told.readings
+        for reading in firmware_settings.readings
     )
 
 
-def _told(factor: float = 1.0, **figures: RoundsFigure | None) -> dict[str, Any]:
+def _figure_fields(factor: float = 1.0, **figures: RoundsFigure | None) -> dict[str, Any]:
     """The fields of a row: each figure with its interval, four digits of both."""
     out: dict[str, Any] = {}
     for name, figure in figures.items():
         if figure is not None:
-            out[name] = _short(figure.value * factor)
+            out[name] = _round_value(figure.value * factor)
             if figure.low is not None and figure.high is not None:
-                out[f"{name}_ci95"] = (_short(figure.low * factor), _short(figure.high * factor))
+                out[f"{name}_ci95"] = (_round_value(figure.low * factor), _round_value(figure.high * factor))
     return out
 
 
-def _short(value: float) -> float:
+def _round_value(value: float) -> float:
     return float(f"{value:.4g}")
 
 
-def placed_commands(layout: NumaSetup) -> tuple[Placement, ...]:
+def placed_commands(layout: NumaSetup) -> tuple[PlacementCommand, ...]:
     return tuple(
-        Placement(one.title, as_list(frozenset(n for seat in one.seats for n in seat.cpus)), line)
-        for one, line in layout.commands
+        PlacementCommand(
+            placement.title, as_list(frozenset(n for seat in placement.seats for n in seat.cpus)), line
+        )
+        for placement, line in layout.placement_commands
     )
 
 
@@ -155,7 +169,7 @@ def placement_findings(
     )
 
 
-def undecided(plan: Plan, verdicts: Mapping[str, Sequence[ev.RunVerdict]]) -> str:
+def describe_undecided(plan: Plan, verdicts: Mapping[str, Sequence[ev.RunVerdict]]) -> str:
     """The comparisons that were measured and stayed open, by their titles; empty where all were decided."""
     titles = [
         workload.title
@@ -169,22 +183,22 @@ def undecided(plan: Plan, verdicts: Mapping[str, Sequence[ev.RunVerdict]]) -> st
     return "inconclusive: " + ", ".join(f"'{title}'" for title in titles)
 
 
-def with_answer(layout: NumaSetup, found: Sequence[Finding], still_open: str) -> list[Finding]:
+def with_answer(layout: NumaSetup, findings: Sequence[Finding], still_open: str) -> list[Finding]:
     """The findings with the run's answer among them: the worst that speaks, else that nothing is wrong.
 
     What could not be tested here and what was not decided is said with it.
     """
     tail = "".join(f"; {words}" for words in (layout.untestable, still_open) if words)
-    loud = [f for f in found if f.severity in ("critical", "warning")]
+    loud = [f for f in findings if f.severity in ("critical", "warning")]
     if loud:
         worst = min(loud, key=lambda f: (SEVERITIES.index(f.severity), not f.answers))
-        told = msgspec.structs.replace(worst, title=f"{worst.title}{tail}", answers=True)
-        return [told if f is worst else msgspec.structs.replace(f, answers=False) for f in found]
-    noticed = [f.title for f in found if f.severity == "notice"]
+        answer = msgspec.structs.replace(worst, title=f"{worst.title}{tail}", answers=True)
+        return [answer if f is worst else msgspec.structs.replace(f, answers=False) for f in findings]
+    noticed = [f.title for f in findings if f.severity == "notice"]
     sure = f"nothing is sure to slow them, but {noticed[0]}" if noticed else "nothing found that slows them"
     if layout.measures:
         unsure = bool(still_open or noticed)  # no green for what is not known
         calm = SAYS.finding("answer", severity="notice" if unsure else "ok", sure=sure, tail=tail)
     else:
         calm = SAYS.finding("settings-alone", tail=tail)
-    return [calm, *(msgspec.structs.replace(f, answers=False) for f in found)]
+    return [calm, *(msgspec.structs.replace(f, answers=False) for f in findings)]

@@ -13,9 +13,9 @@ from probes.types import Json
 from scenarios.compare.run_summary import FactKey
 from scenarios.knowledge.differences import is_ignored, tolerance_share
 
-MOST_FACTS = 8_000  # different ones, of all nodes together: a host has some hundred
-MOST_VALUES = 10_000  # different ones of a fact, kept
-_MOST_CHARACTERS = 160  # of a value, kept and told apart
+MAX_FACTS = 8_000  # different ones, of all nodes together: a host has some hundred
+MAX_VALUES = 10_000  # different ones of a fact, kept
+_MAX_CHARACTERS = 160  # of a value, kept and told apart
 _CONTINUOUS = 8  # different numbers of one fact, from which on they are put in ranges
 _RANGES = 2  # to a factor of two
 MISSING, UNREAD = -1, -2  # the node has no such fact; it could not be read there
@@ -29,17 +29,17 @@ class _Fact:
         self.numbers: dict[str, int] = {}  # by the value's spelling
         self.spelt: list[str] = []
 
-    def number(self, spelling: str) -> int:
-        found = self.numbers.get(spelling)
-        if found is None:
-            found = len(self.spelt)
-            self.spelt.append(spelling if found < MOST_VALUES else "")
-            if found < MOST_VALUES:
-                self.numbers[spelling] = found
-        return found
+    def number_of(self, spelling: str) -> int:
+        value_number = self.numbers.get(spelling)
+        if value_number is None:
+            value_number = len(self.spelt)
+            self.spelt.append(spelling if value_number < MAX_VALUES else "")
+            if value_number < MAX_VALUES:
+                self.numbers[spelling] = value_number
+        return value_number
 
 
-class Compared(NamedTuple):
+class ComparedFact(NamedTuple):
     """One fact of one node against its peers'. `value` and the peers' values are spelt as JSON, "" where missing.
 
     `values` counts the different ones, the node's own among them, `most` the peers that have the most frequent one;
@@ -52,7 +52,7 @@ class Compared(NamedTuple):
     peers: int
     values: int
     most: int
-    theirs: tuple[tuple[str, int], ...]
+    peer_values: tuple[tuple[str, int], ...]
 
 
 class FactTable:
@@ -63,21 +63,21 @@ class FactTable:
         self._varying: tuple[int, list[FactKey]] | None = None  # of so many nodes
 
     def add(self, name: str, facts: Mapping[FactKey, str], unread: Iterable[FactKey] = ()) -> None:
-        """`facts` as `spelt`."""
+        """`facts` as `spell_facts`."""
         before = len(self.nodes)
         self.nodes.append(name)
         for key, value in facts.items():
-            if (fact := self._fact(key, before)) is not None:
-                fact.ids.append(fact.number(value))
+            if (fact := self._fact_for(key, before)) is not None:
+                fact.ids.append(fact.number_of(value))
         for key in unread:
-            if key not in facts and (fact := self._fact(key, before)) is not None:
+            if key not in facts and (fact := self._fact_for(key, before)) is not None:
                 fact.ids.append(UNREAD)
 
-    def _fact(self, key: FactKey, before: int) -> _Fact | None:
+    def _fact_for(self, key: FactKey, before: int) -> _Fact | None:
         """Filled up to this node."""
         fact = self._facts.get(key)
         if fact is None:
-            if len(self._facts) >= MOST_FACTS:
+            if len(self._facts) >= MAX_FACTS:
                 self.left_out += 1
                 return None
             fact = self._facts[key] = _Fact(before)
@@ -86,10 +86,10 @@ class FactTable:
         fact.ids.extend([MISSING] * (before - len(fact.ids)))
         return fact
 
-    def places(self) -> dict[str, int]:
+    def node_places(self) -> dict[str, int]:
         return {name: n for n, name in enumerate(self.nodes)}
 
-    def column(self, key: FactKey, places: Sequence[int]) -> list[int]:
+    def value_numbers(self, key: FactKey, places: Sequence[int]) -> list[int]:
         """The value's number of each of these nodes."""
         ids = self._facts[key].ids
         ids.extend([MISSING] * (len(self.nodes) - len(ids)))
@@ -98,57 +98,57 @@ class FactTable:
     def __len__(self) -> int:
         return len(self._facts)
 
-    def varying(self) -> list[FactKey]:
+    def varying_keys(self) -> list[FactKey]:
         """The facts that are not the same everywhere: most are, and there they tell nothing."""
         every = len(self.nodes)
         if self._varying is None or self._varying[0] != every:
-            found = [
+            keys = [
                 key
                 for key, fact in self._facts.items()
                 if len(fact.spelt) > 1 or len(fact.ids) < every or min(fact.ids) < 0
             ]
-            self._varying = every, found
+            self._varying = every, keys
         return self._varying[1]
 
-    def spelling(self, key: FactKey, number: int) -> str:
+    def spelling_of(self, key: FactKey, number: int) -> str:
         return self._facts[key].spelt[number] if number >= 0 else ""
 
-    def compared(self, node: int, peers: Sequence[int]) -> list[Compared]:
+    def compare_node(self, node: int, peers: Sequence[int]) -> list[ComparedFact]:
         """Every fact that the node and at least one peer could read."""
-        found = []
+        compared_facts = []
         for key, fact in self._facts.items():
-            own, *others = self.column(key, [node, *peers])
+            own, *others = self.value_numbers(key, [node, *peers])
             counts = Counter(number for number in others if number != UNREAD)
             if own == UNREAD or not counts or (own == MISSING and counts.keys() == {MISSING}):
                 continue
-            classes = _classes(key, [fact.spelt[n] if n >= 0 else "" for n in (own, *counts)])
+            classes = _value_classes(key, [fact.spelt[n] if n >= 0 else "" for n in (own, *counts)])
             grouped: Counter[object] = Counter()
-            for number, one in zip(counts, classes[1:], strict=True):
-                grouped[one] += counts[number]
-            theirs = tuple((self.spelling(key, n), count) for n, count in counts.most_common(3))
-            found.append(
-                Compared(
-                    key, self.spelling(key, own), grouped[classes[0]], sum(counts.values()),
-                    len(grouped.keys() | {classes[0]}), max(grouped.values()), theirs,
+            for number, value_class in zip(counts, classes[1:], strict=True):
+                grouped[value_class] += counts[number]
+            peer_values = tuple((self.spelling_of(key, n), count) for n, count in counts.most_common(3))
+            compared_facts.append(
+                ComparedFact(
+                    key, self.spelling_of(key, own), grouped[classes[0]], sum(counts.values()),
+                    len(grouped.keys() | {classes[0]}), max(grouped.values()), peer_values,
                 )
             )  # fmt: skip
-        return found
+        return compared_facts
 
 
-def spelt(facts: Mapping[FactKey, Json]) -> dict[FactKey, str]:
+def spell_facts(facts: Mapping[FactKey, Json]) -> dict[FactKey, str]:
     """As they are compared: what is known to say nothing is left out, a long value cut.
 
     What a thousand nodes have alike is one object: so it crosses to another process once a batch.
     """
-    if len(_same) > MOST_VALUES:
+    if len(_same) > MAX_VALUES:
         _same.clear()
-    found = {}
+    spellings = {}
     for key, value in facts.items():
-        own, left_out = _known.get(key) or _looked_up(key)
+        own, left_out = _known_keys.get(key) or _look_up_key(key)
         if not left_out:
-            spelling = encode(value).decode()[:_MOST_CHARACTERS]
-            found[own] = _same.setdefault(spelling, spelling)
-    return found
+            spelling = encode(value).decode()[:_MAX_CHARACTERS]
+            spellings[own] = _same.setdefault(spelling, spelling)
+    return spellings
 
 
 def value_of(spelling: str) -> Json:
@@ -160,25 +160,27 @@ def value_of(spelling: str) -> Json:
 
 
 _same: dict[str, str] = {}
-_known: dict[FactKey, tuple[FactKey, bool]] = {}  # kept: the patterns are many, and nodes have the same facts
+_known_keys: dict[
+    FactKey, tuple[FactKey, bool]
+] = {}  # kept: the patterns are many, and nodes have the same facts
 
 
-def _looked_up(key: FactKey) -> tuple[FactKey, bool]:
+def _look_up_key(key: FactKey) -> tuple[FactKey, bool]:
     """The same object each time, and whether the fact says nothing."""
-    if len(_known) > MOST_FACTS:
-        _known.clear()
-    return _known.setdefault(key, (key, is_ignored("/".join(key))))
+    if len(_known_keys) > MAX_FACTS:
+        _known_keys.clear()
+    return _known_keys.setdefault(key, (key, is_ignored("/".join(key))))
 
 
-def _classes(key: FactKey, spellings: Sequence[str]) -> list[object]:
+def _value_classes(key: FactKey, spellings: Sequence[str]) -> list[object]:
     """What counts as one value: numbers within the known tolerance, or of one range where there are many."""
     numbers = [value if isinstance(value := value_of(s), int | float) else None for s in spellings]
-    known = [abs(n) for n in numbers if n is not None]
-    if len(known) < len(spellings) or not known or any(isinstance(n, bool) for n in numbers):
+    magnitudes = [abs(n) for n in numbers if n is not None]
+    if len(magnitudes) < len(spellings) or not magnitudes or any(isinstance(n, bool) for n in numbers):
         return list(spellings)
     share = tolerance_share("/".join(key))
-    if share and max(known) - min(known) <= share * max(known):
+    if share and max(magnitudes) - min(magnitudes) <= share * max(magnitudes):
         return [0] * len(spellings)
-    if len(set(known)) <= _CONTINUOUS:
+    if len(set(magnitudes)) <= _CONTINUOUS:
         return list(spellings)
     return [((n or 0) < 0, round(_RANGES * math.log2(abs(n))) if n else None) for n in numbers]

@@ -4,119 +4,138 @@ import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
 
-from scenarios.compare.run_summary import FigureKey, Load
+from scenarios.compare.run_summary import FigureKey, PlannedLoad
 from scenarios.knowledge.loads import group_of
 from scenarios.peers.facts import FactTable
 from scenarios.peers.judgement import (
-    LEAST_NODES,
+    MIN_NODES,
     Alike,
     FleetJudgement,
+    FleetMeasure,
+    FleetOutlier,
     FoundOn,
-    Measure,
-    Missing,
-    Odd,
+    MissingNode,
     Parts,
     Sum,
 )
-from scenarios.peers.node import Node
-from scenarios.peers.retest import LEAST_ROUNDS, RetestedSuspect, Round, standings
-from scenarios.peers.screen import LEAST_PEERS, Column, HardwareGroup, Screen, screen, smallest_found
-from scenarios.peers.setting import partings, rare, settings
+from scenarios.peers.node import PeerNode
+from scenarios.peers.retest import MIN_ROUNDS, RetestedSuspect, Round, suspect_standings
+from scenarios.peers.screen import (
+    MIN_PEERS,
+    HardwareGroup,
+    Screen,
+    ScreenColumn,
+    screen_nodes,
+    smallest_found,
+)
+from scenarios.peers.setting import find_partings, find_rare_values, suspect_settings
 from scenarios.verdict.verdict import margin_edge, ratio_of
 
-_MOST_PEERS = 400  # that an odd node's facts are held against: more say the same
-_SELDOM = 0.1  # of the nodes, at most, have a finding that is told of an odd one
-_MOST_NAMED = 1000
+_MAX_PEERS = 400  # that an odd node's facts are held against: more say the same
+_MAX_RARE_SHARE = 0.1  # of the nodes, at most, have a finding that is told of an odd one
+_MAX_NAMED_NODES = 1000
 
 
-def judge(
-    nodes: Sequence[Node],
+def judge_fleet(
+    nodes: Sequence[PeerNode],
     table: FactTable,
-    loads: Mapping[FigureKey, Load],
+    loads: Mapping[FigureKey, PlannedLoad],
     rounds: Sequence[Round] = (),
     *,
     margin: float = 0.05,
-    missing: Sequence[Missing] = (),
-    what: Sequence[str] = (),
+    missing: Sequence[MissingNode] = (),
+    measurement_names: Sequence[str] = (),
     files: Mapping[str, str] | None = None,
     together: bool = False,
 ) -> FleetJudgement:
     """`nodes`: their first measurements, each name once; `table`: their facts, as far as read. `together`: all of them
     began at one time.
     """
-    found = screen(nodes, margin)
-    judged = standings(found, rounds)
-    places = table.places()
-    titles = _titles(found.columns, loads)
-    odd = tuple(dict.fromkeys(one.node for one in judged if one.is_different))
-    groups = [[places[name] for name in group.nodes if name in places] for group in found.groups]
+    screened = screen_nodes(nodes, margin)
+    judged = suspect_standings(screened, rounds)
+    places = table.node_places()
+    titles = _column_titles(screened.columns, loads)
+    odd = tuple(
+        dict.fromkeys(standing_or_item.node for standing_or_item in judged if standing_or_item.is_different)
+    )
+    groups = [[places[name] for name in group.nodes if name in places] for group in screened.groups]
     return FleetJudgement(
-        what=tuple(what),
-        nodes=len({*(node.name for node in nodes), *(one.node for one in missing)}),
-        compared=len({name for column in found.columns for name in column.logs}),
+        what=tuple(measurement_names),
+        nodes=len({*(node.name for node in nodes), *(standing_or_item.node for standing_or_item in missing)}),
+        compared=len({name for column in screened.columns for name in column.logs}),
         rounds=len(rounds),
         margin=margin,
-        groups=tuple(_alike(n, group, found) for n, group in enumerate(found.groups)),
+        groups=tuple(_alike_nodes(n, group, screened) for n, group in enumerate(screened.groups)),
         measures=tuple(
-            _measure(n, column, titles[n], loads, judged, margin, table, places)
-            for n, column in enumerate(found.columns)
+            _judged_measure(n, column, titles[n], loads, judged, margin, table, places)
+            for n, column in enumerate(screened.columns)
         ),
-        odd=tuple(_odd(name, found, judged, nodes, table, groups) for name in odd),
-        suspects=tuple(one for one in judged if one.node not in odd and _open(one, margin)),
-        cleared=tuple(one for one in judged if one.node not in odd and not _open(one, margin)),
-        rare=tuple(one for group in groups for one in rare(table, group)),
-        findings=_found_on(nodes),
+        odd=tuple(_fleet_outlier(name, screened, judged, nodes, table, groups) for name in odd),
+        suspects=tuple(
+            standing_or_item
+            for standing_or_item in judged
+            if standing_or_item.node not in odd and _is_open(standing_or_item, margin)
+        ),
+        cleared=tuple(
+            standing_or_item
+            for standing_or_item in judged
+            if standing_or_item.node not in odd and not _is_open(standing_or_item, margin)
+        ),
+        rare=tuple(
+            standing_or_item for group in groups for standing_or_item in find_rare_values(table, group)
+        ),
+        findings=_findings_by_node(nodes),
         missing=tuple(missing),
-        sums=_sums(nodes, loads, rounds) if together else (),
+        sums=_rate_sums(nodes, loads, rounds) if together else (),
         files=dict(files or {}),
     )
 
 
-def _open(one: RetestedSuspect, margin: float) -> bool:
+def _is_open(standing: RetestedSuspect, margin: float) -> bool:
     """Neither decided nor back among its peers in the retests."""
-    back = one.ratio is not None and abs(math.log(one.ratio)) <= margin_edge(margin) / 2
-    return not (one.is_decided or back)
+    back = standing.ratio is not None and abs(math.log(standing.ratio)) <= margin_edge(margin) / 2
+    return not (standing.is_decided or back)
 
 
-def _alike(number: int, group: HardwareGroup, found: Screen) -> Alike:
-    few = len(group.nodes) < LEAST_PEERS
-    largest = Counter(found.groups[0].hardware)
+def _alike_nodes(number: int, group: HardwareGroup, screened: Screen) -> Alike:
+    few = len(group.nodes) < MIN_PEERS
+    largest = Counter(screened.groups[0].hardware)
     own = Counter(group.hardware)
     unlike = tuple((own - largest).elements()) or tuple(("without", f"{a} {b}") for a, b in (largest - own))
     return Alike(
         hardware=group.hardware,
         nodes=len(group.nodes),
-        judged=any(column.group == number for column in found.columns),
-        named=group.nodes[:_MOST_NAMED] if few else (),
+        judged=any(column.group == number for column in screened.columns),
+        named=group.nodes[:_MAX_NAMED_NODES] if few else (),
         unlike=unlike if few and number else (),
     )
 
 
-def _titles(columns: Sequence[Column], loads: Mapping[FigureKey, Load]) -> list[str]:
+def _column_titles(columns: Sequence[ScreenColumn], loads: Mapping[FigureKey, PlannedLoad]) -> list[str]:
     """With the variant and the metric where a title alone is that of several measures."""
     keys = dict.fromkeys(column.key for column in columns)
     variants = Counter((loads[key].title, key.variant) for key in keys)
     alone = Counter(loads[key].title for key in keys)
 
-    def told(key: FigureKey) -> str:
+    def full_title(key: FigureKey) -> str:
         title = loads[key].title
         parts = [key.variant] if alone[title] > variants[title, key.variant] and key.variant else []
         parts += [key.metric] if variants[title, key.variant] > 1 else []
         return f"{title} ({', '.join(parts)})" if parts else title
 
-    return [told(column.key) for column in columns]
+    return [full_title(column.key) for column in columns]
 
 
-def _measure(
+def _judged_measure(
     number: int,
-    column: Column,
+    column: ScreenColumn,
     title: str,
-    loads: Mapping[FigureKey, Load],
+    loads: Mapping[FigureKey, PlannedLoad],
     judged: Sequence[RetestedSuspect],
     margin: float,
     table: FactTable,
     places: Mapping[str, int],
-) -> Measure:
+) -> FleetMeasure:
     load = loads[column.key]
     sign = 1.0 if load.metric.better == "more" else -1.0
     two = column.parted
@@ -129,15 +148,15 @@ def _measure(
             fast=len(two.upper),
             levels=levels,
             ratio=two.ratio,
-            settings=partings(table, *sides),
+            settings=find_partings(table, *sides),
         )
     # as wide as a retest of the least number of rounds would be
     halves = sorted(
-        one.half * math.sqrt(min(1.0, one.rounds / LEAST_ROUNDS))
-        for one in judged
-        if one.column == number and one.half
+        standing.half * math.sqrt(min(1.0, standing.rounds / MIN_ROUNDS))
+        for standing in judged
+        if standing.column == number and standing.half
     )
-    return Measure(
+    return FleetMeasure(
         key=column.key, title=title, metric=load.metric, group=column.group,
         values={name: math.exp(sign * log) for name, log in column.logs.items()},
         centre=math.exp(sign * column.centre), spread=ratio_of(column.spread) - 1,
@@ -145,59 +164,61 @@ def _measure(
     )  # fmt: skip
 
 
-def _sums(nodes: Sequence[Node], loads: Mapping[FigureKey, Load], rounds: Sequence[Round]) -> tuple[Sum, ...]:
-    found = []
+def _rate_sums(
+    nodes: Sequence[PeerNode], loads: Mapping[FigureKey, PlannedLoad], rounds: Sequence[Round]
+) -> tuple[Sum, ...]:
+    rate_sums = []
     for key, load in loads.items():
         first, *later = (
-            {node.name: math.exp(node.logs[key]) for node in one if key in node.logs}
-            for one in (nodes, *(one.values() for one in rounds))
+            {node.name: math.exp(node.logs[key]) for node in round_nodes if key in node.logs}
+            for round_nodes in (nodes, *(round_nodes.values() for round_nodes in rounds))
         )
         if load.metric.better == "more" and first:
             again = tuple(math.fsum(rates.values()) for rates in later if rates.keys() == first.keys())
-            found.append(Sum(key=key, title=load.title, metric=load.metric, rates=first, again=again))
-    return tuple(found)
+            rate_sums.append(Sum(key=key, title=load.title, metric=load.metric, rates=first, again=again))
+    return tuple(rate_sums)
 
 
-def _odd(
+def _fleet_outlier(
     name: str,
-    found: Screen,
+    screened: Screen,
     judged: Sequence[RetestedSuspect],
-    nodes: Sequence[Node],
+    nodes: Sequence[PeerNode],
     table: FactTable,
     groups: Sequence[Sequence[int]],
-) -> Odd:
-    mine = tuple(one for one in judged if one.node == name and one.is_different)
-    others = {one.node for one in judged if one.is_different}
-    number = found.group_of()[name]
+) -> FleetOutlier:
+    mine = tuple(item for item in judged if item.node == name and item.is_different)
+    others = {item.node for item in judged if item.is_different}
+    number = screened.group_of()[name]
     group = groups[number]
-    peers = [place for place in group if table.nodes[place] not in others][:_MOST_PEERS]
-    moved = {group_of(found.columns[one.column].key.workload).name for one in mine}
+    peers = [place for place in group if table.nodes[place] not in others][:_MAX_PEERS]
+    moved = {group_of(screened.columns[item.column].key.workload).name for item in mine}
     own = next((place for place in group if table.nodes[place] == name), None)
-    alike = set(found.groups[number].nodes)
-    usual = Counter(one for node in nodes if node.name in alike for one in node.findings)
+    alike = set(screened.groups[number].nodes)
+    usual = Counter(item for node in nodes if node.name in alike for item in node.findings)
     own_findings = next((node.findings for node in nodes if node.name == name), ())
-    return Odd(
+    return FleetOutlier(
         node=name,
         standings=mine,
-        settings=settings(table, own, peers, moved) if own is not None and peers else (),
-        few=len(group) < LEAST_NODES,
-        findings=tuple(one for one in own_findings if usual[one] <= max(1, _SELDOM * len(alike))),
+        settings=suspect_settings(table, own, peers, moved) if own is not None and peers else (),
+        few=len(group) < MIN_NODES,
+        findings=tuple(item for item in own_findings if usual[item] <= max(1, _MAX_RARE_SHARE * len(alike))),
     )  # fmt: skip
 
 
-def _found_on(nodes: Sequence[Node]) -> tuple[FoundOn, ...]:
+def _findings_by_node(nodes: Sequence[PeerNode]) -> tuple[FoundOn, ...]:
     """The rarest first: what every node has is no difference between them, and comes last."""
     on: dict[str, list[str]] = {}
     looked = {node.name for node in nodes if node.looked}
     for node in nodes:
-        for one in dict.fromkeys(node.findings):
-            on.setdefault(one, []).append(node.name)
+        for finding_id in dict.fromkeys(node.findings):
+            on.setdefault(finding_id, []).append(node.name)
     return tuple(
         FoundOn(
-            finding=one,
+            finding=finding_id,
             count=len(names),
             of=len(looked) if looked.issuperset(names) else len(nodes),  # a scenario's own is no rule's
-            nodes=tuple(names[:_MOST_NAMED]),
+            nodes=tuple(names[:_MAX_NAMED_NODES]),
         )
-        for one, names in sorted(on.items(), key=lambda item: (len(item[1]), item[0]))
+        for finding_id, names in sorted(on.items(), key=lambda item: (len(item[1]), item[0]))
     )

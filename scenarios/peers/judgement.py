@@ -12,7 +12,7 @@ from scenarios.peers.node import Hardware
 from scenarios.peers.retest import RetestedSuspect
 from scenarios.plan import Metric
 
-LEAST_NODES = 10  # with fewer no setting is named: what a node alone has is then too often chance
+MIN_NODES = 10  # with fewer no setting is named: what a node alone has is then too often chance
 SCHEMA = "hostdx-fleet-judgement/1"
 
 AnswerState: TypeAlias = Literal[
@@ -79,7 +79,7 @@ class Rare(msgspec.Struct, frozen=True, kw_only=True):
     few: bool = False
 
 
-class Missing(msgspec.Struct, frozen=True, kw_only=True):
+class MissingNode(msgspec.Struct, frozen=True, kw_only=True):
     """A node without an answer, in which round (0 is the first measurement), and why."""
 
     node: str
@@ -109,9 +109,9 @@ class Parts(msgspec.Struct, frozen=True, kw_only=True):
     settings: tuple[Parting, ...] = ()
 
 
-class Measure(msgspec.Struct, frozen=True, kw_only=True):
+class FleetMeasure(msgspec.Struct, frozen=True, kw_only=True):
     """One measure of like nodes. `values` by node, in the metric's unit, as `centre`; `spread`: one node's standard
-    deviation, a share. `smallest`: the difference that is found in 95 % of the cases, a share.
+    deviation, a share. `smallest_difference`: the difference that is found in 95 % of the cases, a share.
     """
 
     key: FigureKey
@@ -135,11 +135,11 @@ class Sum(msgspec.Struct, frozen=True, kw_only=True):
     again: tuple[float, ...] = ()
 
     @property
-    def total(self) -> float:
+    def total_rate(self) -> float:
         return math.fsum(self.rates.values())
 
 
-class Odd(msgspec.Struct, frozen=True, kw_only=True):
+class FleetOutlier(msgspec.Struct, frozen=True, kw_only=True):
     """A node that stayed out. `few`: too few nodes to name a setting; then `settings` only lists what differs."""
 
     node: str
@@ -172,17 +172,17 @@ class FleetJudgement(msgspec.Struct, frozen=True, kw_only=True):
     rounds: int = 0
     margin: float = 0.05
     groups: tuple[Alike, ...] = ()
-    measures: tuple[Measure, ...] = ()
-    odd: tuple[Odd, ...] = ()
+    measures: tuple[FleetMeasure, ...] = ()
+    odd: tuple[FleetOutlier, ...] = ()
     suspects: tuple[RetestedSuspect, ...] = ()
     cleared: tuple[RetestedSuspect, ...] = ()
     rare: tuple[Rare, ...] = ()
     findings: tuple[FoundOn, ...] = ()
-    missing: tuple[Missing, ...] = ()
+    missing: tuple[MissingNode, ...] = ()
     sums: tuple[Sum, ...] = ()  # of nodes that began together; rates only, for times do not add up
     files: dict[str, str] = {}  # of each node, its own answer: below the folder that was judged
 
     @property
-    def smallest(self) -> float | None:
+    def smallest_difference(self) -> float | None:
         """Over all measures: no node differs by more, where none is odd or suspect. None: nothing was measured."""
         return max((measure.smallest for measure in self.measures), default=None)

@@ -11,22 +11,22 @@ from typing import TypeAlias
 import msgspec
 
 from probes.types import Json
-from probes.units import capacity
-from scenarios.compare.run_summary import FactKey, FigureKey, Load, Take
+from probes.units import format_capacity
+from scenarios.compare.run_summary import FactKey, FigureKey, PlannedLoad, RunSummary
 
 Hardware: TypeAlias = tuple[tuple[str, str], ...]  # what it is, and which
 
 _STEPS = 4  # of memory sizes to a factor of two: 192 and 256 GiB are two
 _NUMBERED = re.compile(r"(.*?)(\d{1,9})(\D*)", re.DOTALL)
 _SHOWN = 80  # characters of a model
-_MOST_DEVICES = 24
-_MOST_LOG = 200.0  # of a figure: beyond 1e86 of any unit none is one, and a difference of two would overflow
+_MAX_DEVICES = 24
+_MAX_LOG = 200.0  # of a figure: beyond 1e86 of any unit none is one, and a difference of two would overflow
 
 
-class Node(msgspec.Struct, frozen=True, kw_only=True):
+class PeerNode(msgspec.Struct, frozen=True, kw_only=True):
     """`logs`: of each measure the natural logarithm, turned so that more is better. `findings`: ids of rules.
 
-    `hardware` says which nodes are alike: CPU, memory, disks, network cards. The kernel is no part of it, nor is
+    `hardware_of` says which nodes are alike: CPU, memory, disks, network cards. The kernel is no part of it, nor is
     what a setting decides (threads, a link's speed): that may be what is odd.
     """
 
@@ -37,42 +37,42 @@ class Node(msgspec.Struct, frozen=True, kw_only=True):
     looked: bool = False  # the rules were asked: without a finding nothing was wrong
 
 
-def measured(run: Take, name: str) -> Node:
+def node_of_run(run: RunSummary, name: str) -> PeerNode:
     """Of a recording, or of another tool's result."""
-    logs = {key: figure.log_mean for key, figure in run.figures.items() if abs(figure.log_mean) <= _MOST_LOG}
-    return Node(name=name, logs=logs, hardware=hardware(run.facts))
+    logs = {key: figure.log_mean for key, figure in run.figures.items() if abs(figure.log_mean) <= _MAX_LOG}
+    return PeerNode(name=name, logs=logs, hardware=hardware_of(run.facts))
 
 
-def loads_of(run: Take) -> dict[FigureKey, Load]:
+def loads_of(run: RunSummary) -> dict[FigureKey, PlannedLoad]:
     """What each of its measures is called, its unit and direction."""
     return {key: run.loads[key] for key in run.figures}
 
 
-def hardware(facts: Mapping[FactKey, Json]) -> Hardware:
+def hardware_of(facts: Mapping[FactKey, Json]) -> Hardware:
     """The fingerprint by which nodes are peers; what could not be read is left out."""
-    found: list[tuple[str, str]] = []
+    parts: list[tuple[str, str]] = []
     model = facts.get(("cpu", "model"))
     if isinstance(model, str):
         sockets = facts.get(("cpu", "sockets"))
         many = f"{sockets} x " if isinstance(sockets, int) and sockets > 1 else ""
-        found.append(("CPU", f"{many}{model}"[:_SHOWN]))
-    if size := _memory(facts.get(("memory", "total"))):
-        found.append(("memory", size))
+        parts.append(("CPU", f"{many}{model}"[:_SHOWN]))
+    if size := _memory_text(facts.get(("memory", "total"))):
+        parts.append(("memory", size))
     disks, cards = [], []
     for (subject, name), value in facts.items():
         kind, _, which = subject.partition(":")
         if kind == "disk" and name == "size" and facts.get((subject, "kind")) == "disk":
             model = facts.get((subject, "model"), facts.get((subject, "transport"), ""))
-            sold = capacity(value) if isinstance(value, int) and 0 < value < 1 << 63 else value
+            sold = format_capacity(value) if isinstance(value, int) and 0 < value < 1 << 63 else value
             disks.append(f"{model} {sold}"[:_SHOWN])
         elif kind == "nic" and name == "driver" and which:
             cards.append(str(value)[:_SHOWN])
-    found += [("disk", one) for one in sorted(disks)[:_MOST_DEVICES]]
-    found += [("network card", one) for one in sorted(cards)[:_MOST_DEVICES]]
-    return tuple(found)
+    parts += [("disk", device_name) for device_name in sorted(disks)[:_MAX_DEVICES]]
+    parts += [("network card", device_name) for device_name in sorted(cards)[:_MAX_DEVICES]]
+    return tuple(parts)
 
 
-def _memory(total: Json) -> str:
+def _memory_text(total: Json) -> str:
     """The size of the modules: what Linux shows is some per cent less, a little different with each kernel."""
     if not isinstance(total, int | float) or not total > 0:
         return ""
@@ -81,7 +81,7 @@ def _memory(total: Json) -> str:
     return f"{math.ceil(gib / step) * step:g} GiB"
 
 
-def folded(names: Sequence[str]) -> str:
+def fold_names(names: Sequence[str]) -> str:
     """`gpu3, node[001-012,014]`: names that differ in their last number alone, as ClusterShell and Slurm write them."""
     alike: dict[tuple[str, int, str], list[int]] = {}
     others: list[str] = []
@@ -98,6 +98,6 @@ def folded(names: Sequence[str]) -> str:
                 ranges[-1] = [ranges[-1][0], number]
             else:
                 ranges.append([number])
-        inside = ",".join("-".join(f"{end:0{width}}" for end in one) for one in ranges)
+        inside = ",".join("-".join(f"{end:0{width}}" for end in number_range) for number_range in ranges)
         others.append(f"{before}[{inside}]{after}" if len(numbers) > 1 else f"{before}{inside}{after}")
     return ", ".join(sorted(others))

@@ -40,7 +40,7 @@ class Result(RunEvent, frozen=True):
         return document
 
     @property
-    def parts(self) -> tuple[Part, ...] | None:
+    def result_parts(self) -> tuple[Part, ...] | None:
         """Its own view in a report's appendix; None: a table of its fields."""
         return None
 
@@ -59,7 +59,7 @@ class Result(RunEvent, frozen=True):
         return None
 
     @property
-    def sources(self) -> tuple[str, ...]:
+    def source_names(self) -> tuple[str, ...]:
         """The files that the whole recording is of, where that tells it from the next one."""
         return ()
 
@@ -94,7 +94,7 @@ class RankedAnswer(Result, frozen=True):
     value: tuple[Item, ...]
 
     @property
-    def parts(self) -> tuple[Part, ...]:
+    def result_parts(self) -> tuple[Part, ...]:
         return ()
 
 

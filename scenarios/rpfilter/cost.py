@@ -5,18 +5,18 @@ from collections.abc import Iterator, Sequence
 import msgspec
 
 from probes import units
-from probes.system.network.line_rate import Card
+from probes.system.network.line_rate import NetworkCard
 from probes.system.network.packet_rates import PacketRates
 from probes.types import Absent
 from scenarios import events as ev
 from scenarios.experiment.wording import effect_cells
 from scenarios.finding import Evidence, Finding, Severity
-from scenarios.rpfilter.cost_model import AtLineRate, Cost, Share, at_line_rate, share
+from scenarios.rpfilter.cost_model import LineRateCost, PacketCost, Share, at_line_rate, core_share
 from scenarios.rpfilter.facts import Facts
-from scenarios.rpfilter.measurement.measured_check import MeasuredCheck, active
+from scenarios.rpfilter.measurement.measured_check import MeasuredCheck, describe_active_modes
 from scenarios.rpfilter.measurement.variants import CHECK, SETTINGS, Trial
 from scenarios.rpfilter.results import CheckCost, LineRate
-from scenarios.rpfilter.rule_change import switched_off
+from scenarios.rpfilter.rule_change import switch_off_setting
 from scenarios.rpfilter.rules import FAST_MBIT
 from scenarios.rules.texts import texts
 
@@ -31,22 +31,22 @@ SOFTIRQ_FULL = 0.90  # of the busiest CPU's time
 class CostAnswer(msgspec.Struct, frozen=True, kw_only=True):
     """`bits_per_s`: of the fastest card or as given; Absent where neither is known."""
 
-    cost: Cost
+    cost: PacketCost
     verdict: ev.RunVerdict
     now: Share | None
     packets_now: float | None
     rates: PacketRates | Absent
     bits_per_s: float | Absent
-    lines: tuple[AtLineRate, ...]
+    lines: tuple[LineRateCost, ...]
     merges: bool | None
     others: tuple[ev.RunVerdict, ...] = ()  # more ways to check, with --all
 
 
-def answer(
+def build_cost_answer(
     verdicts: Sequence[ev.RunVerdict],
     path_ns: float | None,
     rates: PacketRates | Absent,
-    card: Card | None,
+    card: NetworkCard | None,
     link_gbit: float,
     protocol: str,
 ) -> CostAnswer | None:
@@ -54,7 +54,7 @@ def answer(
     verdict = next((v for v in verdicts if v.variant == CHECK and v.metric == "ns/packet"), None)
     if verdict is None or verdict.delta is None or verdict.delta_ci95 is None or path_ns is None:
         return None
-    cost = Cost(verdict.delta, verdict.delta_ci95, path_ns)
+    cost = PacketCost(verdict.delta, verdict.delta_ci95, path_ns)
     packets = None
     if not isinstance(rates, Absent):
         rate = rates.ipv6 if protocol == "IPv6" else rates.ipv4
@@ -63,17 +63,17 @@ def answer(
     return CostAnswer(
         cost=cost,
         verdict=verdict,
-        now=None if packets is None else share(cost, packets),
+        now=None if packets is None else core_share(cost, packets),
         packets_now=packets,
         rates=rates,
         bits_per_s=bits,
         lines=() if isinstance(bits, Absent) else at_line_rate(cost, bits),
-        merges=None if card is None else card.merges,
+        merges=None if card is None else card.merges_frames,
         others=tuple(v for v in verdicts if v is not verdict and v.delta is not None and not v.control),
     )
 
 
-def link_speed(card: Card | None, link_gbit: float) -> float | Absent:
+def link_speed(card: NetworkCard | None, link_gbit: float) -> float | Absent:
     if link_gbit > 0:
         return link_gbit * 1e9
     if card is None:
@@ -81,7 +81,7 @@ def link_speed(card: Card | None, link_gbit: float) -> float | Absent:
     return card.mbit_per_s if isinstance(card.mbit_per_s, Absent) else card.mbit_per_s * 1e6
 
 
-def severity(found: CostAnswer, *, loaded: bool, narrowed: bool = False) -> Severity:
+def cost_severity(cost_answer: CostAnswer, *, loaded: bool, narrowed: bool = False) -> Severity:
     """A check that is not loaded, or not shown to cost anything, is no finding.
 
     One that only some packets meet (`narrowed`) is a notice: nobody counted them.
@@ -89,46 +89,46 @@ def severity(found: CostAnswer, *, loaded: bool, narrowed: bool = False) -> Seve
     One that costs is never told more quietly than the rule that only read it: the frames may come unmerged, too.
     One whose cost was not decided is what the rule says, for it could not be refuted.
     """
-    fast = not isinstance(found.bits_per_s, Absent) and found.bits_per_s >= FAST_MBIT * 1e6
-    if not loaded or not (found.verdict.is_slower or found.verdict.is_undecided):
+    fast = not isinstance(cost_answer.bits_per_s, Absent) and cost_answer.bits_per_s >= FAST_MBIT * 1e6
+    if not loaded or not (cost_answer.verdict.is_slower or cost_answer.verdict.is_undecided):
         return "ok"
     if narrowed:
         return "notice"
-    if found.verdict.is_undecided:
+    if cost_answer.verdict.is_undecided:
         return "warning" if fast else "notice"
-    now = found.now.cores if found.now is not None else 0.0
+    now = cost_answer.now.cores if cost_answer.now is not None else 0.0
     if now >= SHARE_WARNS:
-        busiest = None if isinstance(found.rates, Absent) else found.rates.busiest_softirq
+        busiest = None if isinstance(cost_answer.rates, Absent) else cost_answer.rates.busiest_softirq
         return "critical" if busiest is not None and busiest >= SOFTIRQ_FULL else "warning"
-    unmerged = any(not line.merged and line.check.cores >= 1 for line in found.lines)
+    unmerged = any(not line.merged and line.check.cores >= 1 for line in cost_answer.lines)
     return "warning" if fast or unmerged else "notice"
 
 
-def check_cost(found: CostAnswer, facts: Facts, chosen: MeasuredCheck) -> CheckCost:
+def check_cost(cost_answer: CostAnswer, facts: Facts, chosen: MeasuredCheck) -> CheckCost:
     rule = chosen.rule
     return CheckCost(
         protocol=chosen.protocol,
         check=chosen.text,
         whose=chosen.name,
         loaded={"loaded": True, "not loaded": False, "unknown": None}[chosen.here],
-        place=rule.place if rule is not None else None,
+        place=rule.place_text if rule is not None else None,
         every_packet=rule.every_packet if rule is not None else None,
-        cost_ns=round(found.cost.ns, 1),
-        cost_ns_ci95=(round(found.cost.ci95[0], 1), round(found.cost.ci95[1], 1)),
-        path_ns=round(found.cost.path_ns, 1),
-        packets_per_s_now=None if found.packets_now is None else round(found.packets_now, 1),
-        cores_now=None if found.now is None else round(found.now.cores, 5),
+        cost_ns=round(cost_answer.cost.ns, 1),
+        cost_ns_ci95=(round(cost_answer.cost.ci95[0], 1), round(cost_answer.cost.ci95[1], 1)),
+        path_ns=round(cost_answer.cost.path_ns, 1),
+        packets_per_s_now=None if cost_answer.packets_now is None else round(cost_answer.packets_now, 1),
+        cores_now=None if cost_answer.now is None else round(cost_answer.now.cores, 5),
         cores_now_ci95=None
-        if found.now is None
-        else (round(found.now.ci95[0], 5), round(found.now.ci95[1], 5)),
-        card=facts.fastest.name if facts.fastest is not None else None,
-        merges=found.merges,
-        link_bits_per_s=None if isinstance(found.bits_per_s, Absent) else found.bits_per_s,
+        if cost_answer.now is None
+        else (round(cost_answer.now.ci95[0], 5), round(cost_answer.now.ci95[1], 5)),
+        card=facts.fastest_card.name if facts.fastest_card is not None else None,
+        merges=cost_answer.merges,
+        link_bits_per_s=None if isinstance(cost_answer.bits_per_s, Absent) else cost_answer.bits_per_s,
         model=MODEL,
     )
 
 
-def line_rates(found: CostAnswer) -> tuple[LineRate, ...]:
+def line_rates(cost_answer: CostAnswer) -> tuple[LineRate, ...]:
     return tuple(
         LineRate(
             mtu=line.mtu,
@@ -140,25 +140,25 @@ def line_rates(found: CostAnswer) -> tuple[LineRate, ...]:
             core_holds_gbit_per_s=round(line.core_gbit_per_s, 2),
             without_check=round(line.core_gbit_without, 2),
         )
-        for line in found.lines
+        for line in cost_answer.lines
     )
 
 
 SAYS = texts("rpfilter")
 
 SETTING_IDS = {variant.id: mode for mode, variant in SETTINGS.items()}
-MOST_NAMED = 4  # in a title; the evidence names all
+MAX_NAMED_CHECKS = 4  # in a title; the evidence names all
 
 
-def finding(
+def further_costs_finding(
     judged: Sequence[tuple[Trial, Sequence[ev.RunVerdict]]], facts: Facts, rates: PacketRates | Absent
 ) -> Finding | None:
     """None where nothing beside the first workload was asked for."""
-    lines = [line for trial, verdicts in judged for line in _lines(trial, verdicts, facts, rates)]
+    lines = [line for trial, verdicts in judged for line in _list_costs(trial, verdicts, facts, rates)]
     if not lines:
         return None
     setting = facts.rp_filter
-    modes = () if isinstance(setting, Absent) else tuple(setting.active.values())
+    modes = () if isinstance(setting, Absent) else tuple(setting.active_modes.values())
     every = [verdict for _, verdicts in judged for verdict in verdicts]
     costs = [v for v in every if v.is_slower and SETTING_IDS.get(v.variant) in modes]
     off = not isinstance(setting, Absent) and bool(costs)
@@ -168,7 +168,7 @@ def finding(
         confidence="measured" if any(v.is_decided for v in every) else "hint",
         costs=_title(judged, costs),
         evidence=lines,
-        remedy=(switched_off(setting),) if off and not isinstance(setting, Absent) else (),
+        remedy=(switch_off_setting(setting),) if off and not isinstance(setting, Absent) else (),
     )
 
 
@@ -177,7 +177,7 @@ def _title(judged: Sequence[tuple[Trial, Sequence[ev.RunVerdict]]], costs: Seque
     parts = []
     if costs and costs[0].delta is not None:
         parts = [
-            f"rp_filter costs {units.amount(costs[0].delta, 'ns')} on an IPv4 packet of no established flow"
+            f"rp_filter costs {units.metric_quantity(costs[0].delta, 'ns')} on an IPv4 packet of no established flow"
         ]
     rest = [
         (trial, verdict)
@@ -185,25 +185,28 @@ def _title(judged: Sequence[tuple[Trial, Sequence[ev.RunVerdict]]], costs: Seque
         for verdict in verdicts
         if not verdict.is_equal and not (parts and verdict is costs[0])
     ]
-    rest.sort(key=lambda one: (not one[1].is_slower, not one[1].is_faster, not one[1].is_undecided))
-    parts += [f"{_name(trial, verdict)}: {effect_cells(verdict)[0]}" for trial, verdict in rest[:MOST_NAMED]]
+    rest.sort(key=lambda pair: (not pair[1].is_slower, not pair[1].is_faster, not pair[1].is_undecided))
+    parts += [
+        f"{_name_variant(trial, verdict)}: {effect_cells(verdict)[0]}"
+        for trial, verdict in rest[:MAX_NAMED_CHECKS]
+    ]
     if not parts:
         return "no material difference in what --all compares besides the host's own check"
-    more = f" and {len(rest) - MOST_NAMED} more" if len(rest) > MOST_NAMED else ""
+    more = f" and {len(rest) - MAX_NAMED_CHECKS} more" if len(rest) > MAX_NAMED_CHECKS else ""
     return "; ".join(parts) + more
 
 
-def _name(trial: Trial, verdict: ev.RunVerdict) -> str:
+def _name_variant(trial: Trial, verdict: ev.RunVerdict) -> str:
     labels = {compared.variant.id: compared.variant.label for compared in trial.compared}
     name = f"{trial.workload.title}, {labels.get(verdict.variant, verdict.variant)}"
     return f"{name} (the control)" if verdict.control else name
 
 
-def _lines(
+def _list_costs(
     trial: Trial, verdicts: Sequence[ev.RunVerdict], facts: Facts, rates: PacketRates | Absent
 ) -> Iterator[Evidence]:
     for verdict in verdicts:
-        name = _name(trial, verdict)
+        name = _name_variant(trial, verdict)
         if verdict.delta is None or verdict.delta_ci95 is None:
             yield Evidence(f"{name}: {verdict.verdict}{f': {verdict.reason}' if verdict.reason else ''}")
             continue
@@ -218,22 +221,22 @@ def _lines(
             yield Evidence(f"{name}: {change}, {verdict.verdict}", "measured")
             continue
         text = f"{name}: {verdict.delta:+.0f} ns a packet (95 %: {low:.0f} to {high:.0f}), {verdict.verdict}"
-        yield Evidence(f"{text}{_here(verdict, trial, facts, rates)}", "measured")
+        yield Evidence(f"{text}{_effect_here(verdict, trial, facts, rates)}", "measured")
 
 
-def _here(verdict: ev.RunVerdict, trial: Trial, facts: Facts, rates: PacketRates | Absent) -> str:
+def _effect_here(verdict: ev.RunVerdict, trial: Trial, facts: Facts, rates: PacketRates | Absent) -> str:
     """What that takes of a core now; whether it is in effect is known of rp_filter alone."""
     if verdict.control or verdict.delta is None or verdict.delta_ci95 is None:
         return ""
-    said = ""
+    setting_text = ""
     if verdict.variant in SETTING_IDS:
-        said = f"; here rp_filter is {active(facts) or 'off'}"
+        setting_text = f"; here rp_filter is {describe_active_modes(facts) or 'off'}"
     if isinstance(rates, Absent):
-        return said
+        return setting_text
     rate = rates.ipv6 if trial.protocol == "IPv6" else rates.ipv4
     if isinstance(rate, Absent):
-        return said
+        return setting_text
     if rate < 1:
-        return f"{said}; no {trial.protocol} packet arrives now"
-    took = share(Cost(verdict.delta, verdict.delta_ci95, 0.0), rate).cores
-    return f"{said}; at {rate:,.0f} {trial.protocol} packets/s now {max(0.0, took) * 100:.2g} % of one core"
+        return f"{setting_text}; no {trial.protocol} packet arrives now"
+    took = core_share(PacketCost(verdict.delta, verdict.delta_ci95, 0.0), rate).cores
+    return f"{setting_text}; at {rate:,.0f} {trial.protocol} packets/s now {max(0.0, took) * 100:.2g} % of one core"

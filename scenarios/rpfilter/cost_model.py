@@ -9,8 +9,8 @@ from collections.abc import Iterator
 import msgspec
 
 from probes.host import Host
-from probes.system.firewall.rp_filter import dropped
-from probes.system.network.packet_rates import PacketCounters, packet_counters, rates
+from probes.system.firewall.rp_filter import count_drops
+from probes.system.network.packet_rates import PacketCounters, compute_rates, read_packet_counters
 from probes.system.pulse import uptime_s
 from probes.types import Absent
 from scenarios.finding import Evidence
@@ -21,7 +21,7 @@ _ETHERNET_BYTES = 38
 MTUS = (1500, 9000)
 
 
-class Cost(msgspec.Struct, frozen=True):
+class PacketCost(msgspec.Struct, frozen=True):
     """Nanoseconds that the check adds to a packet, and what a packet took without it (the private link's path)."""
 
     ns: float
@@ -36,7 +36,7 @@ class Share(msgspec.Struct, frozen=True):
     ci95: Interval
 
 
-class AtLineRate(msgspec.Struct, frozen=True, kw_only=True):
+class LineRateCost(msgspec.Struct, frozen=True, kw_only=True):
     """One way for the card's line rate to arrive."""
 
     mtu: int
@@ -47,7 +47,7 @@ class AtLineRate(msgspec.Struct, frozen=True, kw_only=True):
     core_gbit_without: float
 
 
-def share(cost: Cost, packets_per_s: float) -> Share:
+def core_share(cost: PacketCost, packets_per_s: float) -> Share:
     factor = packets_per_s / 1e9
     return Share(cost.ns * factor, (cost.ci95[0] * factor, cost.ci95[1] * factor))
 
@@ -69,14 +69,14 @@ def core_holds(ns_per_packet: float, mtu: int, merged: bool) -> float:
     return per_packet_bits / ns_per_packet
 
 
-def at_line_rate(cost: Cost, bits_per_s: float) -> tuple[AtLineRate, ...]:
+def at_line_rate(cost: PacketCost, bits_per_s: float) -> tuple[LineRateCost, ...]:
     """MTU 1500 and 9000, none merged first."""
     return tuple(
-        AtLineRate(
+        LineRateCost(
             mtu=mtu,
             merged=merged,
             packets_per_s=(rate := packets_at(bits_per_s, mtu, merged)),
-            check=share(cost, rate),
+            check=core_share(cost, rate),
             core_gbit_per_s=core_holds(cost.path_ns + cost.ns, mtu, merged),
             core_gbit_without=core_holds(cost.path_ns, mtu, merged),
         )
@@ -85,18 +85,18 @@ def at_line_rate(cost: Cost, bits_per_s: float) -> tuple[AtLineRate, ...]:
     )
 
 
-LEAST_UPTIME_S = 60.0
+MIN_UPTIME_S = 60.0
 SINCE_BOOT = "on average since boot"
-MOST_INTERFACES = 4
+MAX_SHOWN_INTERFACES = 4
 
 
-def averages(host: Host) -> Iterator[Evidence]:
+def list_averages(host: Host) -> Iterator[Evidence]:
     """Lines that name themselves averages: a burst of now is not in them. None just after a start."""
     up = uptime_s(host)
-    if isinstance(up, Absent) or up < LEAST_UPTIME_S:
+    if isinstance(up, Absent) or up < MIN_UPTIME_S:
         return
-    counters = packet_counters(host, up)
-    mean = rates(
+    counters = read_packet_counters(host, up)
+    mean = compute_rates(
         PacketCounters(time_s=0.0, processed=(), interfaces=dict.fromkeys(counters.interfaces, (0, 0))),
         counters,
     )
@@ -111,10 +111,12 @@ def averages(host: Host) -> Iterator[Evidence]:
         lost = f"; {counters.backlog_drops:,} dropped before the firewall" if counters.backlog_drops else ""
         text = f"{mean.processed:,.0f} packets/s on all CPUs {SINCE_BOOT} (loopback and containers included){lost}"
         yield Evidence(text, "/proc/net/softnet_stat")
-    busiest = sorted(mean.interfaces.items(), key=lambda item: (-item[1][0], item[0]))[:MOST_INTERFACES]
+    busiest = sorted(mean.interfaces.items(), key=lambda item: (-item[1][0], item[0]))[:MAX_SHOWN_INTERFACES]
     if busiest:
-        told = ", ".join(f"{name} {packets:,.0f}" for name, (packets, _) in busiest)
-        yield Evidence(f"received packets/s {SINCE_BOOT}: {told}", "/sys/class/net/*/statistics/rx_packets")
-    drops = dropped(host)
+        rates_text = ", ".join(f"{name} {packets:,.0f}" for name, (packets, _) in busiest)
+        yield Evidence(
+            f"received packets/s {SINCE_BOOT}: {rates_text}", "/sys/class/net/*/statistics/rx_packets"
+        )
+    drops = count_drops(host)
     if not isinstance(drops, Absent):
         yield Evidence(f"dropped by rp_filter (IPv4) since boot: {drops:,}", "/proc/net/netstat")

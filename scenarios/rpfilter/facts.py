@@ -4,16 +4,22 @@ from collections.abc import Iterator
 
 import msgspec
 
-from probes.host import Host, once
-from probes.system.firewall.firewalld import Firewalld, firewalld
+from probes.host import Host, compute_once_per_host
+from probes.system.firewall.firewalld import Firewalld, read_firewalld
 from probes.system.firewall.reverse_path import Protocol, ReversePathRule
 from probes.system.firewall.rp_filter import RpFilter, rp_filter
-from probes.system.firewall.rules import Ruleset, ruleset
+from probes.system.firewall.rules import Ruleset, read_ruleset
 from probes.system.firewall.summary import firewall_facts
-from probes.system.network.line_rate import Card, cards
+from probes.system.network.line_rate import NetworkCard, list_cards
 from probes.system.network.packet_rates import PacketRates
-from probes.system.network.routes import RouteTable, forwarding, ipv4_routes, ipv6_routes, policy_rules
-from probes.types import Absent, Entry, Fact, Unread, entry
+from probes.system.network.routes import (
+    RouteTable,
+    count_policy_rules,
+    read_forwarding,
+    read_ipv4_routes,
+    read_ipv6_routes,
+)
+from probes.types import Absent, Entry, Fact, Unread, make_entry
 from scenarios.knowledge.firewalld import Meaning, configured_meaning
 
 IF_INET6 = "/proc/net/if_inet6"
@@ -29,90 +35,90 @@ class Facts(msgspec.Struct, frozen=True, kw_only=True):
     routes: dict[Protocol, RouteTable | Absent]
     policy_rules: dict[Protocol, int | Absent]
     forwarding: dict[str, bool]
-    cards: tuple[Card, ...]
+    cards: tuple[NetworkCard, ...]
     ipv6: bool
 
     @property
-    def checks(self) -> tuple[ReversePathRule, ...]:
+    def effective_checks(self) -> tuple[ReversePathRule, ...]:
         """The checks in effect, those that the most packets meet first; of those IPv6 before IPv4, which is cheap."""
         if isinstance(self.ruleset, Absent):
             return ()
-        found = [r for r in self.ruleset.in_effect if r.check != "type"]
+        effective = [r for r in self.ruleset.in_effect if r.check != "type"]
         return tuple(
-            sorted(found, key=lambda r: (not r.every_flow, "IPv6" not in r.protocols, not r.every_packet))
+            sorted(effective, key=lambda r: (not r.every_flow, "IPv6" not in r.protocols, not r.every_packet))
         )
 
     @property
-    def loaded(self) -> ReversePathRule | None:
+    def loaded_check(self) -> ReversePathRule | None:
         """The check that the host's packets meet now; None where none is in effect or the ruleset is unreadable."""
-        return next(iter(self.checks), None)
+        return next(iter(self.effective_checks), None)
 
     @property
-    def fastest(self) -> Card | None:
+    def fastest_card(self) -> NetworkCard | None:
         return next(iter(self.cards), None)
 
-    def uplinks(self, protocol: Protocol) -> tuple[str, ...]:
+    def uplink_interfaces(self, protocol: Protocol) -> tuple[str, ...]:
         """The interfaces that routes lead out by: with one of them, a strict check has little to tell apart."""
         table = self.routes[protocol]
-        return () if isinstance(table, Absent) else table.interfaces
+        return () if isinstance(table, Absent) else table.interface_names
 
     def routes_for_others(self, protocol: Protocol) -> bool:
         return self.forwarding.get(protocol, False)
 
 
-@once
+@compute_once_per_host
 def read(host: Host) -> Facts:
-    configured = firewalld(host)
+    configured = read_firewalld(host)
     return Facts(
-        ruleset=ruleset(host),
+        ruleset=read_ruleset(host),
         firewalld=configured,
         asked=configured if isinstance(configured, Absent) else configured_meaning(configured),
         rp_filter=rp_filter(host),
-        routes={"IPv6": ipv6_routes(host), "IPv4": ipv4_routes(host)},
-        policy_rules={"IPv6": policy_rules(host), "IPv4": policy_rules(host, "IPv4")},
-        forwarding=forwarding(host),
-        cards=cards(host),
+        routes={"IPv6": read_ipv6_routes(host), "IPv4": read_ipv4_routes(host)},
+        policy_rules={"IPv6": count_policy_rules(host), "IPv4": count_policy_rules(host, "IPv4")},
+        forwarding=read_forwarding(host),
+        cards=list_cards(host),
         ipv6=has_ipv6(host),
     )
 
 
 def has_ipv6(host: Host) -> bool:
     """The file is there where the kernel has IPv6, even without an address (ipv6.disable=1 takes it away)."""
-    return host.exists(IF_INET6) and host.integer("/proc/sys/net/ipv6/conf/all/disable_ipv6") != 1
+    return host.path_exists(IF_INET6) and host.read_integer("/proc/sys/net/ipv6/conf/all/disable_ipv6") != 1
 
 
-def entries(host: Host, facts: Facts) -> Iterator[Entry]:
+def list_entries(host: Host, facts: Facts) -> Iterator[Entry]:
     """What was read, as triage tells it, and what a lookup goes through."""
     yield from firewall_facts(host)
     table = facts.routes["IPv6"]
     total, source = (table, "") if isinstance(table, Absent) else (table.total, table.source)
-    yield entry("firewall", "IPv6 routes", total, source)
+    yield make_entry("firewall", "IPv6 routes", total, source)
     for protocol, rules in facts.policy_rules.items():
-        yield entry("firewall", f"{protocol} policy rules", rules, f"ip -{protocol[-1]} rule show")
+        yield make_entry("firewall", f"{protocol} policy rules", rules, f"ip -{protocol[-1]} rule show")
 
 
-def rate_entries(found: PacketRates | Absent, cards: tuple[Card, ...]) -> Iterator[Entry]:
-    if isinstance(found, Absent):
-        yield Unread("network", "packet rates", found)
+def rate_entries(packet_rates: PacketRates | Absent, cards: tuple[NetworkCard, ...]) -> Iterator[Entry]:
+    if isinstance(packet_rates, Absent):
+        yield Unread("network", "packet rates", packet_rates)
         return
-    less = ", loopback included" if found.loopback else " less what came by lo"
+    less = ", loopback included" if packet_rates.loopback else " less what came by lo"
     for name, value, source in (
-        ("IPv6 packets/s", found.ipv6, f"/proc/net/snmp6{less}"),
-        ("IPv4 packets/s", found.ipv4, f"/proc/net/snmp{less}"),
-        ("packets/s on all CPUs", found.processed, "/proc/net/softnet_stat"),
+        ("IPv6 packets/s", packet_rates.ipv6, f"/proc/net/snmp6{less}"),
+        ("IPv4 packets/s", packet_rates.ipv4, f"/proc/net/snmp{less}"),
+        ("packets/s on all CPUs", packet_rates.processed, "/proc/net/softnet_stat"),
     ):
-        told = value if isinstance(value, Absent) else round(value, 1)
-        yield entry("network", name, told, source, "1/s")
-    if found.ipv6_share is not None:
-        yield Fact("network", "IPv6 share of packets", round(found.ipv6_share, 3), "/proc/net/snmp6")
+        rounded = value if isinstance(value, Absent) else round(value, 1)
+        yield make_entry("network", name, rounded, source, "1/s")
+    if packet_rates.ipv6_share is not None:
+        yield Fact("network", "IPv6 share of packets", round(packet_rates.ipv6_share, 3), "/proc/net/snmp6")
     for card in cards:
         subject = f"nic:{card.name}"
-        if card.name in found.interfaces:
-            packets, size = found.interfaces[card.name]
+        if card.name in packet_rates.interfaces:
+            packets, size = packet_rates.interfaces[card.name]
             folder = f"/sys/class/net/{card.name}/statistics"
             yield Fact(subject, "packets/s", round(packets, 1), folder, "1/s")
             yield Fact(subject, "bytes/s", round(size), folder, "B/s")
         if isinstance(card.offload, Absent):
             yield Unread(subject, "GRO", card.offload)
-        elif card.merges is not None:
-            yield Fact(subject, "GRO", card.merges, card.offload.source)
+        elif card.merges_frames is not None:
+            yield Fact(subject, "GRO", card.merges_frames, card.offload.source)

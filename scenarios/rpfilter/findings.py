@@ -1,62 +1,66 @@
 """The measured cost in words: beside this host's rates, at line rate, what one core holds; and what to do."""
 
 from probes import units
-from probes.system.network.line_rate import Card
+from probes.system.network.line_rate import NetworkCard
 from probes.system.network.packet_rates import PacketRates
 from probes.types import Absent
 from scenarios.finding import Evidence, Finding, Remedy
 from scenarios.rpfilter import remedies
-from scenarios.rpfilter.cost import MODEL, CostAnswer, severity
+from scenarios.rpfilter.cost import MODEL, CostAnswer, cost_severity
 from scenarios.rpfilter.cost_model import Share, core_holds
 from scenarios.rpfilter.facts import Facts
-from scenarios.rpfilter.measurement.measured_check import MeasuredCheck, active
-from scenarios.rpfilter.rule_change import switched_off
-from scenarios.rpfilter.rules import evidence
+from scenarios.rpfilter.measurement.measured_check import MeasuredCheck, describe_active_modes
+from scenarios.rpfilter.rule_change import switch_off_setting
+from scenarios.rpfilter.rules import check_evidence
 from scenarios.rules.texts import texts
 
 SAYS = texts("rpfilter")
 
 
-def sentences(found: CostAnswer, card: Card | None, protocol: str, *, loaded: bool = True) -> list[Evidence]:
+def list_cost_sentences(
+    cost_answer: CostAnswer, card: NetworkCard | None, protocol: str, *, loaded: bool = True
+) -> list[Evidence]:
     """One fact a line: the cost, what it takes now, both bounds at line rate, what one core holds."""
-    cost = found.cost
+    cost = cost_answer.cost
     takes = "takes" if loaded else "would take"
     low, high = (f"{end:.0f}" for end in cost.ci95)
     lines = [
         SAYS.evidence("a-check", ns=f"{cost.ns:.0f}", low=low, high=high, path=f"{cost.path_ns:.0f}"),
     ]
-    if found.packets_now is not None and found.packets_now < 1:
+    if cost_answer.packets_now is not None and cost_answer.packets_now < 1:
         costs = "costs this host nothing" if loaded else "would cost this host nothing if it were loaded"
         lines.append(SAYS.evidence("no-packet", protocol=protocol, costs=costs))
-    elif found.now is not None and found.packets_now is not None:
+    elif cost_answer.now is not None and cost_answer.packets_now is not None:
         lines.append(
             SAYS.evidence(
                 "now",
-                packets=f"{found.packets_now:,.0f}",
+                packets=f"{cost_answer.packets_now:,.0f}",
                 protocol=protocol,
-                counted=_counted(found.rates),
+                counted=_counting_note(cost_answer.rates),
                 takes=takes,
-                cores=_cores(found.now),
+                cores=_format_cores(cost_answer.now),
             )
         )
-    if isinstance(found.bits_per_s, Absent):
-        rate = found.bits_per_s
+    if isinstance(cost_answer.bits_per_s, Absent):
+        rate = cost_answer.bits_per_s
         lines.append(SAYS.evidence("no-line-rate", reason=rate.reason, source=rate.source))
     else:
-        name = units.bits(found.bits_per_s) + (f" ({card.name})" if card is not None else "")
-        for line in found.lines:
-            how = "all in 64 KiB aggregates" if line.merged else "none merged"
-            set_now = " (as it is set: GRO on)" if line.merged and found.merges else ""
-            set_now = " (as it is set: GRO off)" if not line.merged and found.merges is False else set_now
+        name = units.format_bit_rate(cost_answer.bits_per_s) + (f" ({card.name})" if card is not None else "")
+        for line in cost_answer.lines:
+            frames_text = "all in 64 KiB aggregates" if line.merged else "none merged"
+            set_now = " (as it is set: GRO on)" if line.merged and cost_answer.merges else ""
+            set_now = (
+                " (as it is set: GRO off)" if not line.merged and cost_answer.merges is False else set_now
+            )
             lines.append(
                 SAYS.evidence(
                     "line-rate",
                     name=name,
                     mtu=line.mtu,
-                    how=how + set_now,
+                    how=frames_text + set_now,
                     packets=f"{line.packets_per_s:,.0f}",
                     takes=takes,
-                    cores=_cores(line.check),
+                    cores=_format_cores(line.check),
                 )
             )
     for mtu in (1500, 9000):
@@ -64,48 +68,50 @@ def sentences(found: CostAnswer, card: Card | None, protocol: str, *, loaded: bo
             without = core_holds(cost.path_ns, mtu, merged=merged)
             with_it = core_holds(cost.path_ns + cost.ns, mtu, merged=merged)
             most = "at most " if merged else "about "  # of an aggregate the copying is not counted
-            how = f"frames of MTU {mtu} in 64 KiB aggregates" if merged else f"unmerged frames of MTU {mtu}"
+            frames_text = (
+                f"frames of MTU {mtu} in 64 KiB aggregates" if merged else f"unmerged frames of MTU {mtu}"
+            )
             holds = {"with": f"{with_it:,.1f}", "without": f"{without:,.1f}"}
-            lines.append(SAYS.evidence("core-holds", most=most, how=how, **holds))
+            lines.append(SAYS.evidence("core-holds", most=most, how=frames_text, **holds))
     lines.append(Evidence(MODEL))
     return lines
 
 
-def _counted(rates: PacketRates | Absent) -> str:
+def _counting_note(rates: PacketRates | Absent) -> str:
     """By lo nothing is looked up (nft_fib_is_loopback), so it is left out where it is known."""
-    kept = not isinstance(rates, Absent) and rates.loopback
-    return "(after GRO, loopback included)" if kept else "(after GRO, without loopback)"
+    has_loopback = not isinstance(rates, Absent) and rates.loopback
+    return "(after GRO, loopback included)" if has_loopback else "(after GRO, without loopback)"
 
 
-def _cores(value: Share) -> str:
+def _format_cores(value: Share) -> str:
     low, high = value.ci95
     if value.cores < 0.995:
         return f"{value.cores * 100:.2g} % of one core (95 %: {low * 100:.2g} to {high * 100:.2g} %)"
     return f"{value.cores:.1f} cores (95 %: {low:.1f} to {high:.1f})"
 
 
-def finding(found: CostAnswer, facts: Facts, chosen: MeasuredCheck) -> Finding:
+def cost_finding(cost_answer: CostAnswer, facts: Facts, chosen: MeasuredCheck) -> Finding:
     """Severity by the share of a core now, and by what the card could bring where the check is loaded."""
     rule, loaded = chosen.rule, chosen.here == "loaded"
     lines = []
     if rule is not None and not rule.every_packet:
-        who = (
+        condition_text = (
             f"it applies only to packets with {' '.join(rule.conditions)}"
             if rule.conditions
             else "it does not apply to every packet"
         )
-        lines.append(SAYS.evidence("applies-to", who=who))
+        lines.append(SAYS.evidence("applies-to", who=condition_text))
     if chosen.setting and loaded:
         lines.append(SAYS.evidence("early"))
-    lines += sentences(found, facts.fastest, chosen.protocol, loaded=loaded)
+    lines += list_cost_sentences(cost_answer, facts.fastest_card, chosen.protocol, loaded=loaded)
     if rule is not None:
-        lines += evidence(facts, rule)
+        lines += check_evidence(facts, rule)
     else:
-        lines.append(SAYS.evidence("measured", whose=chosen.whose, text=chosen.text))
-    if chosen.here == "not loaded" and (setting := active(facts)):
+        lines.append(SAYS.evidence("measured", whose=chosen.variant_label, text=chosen.text))
+    if chosen.here == "not loaded" and (setting := describe_active_modes(facts)):
         lines.append(SAYS.evidence("own-setting", setting=setting))
     lines += [Evidence(text) for text in chosen.left_out]
-    for other in found.others:
+    for other in cost_answer.others:
         if other.delta is not None and other.delta_ci95 is not None:
             low, high = (f"{end:.0f}" for end in other.delta_ci95)
             lines.append(
@@ -118,58 +124,58 @@ def finding(found: CostAnswer, facts: Facts, chosen: MeasuredCheck) -> Finding:
                     verdict=other.verdict,
                 )
             )
-    lines += _passive(found.rates)
+    lines += _observed_rates(cost_answer.rates)
     paid = loaded and (rule is None or rule.every_flow)
     narrowed = chosen.setting > 0 or (rule is not None and bool(rule.conditions))
     return SAYS.finding(
         "cost",
-        severity=severity(found, loaded=paid, narrowed=narrowed),
-        confidence="hint" if found.verdict.is_undecided else "measured",
-        cost=_title(found, chosen),
+        severity=cost_severity(cost_answer, loaded=paid, narrowed=narrowed),
+        confidence="hint" if cost_answer.verdict.is_undecided else "measured",
+        cost=_title(cost_answer, chosen),
         subject=chosen.protocol,
         answers=not loaded,
         evidence=lines,
-        remedy=_remedies(facts, chosen)
-        if paid and (found.verdict.is_slower or found.verdict.is_undecided)
+        remedy=_choose_remedies(facts, chosen)
+        if paid and (cost_answer.verdict.is_slower or cost_answer.verdict.is_undecided)
         else (),
         references=remedies.REFERENCES,
     )
 
 
-def _title(found: CostAnswer, chosen: MeasuredCheck) -> str:
+def _title(cost_answer: CostAnswer, chosen: MeasuredCheck) -> str:
     """Where no check is loaded that stands first: nobody is told to be slowed by what is not there."""
-    ns, rule = found.cost.ns, chosen.rule
+    ns, rule = cost_answer.cost.ns, chosen.rule
     name = "the firewall's reverse-path check" if rule is not None else chosen.name
     whom = f"every {chosen.protocol} packet"
     if rule is not None:
-        whom = rule.payers if rule.every_flow else f"{whom} that it applies to"
+        whom = rule.payers_text if rule.every_flow else f"{whom} that it applies to"
     before = {
         "loaded": "",
         "not loaded": "the firewall here has no reverse-path check: ",
         "unknown": "whether a reverse-path check is loaded could not be read: ",
     }[chosen.here]
-    if found.verdict.is_slower:
+    if cost_answer.verdict.is_slower:
         costs = "costs" if chosen.here == "loaded" else "would cost"
-        return f"{before}{name} {costs} {units.amount(ns, 'ns')} on {whom}"
-    if found.verdict.is_undecided:
+        return f"{before}{name} {costs} {units.metric_quantity(ns, 'ns')} on {whom}"
+    if cost_answer.verdict.is_undecided:
         return f"{before}inconclusive: the cost of {name}"
     makes = "makes" if chosen.here == "loaded" else "would make"
-    return f"{before}{name} {makes} no material difference to a packet's cost ({units.signed(ns)} ns)"
+    return f"{before}{name} {makes} no material difference to a packet's cost ({units.format_signed(ns)} ns)"
 
 
-def _remedies(facts: Facts, chosen: MeasuredCheck) -> tuple[Remedy, ...]:
+def _choose_remedies(facts: Facts, chosen: MeasuredCheck) -> tuple[Remedy, ...]:
     if chosen.rule is not None:
-        return remedies.remedies(facts, chosen.rule)
-    return () if isinstance(facts.rp_filter, Absent) else (switched_off(facts.rp_filter),)
+        return remedies.choose_remedies(facts, chosen.rule)
+    return () if isinstance(facts.rp_filter, Absent) else (switch_off_setting(facts.rp_filter),)
 
 
-def _passive(rates: PacketRates | Absent) -> list[Evidence]:
+def _observed_rates(rates: PacketRates | Absent) -> list[Evidence]:
     if isinstance(rates, Absent):
         return [SAYS.evidence("no-rates", reason=rates.reason)]
     lines = []
     if rates.ipv6_share is not None:
         share = f"{rates.ipv6_share * 100:.0f}"
-        lines.append(SAYS.evidence("ipv6-share", share=share, counted=_counted(rates)))
+        lines.append(SAYS.evidence("ipv6-share", share=share, counted=_counting_note(rates)))
     if rates.busiest_softirq is not None:
         share = f"{rates.busiest_softirq * 100:.0f}"
         lines.append(SAYS.evidence("busiest", cpu=rates.busiest_cpu, share=share))

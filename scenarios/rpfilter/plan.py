@@ -15,11 +15,11 @@ from scenarios.experiment.load_schedule import MIN_LOAD_S
 from scenarios.model import Options, UsageError
 from scenarios.plan import PlannedStep
 from scenarios.rpfilter.facts import Facts, read
-from scenarios.rpfilter.measurement.measured_check import MeasuredCheck, chosen
-from scenarios.rpfilter.measurement.variants import Trial, trials
+from scenarios.rpfilter.measurement.measured_check import MeasuredCheck, choose_check
+from scenarios.rpfilter.measurement.variants import Trial, build_trials
 
 RATES_S = 3.0  # how long this host's own packets are counted before anything is sent
-MOST_RATES_S = 60.0
+MAX_RATES_S = 60.0
 PREPARING_S = 2.0
 BUDGET_S, BUDGET_ALL_S = 20.0, 240.0
 BLOCK_S = 0.5
@@ -43,17 +43,17 @@ NAMESPACES = Action(
 )
 
 
-def planned(host: Host, options: Options, blocked: str, needs: str) -> dict[str, Any]:
+def plan_fields(host: Host, options: Options, blocked: str, needs: str) -> dict[str, Any]:
     """The fields of the plan. Raises Usage; `blocked`: why nothing can be measured here."""
     routes, link, budget = options.as_integer("routes", -1), options.as_number("link"), budget_s(options)
     if "routes" in options.values and options.values["routes"] is not None and not 0 <= routes <= MAX_ROUTES:
         raise UsageError(f"--routes {routes}: between 0 and {MAX_ROUTES}")
     if link < 0 or budget <= 0 or not 0.05 <= options.as_number("block", BLOCK_S) <= 5:
         raise UsageError("--link and --budget take a number above 0, --block 0.05 to 5")
-    if not 0 <= options.as_number("rates", RATES_S) <= MOST_RATES_S:
-        raise UsageError(f"--rates: 0 to {MOST_RATES_S:g} seconds")
+    if not 0 <= options.as_number("rates", RATES_S) <= MAX_RATES_S:
+        raise UsageError(f"--rates: 0 to {MAX_RATES_S:g} seconds")
     facts = read(host)
-    main = chosen(facts)
+    main = choose_check(facts)
     tried = trials_of(facts, options)
     need = sum(least_s(trial) for trial in tried)
     if budget < need:
@@ -77,7 +77,7 @@ def planned(host: Host, options: Options, blocked: str, needs: str) -> dict[str,
         "seconds": budget + RATES_S + PREPARING_S + 1.0,
         "measuring_s": budget,
         "sentences": (
-            f"measures {main.whose}: {main.text}",
+            f"measures {main.variant_label}: {main.text}",
             "first reads what is loaded, the routes and the settings, and changes nothing (`hostdx triage` "
             "reads the same)",
             "loads the check in hostdx's own network namespaces, never in the live firewall",
@@ -89,7 +89,7 @@ def planned(host: Host, options: Options, blocked: str, needs: str) -> dict[str,
 
 
 def trials_of(facts: Facts, options: Options) -> tuple[Trial, ...]:
-    return trials(
+    return build_trials(
         facts,
         everything=options.is_set("all"),
         again=options.is_set("again"),
@@ -108,12 +108,12 @@ def least_s(trial: Trial) -> float:
 def routes_of(facts: Facts, asked: int) -> RouteSet:
     """The host's own routes, or `--routes` of them: fewer, or more with made-up ones."""
 
-    def of(protocol: Protocol) -> tuple[tuple[str, str], ...]:
+    def routes_for(protocol: Protocol) -> tuple[tuple[str, str], ...]:
         table = facts.routes[protocol]
         own = [] if isinstance(table, Absent) else [(r.prefix, r.interface) for r in table.unicast]
         return scale_routes(own, len(own) if asked < 0 else asked, ipv6=protocol == "IPv6")
 
-    return RouteSet(ipv6=of("IPv6"), ipv4=of("IPv4"))
+    return RouteSet(ipv6=routes_for("IPv6"), ipv4=routes_for("IPv4"))
 
 
 def _left_out(facts: Facts, main: MeasuredCheck, blocked: str) -> Iterator[str]:
@@ -153,12 +153,12 @@ _FORBIDDING = (
 
 def why_no_namespaces(host: Host) -> str:
     """Empty where nothing speaks against it; the kernel has the last word."""
-    if not host.exists("/proc/self/ns/net"):
+    if not host.path_exists("/proc/self/ns/net"):
         return "this kernel has no network namespaces (CONFIG_NET_NS)"
     if may_administer(host):
         return ""
     for path, value, reason in _FORBIDDING:
-        if host.integer(path) == value:
+        if host.read_integer(path) == value:
             return (
                 f"needs root: network namespaces need CAP_SYS_ADMIN, and user namespaces are closed: {reason}"
             )

@@ -8,7 +8,7 @@ from probes.system.firewall.reverse_path import Protocol, ReversePathRule
 from probes.types import Absent
 from scenarios.finding import Remedy
 from scenarios.rpfilter.facts import Facts
-from scenarios.rpfilter.rule_change import deleted, in_iptables, in_nftables
+from scenarios.rpfilter.rule_change import deletion_remedy, iptables_remedy, nftables_remedy
 from scenarios.rules.texts import texts
 
 SAYS = texts("rpfilter")
@@ -25,19 +25,19 @@ TABLE = "firewalld"  # that firewalld's nftables backend loads
 SETTING_REFERENCES = REFERENCES[3:5]
 
 
-def remedies(facts: Facts, rule: ReversePathRule | None) -> tuple[Remedy, ...]:
+def choose_remedies(facts: Facts, rule: ReversePathRule | None) -> tuple[Remedy, ...]:
     """The most fitting first. `rule` is the check that is in effect, None where only the configuration asks for it."""
-    found: list[Remedy] = []
+    choices: list[Remedy] = []
     if by_firewalld(facts, rule):
-        found.append(_firewalld(facts, rule, keeps_sense(facts)))
+        choices.append(_firewalld_remedy(facts, rule, keeps_sense(facts)))
     elif rule is not None and rule.table == TABLE and rule.form == "nft":
-        found.append(deleted(rule, _without(keeps_sense(facts))))
+        choices.append(deletion_remedy(rule, _explain_removal(keeps_sense(facts))))
     elif rule is not None and rule.form == "nft":
-        found.append(in_nftables(rule, keeps_sense(facts, rule.protocols)))
+        choices.append(nftables_remedy(rule, keeps_sense(facts, rule.protocols)))
     elif rule is not None:
-        found.append(in_iptables(rule, keeps_sense(facts, rule.protocols)))
-    found.append(_fewer_packets(facts, rule))
-    return tuple(found)
+        choices.append(iptables_remedy(rule, keeps_sense(facts, rule.protocols)))
+    choices.append(_fewer_packets_remedy(facts, rule))
+    return tuple(choices)
 
 
 def not_reloaded(facts: Facts, loaded: ReversePathRule | None) -> Remedy:
@@ -46,9 +46,9 @@ def not_reloaded(facts: Facts, loaded: ReversePathRule | None) -> Remedy:
         return SAYS.remedy(
             "reload",
             verify=SAYS.text("verify" if loaded.form == "nft" else "verify-iptables"),
-            without=_without(keeps_sense(facts)),
+            without=_explain_removal(keeps_sense(facts)),
         )
-    change = _firewalld(facts, None, keeps_sense(facts))
+    change = _firewalld_remedy(facts, None, keeps_sense(facts))
     return SAYS.remedy(
         "before-the-reload",
         change=change.title,
@@ -86,14 +86,14 @@ def keeps_sense(facts: Facts, protocols: tuple[Protocol, ...] = ("IPv6",)) -> st
     for protocol in protocols:
         if facts.routes_for_others(protocol):
             reasons.append(f"this host forwards {protocol} for others")
-        ways = facts.uplinks(protocol)
+        ways = facts.uplink_interfaces(protocol)
         if len(ways) > 1:
             shown = ", ".join(ways[:4]) + (", ..." if len(ways) > 4 else "")
             reasons.append(f"its {protocol} routes lead out by {len(ways)} interfaces ({shown})")
     return SAYS.text("keep", reasons=" and ".join(reasons)) if reasons else ""
 
 
-def _without(sense: str) -> str:
+def _explain_removal(sense: str) -> str:
     return sense or SAYS.text("without")
 
 
@@ -106,7 +106,7 @@ def _with_iptables(facts: Facts, rule: ReversePathRule | None) -> bool:
     return not isinstance(facts.firewalld, Absent) and facts.firewalld.backend == "iptables"
 
 
-def _off(facts: Facts, rule: ReversePathRule | None) -> str:
+def _off_value(facts: Facts, rule: ReversePathRule | None) -> str:
     """The value of IPv6_rpfilter that spares packets the check."""
     if isinstance(facts.asked, Absent) or _with_iptables(facts, rule):
         return "no"  # with FirewallBackend=iptables firewalld refuses *-forward and does not start: firewalld_conf.py
@@ -115,16 +115,20 @@ def _off(facts: Facts, rule: ReversePathRule | None) -> str:
 
 def _what_stays(facts: Facts, rule: ReversePathRule | None, sense: str) -> str:
     """What still checks sources after the change."""
-    return _without(sense) if _off(facts, rule) == "no" else sense or "Forwarded packets stay checked."
+    return (
+        _explain_removal(sense)
+        if _off_value(facts, rule) == "no"
+        else sense or "Forwarded packets stay checked."
+    )
 
 
-def _firewalld(facts: Facts, rule: ReversePathRule | None, sense: str) -> Remedy:
-    known = None if isinstance(facts.asked, Absent) else facts.asked
-    off = _off(facts, rule)
+def _firewalld_remedy(facts: Facts, rule: ReversePathRule | None, sense: str) -> Remedy:
+    requested = None if isinstance(facts.asked, Absent) else facts.asked
+    off = _off_value(facts, rule)
     with_iptables = _with_iptables(facts, rule)
     version = "" if isinstance(facts.firewalld, Absent) else facts.firewalld.version or ""
     title = f"firewalld {version}: set IPv6_rpfilter={off}".replace("  ", " ").replace(" :", ":")
-    if known is None:
+    if requested is None:
         title += " (from firewalld 2.2 on `strict-forward`: packets to this host go free, forwarded ones stay checked)"
     elif off == "strict-forward":
         title += " (packets to this host go free, forwarded ones stay checked; `no` ends it altogether)"
@@ -135,7 +139,7 @@ def _firewalld(facts: Facts, rule: ReversePathRule | None, sense: str) -> Remedy
         edit = f"grep -q '^ *IPv6_rpfilter *=' {CONF} && {edit} || {append}"
     elif isinstance(facts.firewalld.ipv6_rpfilter, Absent):
         edit = append
-    was = f" (was {known.written or 'not set: on'})" if known is not None else ""
+    was = f" (was {requested.written or 'not set: on'})" if requested is not None else ""
     return SAYS.remedy(
         "firewalld",
         title=title,
@@ -147,16 +151,20 @@ def _firewalld(facts: Facts, rule: ReversePathRule | None, sense: str) -> Remedy
     )
 
 
-def _fewer_packets(facts: Facts, rule: ReversePathRule | None) -> Remedy:
+def _fewer_packets_remedy(facts: Facts, rule: ReversePathRule | None) -> Remedy:
     """Needs no change of the firewall: the check runs once for what GRO has merged.
 
     Without a card it is the interface that routes lead out by. A profile's UUID needs no quoting, its name does.
     """
     protocols: tuple[Protocol, ...] = rule.protocols if rule is not None else ("IPv6",)
-    known = [card.name for card in facts.cards[:1]] or [w for p in protocols for w in facts.uplinks(p)]
-    return SAYS.remedy("fewer-packets", card=known[0] if known else "INTERFACE", mtu=_mtu(facts))
+    card_names = [card.name for card in facts.cards[:1]] or [
+        w for p in protocols for w in facts.uplink_interfaces(p)
+    ]
+    return SAYS.remedy(
+        "fewer-packets", card=card_names[0] if card_names else "INTERFACE", mtu=_card_mtu(facts)
+    )
 
 
-def _mtu(facts: Facts) -> int:
-    card = facts.fastest
+def _card_mtu(facts: Facts) -> int:
+    card = facts.fastest_card
     return 1500 if card is None or isinstance(card.mtu, Absent) else card.mtu

@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from probes.system.firewall.reverse_path import CONNTRACK, ReversePathRule
 from probes.system.firewall.rp_filter import WORDS, RpFilter
 from probes.types import Absent
-from probes.units import listed
+from probes.units import join_names
 from scenarios.finding import Remedy
 from scenarios.rules.texts import texts
 
@@ -23,40 +23,40 @@ _ACCEPTS = re.compile(r'\bexists (?:(?:counter|log)\b.*)?accept(?: comment "[^"]
 _UNPRINTABLE = re.compile(r"[\x00-\x1f\x7f-\x9f]")
 
 
-def in_nftables(rule: ReversePathRule, sense: str) -> Remedy:
+def nftables_remedy(rule: ReversePathRule, sense: str) -> Remedy:
     """nft(8). `sense`: why the check should stay, empty where it protects little."""
     tracked = bool(rule.hooks) and all(h.name != "ingress" and h.priority > CONNTRACK for h in rule.hooks)
     hook = rule.first_hook
     if rule.exact and _DROPS.search(rule.statement):
         if tracked:
-            return _in_place(rule, sense)
+            return _in_place_remedy(rule, sense)
         if rule.direct and not rule.ahead and hook is not None and hook.name == "prerouting":
-            return _moved(rule, sense)
+            return _moved_remedy(rule, sense)
     elif rule.exact and tracked and rule.direct and _ACCEPTS.search(rule.statement) and not rule.conditions:
-        return _let_past(rule, sense)
-    return _by_hand_nft(rule, sense, tracked)
+        return _let_past_remedy(rule, sense)
+    return _by_hand_nft_remedy(rule, sense, tracked)
 
 
-def deleted(rule: ReversePathRule, sense: str) -> Remedy:
+def deletion_remedy(rule: ReversePathRule, sense: str) -> Remedy:
     """For a rule in firewalld's table where firewalld is not there: no file and no daemon to change it by."""
-    where = _where(rule)
+    chain_path = _chain_path(rule)
     if rule.exact:
         after = f" index {rule.number - 1}" if rule.number else ""
         word = "add" if rule.number else "insert"
-        undo = f"nft {word} rule {where}{after} {shlex.quote(rule.statement)}"
+        undo = f"nft {word} rule {chain_path}{after} {shlex.quote(rule.statement)}"
     else:
-        undo = f"# the rule as it was: {shown(rule)}"
+        undo = f"# the rule as it was: {printable_statement(rule)}"
     return SAYS.remedy(
         "deleted",
-        checked=_checked(rule),
-        where=where,
+        checked=_handle_check_command(rule),
+        where=chain_path,
         handle=_handle(rule),
         undo=undo,
         sense=sense,
     )
 
 
-def _where(rule: ReversePathRule) -> str:
+def _chain_path(rule: ReversePathRule) -> str:
     return " ".join(map(shlex.quote, (rule.family, rule.table, rule.chain)))
 
 
@@ -64,62 +64,62 @@ def _handle(rule: ReversePathRule) -> str:
     return f"handle {'HANDLE' if rule.handle is None else rule.handle}"
 
 
-def _checked(rule: ReversePathRule) -> str:
+def _handle_check_command(rule: ReversePathRule) -> str:
     """A reload gives handles anew: another rule may have this one by now."""
-    listing = f"nft -a list chain {_where(rule)}"
+    listing = f"nft -a list chain {_chain_path(rule)}"
     if rule.handle is None:
-        return f"{listing}  # shows the HANDLE of the rule: {shown(rule)}"
-    return f"{listing}  # go on only if handle {rule.handle} still is: {shown(rule)}"
+        return f"{listing}  # shows the HANDLE of the rule: {printable_statement(rule)}"
+    return f"{listing}  # go on only if handle {rule.handle} still is: {printable_statement(rule)}"
 
 
-def _in_place(rule: ReversePathRule, sense: str) -> Remedy:
+def _in_place_remedy(rule: ReversePathRule, sense: str) -> Remedy:
     return SAYS.remedy(
         "in-place",
-        checked=_checked(rule),
-        where=_where(rule),
+        checked=_handle_check_command(rule),
+        where=_chain_path(rule),
         handle=_handle(rule),
         changed=f"ct state new {rule.statement}",
         statement=rule.statement,
-        stays=_stays(sense),
+        stays=_stays_text(sense),
     )
 
 
-def _moved(rule: ReversePathRule, sense: str) -> Remedy:
+def _moved_remedy(rule: ReversePathRule, sense: str) -> Remedy:
     """A chain before connection tracking (priority -200) cannot tell established flows."""
     table = f"{shlex.quote(rule.family)} {shlex.quote(rule.table)}"
     return SAYS.remedy(
         "moved",
         own=f"{table} hostdx_rpf",
         changed=f"ct state new {rule.statement}",
-        checked=_checked(rule),
-        where=_where(rule),
+        checked=_handle_check_command(rule),
+        where=_chain_path(rule),
         handle=_handle(rule),
         table=table,
         verify=SAYS.text("verify"),
         add="add" if rule.number else "insert",
         after=f" index {rule.number - 1}" if rule.number else "",  # behind what lets neighbour discovery past
         statement=rule.statement,
-        stays=_stays(sense),
+        stays=_stays_text(sense),
     )
 
 
-def _let_past(rule: ReversePathRule, sense: str) -> Remedy:
+def _let_past_remedy(rule: ReversePathRule, sense: str) -> Remedy:
     """It accepts what has a way back, and its chain drops the rest: NixOS does so."""
-    return SAYS.remedy("let-past", where=_where(rule), stays=_stays(sense))
+    return SAYS.remedy("let-past", where=_chain_path(rule), stays=_stays_text(sense))
 
 
-def _by_hand_nft(rule: ReversePathRule, sense: str, tracked: bool) -> Remedy:
+def _by_hand_nft_remedy(rule: ReversePathRule, sense: str, tracked: bool) -> Remedy:
     return SAYS.remedy(
         "by-hand-nft",
         how=SAYS.text("nft-tracked" if tracked else "nft-untracked"),
-        where=_where(rule),
-        shown=shown(rule),
-        widening=_widening(rule),
-        stays=_stays(sense),
+        where=_chain_path(rule),
+        shown=printable_statement(rule),
+        widening=_widening_text(rule),
+        stays=_stays_text(sense),
     )
 
 
-def in_iptables(rule: ReversePathRule, sense: str) -> Remedy:
+def iptables_remedy(rule: ReversePathRule, sense: str) -> Remedy:
     """iptables-extensions(8), rpfilter and conntrack."""
     command = "ip6tables" if "IPv6" in rule.protocols else "iptables"
     if rule.form == "iptables-legacy":
@@ -134,7 +134,7 @@ def in_iptables(rule: ReversePathRule, sense: str) -> Remedy:
             here=here,
             chain=rule.chain,
             spec=spec,
-            stays=_stays(sense),
+            stays=_stays_text(sense),
         )
     if rule.exact and rule.direct and not rule.ahead:
         return SAYS.remedy(
@@ -144,63 +144,67 @@ def in_iptables(rule: ReversePathRule, sense: str) -> Remedy:
             chain=rule.chain,
             position=rule.number + 1,
             spec=spec,
-            stays=_stays(sense),
+            stays=_stays_text(sense),
         )
     return SAYS.remedy(
         "iptables-by-hand",
         command=command,
         how=SAYS.text("iptables-mangle" if rule.table == "mangle" else "iptables-raw"),
         here=here,
-        shown=shown(rule),
-        widening=_widening(rule),
-        stays=_stays(sense),
+        shown=printable_statement(rule),
+        widening=_widening_text(rule),
+        stays=_stays_text(sense),
     )
 
 
-def shown(rule: ReversePathRule) -> str:
+def printable_statement(rule: ReversePathRule) -> str:
     """On one line, whatever its comments hold."""
     return _UNPRINTABLE.sub("?", rule.statement)
 
 
-def _stays(sense: str) -> str:
+def _stays_text(sense: str) -> str:
     return f"{SAYS.text('stays')} {sense}".strip()
 
 
-def _widening(rule: ReversePathRule) -> str:
-    whom = f"It affects {rule.payers}." if rule.every_flow else ""
+def _widening_text(rule: ReversePathRule) -> str:
+    whom = f"It affects {rule.payers_text}." if rule.every_flow else ""
     return f"{whom} {SAYS.text('widening')}".strip()
 
 
-def loose(setting: RpFilter, interfaces: tuple[str, ...] = ()) -> Remedy | None:
+def loosen_setting(setting: RpFilter, interfaces: tuple[str, ...] = ()) -> Remedy | None:
     """Loose where it is strict, on these interfaces or on all; None where nothing is strict."""
-    wanted = {n: 2 for n, mode in setting.active.items() if mode == 1 and (not interfaces or n in interfaces)}
+    wanted = {
+        n: 2 for n, mode in setting.active_modes.items() if mode == 1 and (not interfaces or n in interfaces)
+    }
     if not wanted:
         return None
-    return _change(setting, wanted, SAYS.text("loose"), "")
+    return _setting_remedy(setting, wanted, SAYS.text("loose"), "")
 
 
-def strict(setting: RpFilter, interfaces: tuple[str, ...]) -> Remedy:
+def tighten_setting(setting: RpFilter, interfaces: tuple[str, ...]) -> Remedy:
     """Strict on these, as they are set themselves."""
-    title = SAYS.text("strict", interfaces=listed(interfaces, 4))
-    return _change(setting, dict.fromkeys(interfaces, 1), title, SAYS.text("strict-drops"))
+    title = SAYS.text("strict", interfaces=join_names(interfaces, 4))
+    return _setting_remedy(setting, dict.fromkeys(interfaces, 1), title, SAYS.text("strict-drops"))
 
 
-def switched_off(setting: RpFilter) -> Remedy:
+def switch_off_setting(setting: RpFilter) -> Remedy:
     """For its cost: off wherever it is in effect."""
-    return _change(setting, dict.fromkeys(setting.active, 0), SAYS.text("off"), SAYS.text("off-warning"))
+    return _setting_remedy(
+        setting, dict.fromkeys(setting.active_modes, 0), SAYS.text("off"), SAYS.text("off-warning")
+    )
 
 
-def effects(setting: RpFilter, wanted: Mapping[str, int]) -> dict[str, tuple[int, int]]:
+def effective_changes(setting: RpFilter, wanted: Mapping[str, int]) -> dict[str, tuple[int, int]]:
     """What is in effect before and after, by interface, where it changes."""
     return {
         name: (before, wanted[name])
         for name in setting.own
-        if name in wanted and (before := setting.effective(name)) != wanted[name]
+        if name in wanted and (before := setting.effective_mode(name)) != wanted[name]
     }
 
 
-def _change(setting: RpFilter, wanted: Mapping[str, int], title: str, warning: str) -> Remedy:
-    new = {name: wanted.get(name, setting.effective(name)) for name in setting.own}
+def _setting_remedy(setting: RpFilter, wanted: Mapping[str, int], title: str, warning: str) -> Remedy:
+    new = {name: wanted.get(name, setting.effective_mode(name)) for name in setting.own}
     old: dict[str, int] = dict(setting.own)
     if not isinstance(setting.default, Absent):  # interfaces that are yet to come: as they would have been
         old["default"] = setting.default
@@ -209,7 +213,7 @@ def _change(setting: RpFilter, wanted: Mapping[str, int], title: str, warning: s
     changed = [name for name in new if new[name] != old[name]]
     moves = [
         f"{name} from {WORDS.get(before, before)} to {WORDS.get(after, after)}"
-        for name, (before, after) in effects(setting, wanted).items()
+        for name, (before, after) in effective_changes(setting, wanted).items()
     ]
     lines = " ".join(shlex.quote(f"{_key(name)} = {new[name]}") for name in changed)
     return SAYS.remedy(

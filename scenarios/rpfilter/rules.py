@@ -9,35 +9,35 @@ from probes.host import Host
 from probes.system.firewall.reverse_path import Protocol, ReversePathRule
 from probes.system.firewall.rp_filter import WORDS
 from probes.system.firewall.rules import Ruleset
-from probes.system.kernel_log import kernel_log
+from probes.system.kernel_log import read_kernel_log
 from probes.system.network.routes import RouteTable
 from probes.types import Absent
-from probes.units import counted
+from probes.units import count_noun
 from scenarios.finding import Evidence, Finding, Severity
 from scenarios.rpfilter import remedies
-from scenarios.rpfilter.cost_model import averages
+from scenarios.rpfilter.cost_model import list_averages
 from scenarios.rpfilter.facts import Facts, read
-from scenarios.rpfilter.rule_change import loose, strict
+from scenarios.rpfilter.rule_change import loosen_setting, tighten_setting
 from scenarios.rule import HostRule, Inapplicable, Unreadable
 from scenarios.rules.texts import texts
 
 SAYS = texts("rpfilter")
 
 STRICT = 1
-MANY_DROPS = 1000
+MIN_WARNING_DROPS = 1000
 FAST_MBIT = 25_000  # from here on one core cannot check every frame of MTU 1500 at half a microsecond each
 
 
-def evidence(facts: Facts, rule: ReversePathRule) -> tuple[Evidence, ...]:
+def check_evidence(facts: Facts, rule: ReversePathRule) -> tuple[Evidence, ...]:
     """What was read about one check."""
-    lines = [Evidence(f"{rule.place}: {rule.statement}", rule.source)]
+    lines = [Evidence(f"{rule.place_text}: {rule.statement}", rule.source)]
     if rule.every_flow:
         when = (
             "before connection tracking"
             if rule.before_conntrack
             else "before the shortcut of established flows"
         )
-        lines.append(SAYS.evidence("every-flow", when=when, payers=rule.payers))
+        lines.append(SAYS.evidence("every-flow", when=when, payers=rule.payers_text))
     elif rule.new_only:
         lines.append(SAYS.evidence("new-only"))
     elif rule.first_hook is not None and rule.first_hook.name == "forward":
@@ -45,38 +45,42 @@ def evidence(facts: Facts, rule: ReversePathRule) -> tuple[Evidence, ...]:
     for protocol in rule.protocols:
         table = facts.routes[protocol]
         if not isinstance(table, Absent):
-            lines.append(Evidence(_routes(protocol, table), table.source))
+            lines.append(Evidence(_describe_routes(protocol, table), table.source))
     for card in facts.cards[:1]:
-        speed = "unknown speed" if isinstance(card.mbit_per_s, Absent) else units.bits(card.mbit_per_s * 1e6)
-        merging = {True: "GRO on", False: "GRO off", None: "GRO unknown"}[card.merges]
+        speed = (
+            "unknown speed"
+            if isinstance(card.mbit_per_s, Absent)
+            else units.format_bit_rate(card.mbit_per_s * 1e6)
+        )
+        merging = {True: "GRO on", False: "GRO off", None: "GRO unknown"}[card.merges_frames]
         mtu = "MTU unknown" if isinstance(card.mtu, Absent) else f"MTU {card.mtu}"
         lines.append(SAYS.evidence("card", card=card.name, speed=speed, mtu=mtu, merging=merging))
     return tuple(lines)
 
 
-def _routes(protocol: Protocol, table: RouteTable) -> str:
+def _describe_routes(protocol: Protocol, table: RouteTable) -> str:
     """The kernel keeps some for itself: local and multicast ones lead nowhere."""
-    routes = f"{counted(table.total, f'{protocol} route')}"
-    if not table.interfaces:
+    routes = f"{count_noun(table.total, f'{protocol} route')}"
+    if not table.interface_names:
         return f"{routes}, none of them leaving this host"
-    return f"{routes}, out by {', '.join(table.interfaces[:4])}{', ...' if len(table.interfaces) > 4 else ''}"
+    return f"{routes}, out by {', '.join(table.interface_names[:4])}{', ...' if len(table.interface_names) > 4 else ''}"
 
 
-def loaded(host: Host) -> Iterator[Finding]:
+def check_loaded(host: Host) -> Iterator[Finding]:
     """A check in the live ruleset that every packet meets, in whatever form."""
     facts = read(host)
     if isinstance(facts.ruleset, Absent):
         raise Unreadable(facts.ruleset.reason)
-    for rule in facts.checks:
+    for rule in facts.effective_checks:
         if not rule.every_flow:
             continue
         yield SAYS.finding(
             "loaded",
-            severity=_severity(facts, rule),
+            severity=_check_severity(facts, rule),
             subject=subject_of(rule),
-            payers=rule.payers,
-            evidence=(*evidence(facts, rule), *averages(host)),
-            remedy=remedies.remedies(facts, rule),
+            payers=rule.payers_text,
+            evidence=(*check_evidence(facts, rule), *list_averages(host)),
+            remedy=remedies.choose_remedies(facts, rule),
             references=remedies.REFERENCES,
         )
 
@@ -85,15 +89,15 @@ def subject_of(rule: ReversePathRule) -> str:
     return f"{rule.family} {rule.table} {rule.chain}"
 
 
-def _severity(facts: Facts, rule: ReversePathRule) -> Severity:
+def _check_severity(facts: Facts, rule: ReversePathRule) -> Severity:
     """The lookup is cheap for IPv4, and only a fast card can bring enough packets for it to matter."""
-    card = facts.fastest
+    card = facts.fastest_card
     fast = card is not None and not isinstance(card.mbit_per_s, Absent) and card.mbit_per_s >= FAST_MBIT
     meets = not rule.conditions or (card is not None and card.name in " ".join(rule.conditions))
     return "warning" if fast and meets and "IPv6" in rule.protocols else "notice"
 
 
-def configured(host: Host) -> Iterator[Finding]:
+def check_firewalld(host: Host) -> Iterator[Finding]:
     """firewalld.conf against what is loaded: the daemon may not have been reloaded, or not understand the file."""
     facts = read(host)
     if isinstance(facts.firewalld, Absent):
@@ -113,7 +117,7 @@ def configured(host: Host) -> Iterator[Finding]:
             severity="warning" if "refuses" in asked.problem else "notice",
             problem=asked.problem,
             evidence=(line,),
-            remedy=remedies.remedies(facts, None)[:1],
+            remedy=remedies.choose_remedies(facts, None)[:1],
             references=asked.vocabulary.sources,
         )
     if isinstance(facts.ruleset, Absent):
@@ -126,16 +130,16 @@ def configured(host: Host) -> Iterator[Finding]:
                 evidence=(
                     line,
                     SAYS.evidence("loaded-unknown", reason=facts.ruleset.reason),
-                    *averages(host),
+                    *list_averages(host),
                 ),
-                remedy=remedies.remedies(facts, None),
+                remedy=remedies.choose_remedies(facts, None),
                 references=remedies.REFERENCES,
             )
         return
-    yield from _mismatch(facts, facts.ruleset, asked.every_packet, line)
+    yield from _find_mismatch(facts, facts.ruleset, asked.every_packet, line)
 
 
-def _mismatch(facts: Facts, ruleset: Ruleset, asked: bool, line: Evidence) -> Iterator[Finding]:
+def _find_mismatch(facts: Facts, ruleset: Ruleset, asked: bool, line: Evidence) -> Iterator[Finding]:
     if isinstance(facts.firewalld, Absent) or facts.firewalld.running is not True:
         return
     own = [
@@ -145,33 +149,37 @@ def _mismatch(facts: Facts, ruleset: Ruleset, asked: bool, line: Evidence) -> It
     ]
     if bool(own) == asked:
         return
-    what = "is loaded although firewalld.conf does not ask for it" if own else "is configured but not loaded"
+    mismatch_text = (
+        "is loaded although firewalld.conf does not ask for it" if own else "is configured but not loaded"
+    )
     yield SAYS.finding(
         "not-reloaded",
-        what=what,
-        evidence=(line, *(Evidence(f"{r.place}: {r.statement}", r.source) for r in own)),
+        what=mismatch_text,
+        evidence=(line, *(Evidence(f"{r.place_text}: {r.statement}", r.source) for r in own)),
         remedy=(remedies.not_reloaded(facts, own[0] if own else None),),
     )
 
 
-def settings(host: Host) -> Iterator[Finding]:
+def check_settings(host: Host) -> Iterator[Finding]:
     """IPv4's rp_filter: dropped packets, and `all` that loosens what an interface has strict."""
     facts = read(host)
     if isinstance(facts.rp_filter, Absent):
         raise Unreadable(f"rp_filter: {facts.rp_filter.reason}")
     setting = facts.rp_filter
-    active = [f"{name} {WORDS.get(value, value)}" for name, value in setting.active.items()]
+    active = [f"{name} {WORDS.get(value, value)}" for name, value in setting.active_modes.items()]
     if not setting.own:
         raise Inapplicable("no interface besides lo")
     in_effect = ", ".join(active) or "off on every interface"
     base = SAYS.evidence("rp-filter", all=setting.everywhere, active=in_effect)
     if not isinstance(setting.drops, Absent) and setting.drops > 0:
-        met = _interfaces_of_martians(host, [n for n, value in setting.active.items() if value == STRICT])
+        met = _interfaces_of_martians(
+            host, [n for n, value in setting.active_modes.items() if value == STRICT]
+        )
         way = _default_interface(facts)
         elsewhere = met and way and way not in met  # forged packets come in by the default route
         yield SAYS.finding(
             "drops",
-            severity="warning" if elsewhere and setting.drops >= MANY_DROPS else "notice",
+            severity="warning" if elsewhere and setting.drops >= MIN_WARNING_DROPS else "notice",
             subjects=tuple(met),
             count=f"{setting.drops:,}",
             where=SAYS.text("came-in", interfaces=", ".join(met)) if met else SAYS.text("forged"),
@@ -184,28 +192,28 @@ def settings(host: Host) -> Iterator[Finding]:
                     for name, (count, source) in met.items()
                 ),
             ),
-            remedy=() if (loosely := loose(setting, tuple(met))) is None else (loosely,),
+            remedy=() if (loosely := loosen_setting(setting, tuple(met))) is None else (loosely,),
             references=remedies.SETTING_REFERENCES,
         )
-    if setting.loosened:
+    if setting.loosened_interfaces:
         yield SAYS.finding(
             "loosened",
-            interfaces=", ".join(setting.loosened[:4]),
+            interfaces=", ".join(setting.loosened_interfaces[:4]),
             evidence=(base,),
-            remedy=(strict(setting, setting.loosened),),
+            remedy=(tighten_setting(setting, setting.loosened_interfaces),),
             references=remedies.SETTING_REFERENCES,
         )
 
 
 def _interfaces_of_martians(host: Host, strict_ones: list[str]) -> dict[str, tuple[int, str]]:
     """The strict interfaces that the kernel's log names for packets with a wrong source, with how many lines."""
-    log = host.once(kernel_log)
+    log = host.compute_once(read_kernel_log)
     if isinstance(log, Absent):
         return {}
     counts = Counter(
-        found[1]
+        match[1]
         for line in log.lines
-        if (found := re.search(r"martian source .* on dev ([^\s,]+)", line.message))
+        if (match := re.search(r"martian source .* on dev ([^\s,]+)", line.message))
     )
     return {name: (counts[name], log.source) for name in strict_ones if counts[name]}
 
@@ -219,9 +227,11 @@ def _default_interface(facts: Facts) -> str:
 
 
 RULES: tuple[HostRule, ...] = (
-    HostRule("rpfilter.loaded", "rpfilter", "reverse-path checks in the live ruleset", loaded),
+    HostRule("rpfilter.loaded", "rpfilter", "reverse-path checks in the live ruleset", check_loaded),
     HostRule(
-        "rpfilter.firewalld", "rpfilter", "firewalld's IPv6_rpfilter against what is loaded", configured
+        "rpfilter.firewalld", "rpfilter", "firewalld's IPv6_rpfilter against what is loaded", check_firewalld
     ),
-    HostRule("rpfilter.settings", "rpfilter", "IPv4's rp_filter by interface, and what it dropped", settings),
+    HostRule(
+        "rpfilter.settings", "rpfilter", "IPv4's rp_filter by interface, and what it dropped", check_settings
+    ),
 )

@@ -10,9 +10,9 @@ from typing import ClassVar
 from probes.bench.measured import BenchRefused
 from probes.bench.net.network import Network
 from probes.bench.net.route_set import MAX_ROUTES
-from probes.command import tool
+from probes.command import find_tool
 from probes.host import Host
-from probes.system.network.packet_rates import PacketRates, packet_counters, rates
+from probes.system.network.packet_rates import PacketRates, compute_rates, read_packet_counters
 from probes.types import Absent
 from scenarios import events as ev
 from scenarios.declared_options import apply_declaration
@@ -27,10 +27,10 @@ from scenarios.finding import Finding
 from scenarios.guards.watch import watch_for
 from scenarios.model import Options, Prepared, Run, RunRefused, Scenario, StepInProgress
 from scenarios.rpfilter import cost
-from scenarios.rpfilter.cost import answer, check_cost, line_rates
-from scenarios.rpfilter.facts import Facts, entries, rate_entries, read
-from scenarios.rpfilter.findings import finding
-from scenarios.rpfilter.measurement.measured_check import chosen
+from scenarios.rpfilter.cost import build_cost_answer, check_cost, line_rates
+from scenarios.rpfilter.facts import Facts, list_entries, rate_entries, read
+from scenarios.rpfilter.findings import cost_finding
+from scenarios.rpfilter.measurement.measured_check import choose_check
 from scenarios.rpfilter.measurement.trains import NetworkTrains, NetworkVariantBench, Pairs
 from scenarios.rpfilter.measurement.variants import NONE, Trial
 from scenarios.rpfilter.plan import (
@@ -43,7 +43,7 @@ from scenarios.rpfilter.plan import (
     STEPS,
     budget_s,
     least_s,
-    planned,
+    plan_fields,
     routes_of,
     trials_of,
     why_no_namespaces,
@@ -72,56 +72,56 @@ class Rpfilter(Scenario):
     def blocked(self, host: Host) -> str:
         if not host.live:
             return "a captured tree can be read (triage), not measured"
-        if not tool("nft"):
+        if not find_tool("nft"):
             return "nft is not installed (package nftables): the checks can be read (`hostdx triage`), not measured"
         why = why_no_namespaces(host)
         return f"{why}; the checks can be read (`hostdx triage`), not measured" if why else ""
 
     def prepare(self, host: Host, options: Options) -> Prepared:
-        plan = self.make_plan(**planned(host, options, self.blocked(host), self.needs))
+        plan = self.make_plan(**plan_fields(host, options, self.blocked(host), self.needs))
         return Prepared(plan, self._run)
 
     async def _run(self, run: Run) -> None:
         facts = read(run.host)
         with run.begin_step("read", STEPS["read"]):
-            for one in entries(run.host, facts):
-                run.emit(ev.fact_event(one, run.time()))
+            for fact_entry in list_entries(run.host, facts):
+                run.emit(ev.fact_event(fact_entry, run.elapsed_s()))
         blocked = self.blocked(run.host)
         if blocked:
-            self._read_only(run)
+            self._report_rule_findings(run)
             raise RunRefused(blocked)
-        now = await self._rates(run)
+        now = await self._count_rates(run)
         try:
             await self._measure(run, facts, now)
         except BenchRefused as why:
-            self._read_only(run)
+            self._report_rule_findings(run)
             raise RunRefused(str(why)) from None
 
-    def _read_only(self, run: Run) -> None:
+    def _report_rule_findings(self, run: Run) -> None:
         """What the read-only rules say: all that is left where nothing can be measured."""
-        for found in _said(run.host, run.emit_note):
-            run.emit_finding(found)
+        for rule_finding in _rule_findings(run.host, run.emit_note):
+            run.emit_finding(rule_finding)
 
-    async def _rates(self, run: Run) -> PacketRates | Absent:
+    async def _count_rates(self, run: Run) -> PacketRates | Absent:
         with run.begin_step("rates", STEPS["rates"]):
-            before = packet_counters(run.host, run.clock.now())
+            before = read_packet_counters(run.host, run.clock.now())
             await run.clock.sleep(run.options.as_number("rates", RATES_S))
-            found = rates(before, packet_counters(run.host, run.clock.now()))
-            for one in rate_entries(found, read(run.host).cards):
-                run.emit(ev.fact_event(one, run.time()))
-        return found
+            packet_rates = compute_rates(before, read_packet_counters(run.host, run.clock.now()))
+            for fact_entry in rate_entries(packet_rates, read(run.host).cards):
+                run.emit(ev.fact_event(fact_entry, run.elapsed_s()))
+        return packet_rates
 
     async def _measure(self, run: Run, facts: Facts, now: PacketRates | Absent) -> None:
         async with AsyncExitStack() as stack:
             with run.begin_step("namespaces", STEPS["namespaces"]) as step:
-                applied = await stack.enter_async_context(run.change(NAMESPACES))
+                applied = await stack.enter_async_context(run.apply_change(NAMESPACES))
                 bench = await self._start(applied.value)
                 stack.push_async_callback(bench.close)
-                await self._prepare(run, facts, bench, step)
+                await self._prepare_network(run, facts, bench, step)
             with run.begin_step("measure", STEPS["measure"]):
                 await self._judge(run, facts, bench, now)
 
-    async def _prepare(self, run: Run, facts: Facts, bench: Network, step: StepInProgress) -> None:
+    async def _prepare_network(self, run: Run, facts: Facts, bench: Network, step: StepInProgress) -> None:
         asked = run.options.as_integer("routes", -1)
         added = await bench.set_up(routes_of(facts, asked), ipv6=facts.ipv6)
         if bench.in_user_namespace:
@@ -132,12 +132,12 @@ class Rpfilter(Scenario):
     async def _judge(self, run: Run, facts: Facts, bench: Network, now: PacketRates | Absent) -> None:
         tried = trials_of(facts, run.options)
         budget = Budget(budget_s(run.options), run.clock)
-        family = sum(len(trial.pairs) for trial in tried)
+        family = sum(len(trial.variant_pairs) for trial in tried)
         watch = watch_for(run)
-        beside: list[tuple[Trial, list[ev.RunVerdict]]] = []
+        further_verdicts: list[tuple[Trial, list[ev.RunVerdict]]] = []
         pairs = Pairs(bench, routes_of(facts, run.options.as_integer("routes", -1)), ipv6=facts.ipv6)
 
-        def entry(trial: Trial) -> ScheduledLoad:
+        def schedule_trial(trial: Trial) -> ScheduledLoad:
             scheduler: LoadScheduler
             if trial.load == "udp":
                 scheduler = BatchScheduler(run, trial.workload, NetworkTrains(bench, pairs, trial), watch)
@@ -147,27 +147,29 @@ class Rpfilter(Scenario):
                 ]
                 scheduler = BlockScheduler(run, trial.workload, variants, watch)
 
-            def done(experiment: LoadExperiment) -> None:
+            def conclude_trial(experiment: LoadExperiment) -> None:
                 verdicts = experiment.verdicts
                 if trial is tried[0]:
                     shown = values_beside(experiment.groups, trial.workload.metrics[0], verdicts)
-                    self._conclude(run, facts, verdicts, shown.get(NONE), now)
+                    self._report_conclusion(run, facts, verdicts, shown.get(NONE), now)
                 else:
-                    beside.append((trial, verdicts))
+                    further_verdicts.append((trial, verdicts))
 
-            return ScheduledLoad(scheduler, done)
+            return ScheduledLoad(scheduler, conclude_trial)
 
-        packets = [entry(trial) for trial in tried if trial.load == "udp"]
+        packets = [schedule_trial(trial) for trial in tried if trial.load == "udp"]
         streams = [trial for trial in tried if trial.load == "tcp"]
         kept_s = sum(map(least_s, streams))
         for_packets = Budget(max(MIN_LOAD_S, budget.left_s - kept_s), run.clock)
         await run_campaign(run, for_packets, packets, family=family, steps=False)
-        await run_campaign(run, budget, [entry(trial) for trial in streams], family=family, steps=False)
-        also = cost.finding(beside, facts, now)
+        await run_campaign(
+            run, budget, [schedule_trial(trial) for trial in streams], family=family, steps=False
+        )
+        also = cost.further_costs_finding(further_verdicts, facts, now)
         if also is not None:
             run.emit_finding(also)
 
-    def _conclude(
+    def _report_conclusion(
         self,
         run: Run,
         facts: Facts,
@@ -176,23 +178,25 @@ class Rpfilter(Scenario):
         now: PacketRates | Absent,
     ) -> None:
         """`path`: nanoseconds a packet without a rule."""
-        main = chosen(facts)
-        found = answer(verdicts, path, now, facts.fastest, run.options.as_number("link"), main.protocol)
-        measured = main.rule if found is not None else None
+        main = choose_check(facts)
+        cost_answer = build_cost_answer(
+            verdicts, path, now, facts.fastest_card, run.options.as_number("link"), main.protocol
+        )
+        measured = main.rule if cost_answer is not None else None
         own = ("rpfilter.loaded", subject_of(measured)) if measured is not None else None
-        for said in _said(run.host, lambda _: None):
-            if (said.id, said.subject) != own:
-                run.emit_finding(said)
-        if found is None:
+        for rule_finding in _rule_findings(run.host, lambda _: None):
+            if (rule_finding.id, rule_finding.subject) != own:
+                run.emit_finding(rule_finding)
+        if cost_answer is None:
             run.emit_note("the check's cost could not be measured, see the verdict's reason")
             return
-        run.emit(Cost(t=run.time(), value=check_cost(found, facts, main)))
-        if found.lines:
-            run.emit(AtLineRate(t=run.time(), value=line_rates(found)))
-        run.emit_finding(finding(found, facts, main))
+        run.emit(Cost(t=run.elapsed_s(), value=check_cost(cost_answer, facts, main)))
+        if cost_answer.lines:
+            run.emit(AtLineRate(t=run.elapsed_s(), value=line_rates(cost_answer)))
+        run.emit_finding(cost_finding(cost_answer, facts, main))
 
 
-def _said(host: Host, passed_over: Callable[[str], None]) -> Iterator[Finding]:
+def _rule_findings(host: Host, passed_over: Callable[[str], None]) -> Iterator[Finding]:
     """What the read-only rules say; why one of them says nothing goes to `passed_over`."""
     for rule in RULES:
         try:

@@ -12,13 +12,13 @@ from collections.abc import Callable, Iterator, Mapping
 from functools import cached_property, lru_cache
 from typing import Any, TypeAlias
 
-from probes.types import Absent, present
+from probes.types import Absent, is_present
 
 # bool, int, float, str, a tuple of these, or why there is none
 Value: TypeAlias = Any
 Names: TypeAlias = Mapping[str, Value]
 
-MOST_LETTERS = 2000
+MAX_LETTERS = 2000
 _ARITHMETIC: dict[type[ast.operator], Callable[[Any, Any], Any]] = {
     ast.Add: operator.add,
     ast.Sub: operator.sub,
@@ -67,14 +67,14 @@ class Invalid(ValueError):
 
 
 class Expression:
-    """A checked expression; `names` are those that it needs."""
+    """A checked expression; `needed_names` are those that it needs."""
 
     def __init__(self, text: str) -> None:
         self.text = text
-        self._tree = _checked(text)
+        self._tree = _parse_checked(text)
 
     @cached_property
-    def names(self) -> frozenset[str]:
+    def needed_names(self) -> frozenset[str]:
         return frozenset(
             node.id
             for node in ast.walk(self._tree)
@@ -83,22 +83,22 @@ class Expression:
 
     def value(self, names: Names) -> Value:
         """The value, or Absent where it is unknown. Never raises."""
-        return _value(self._tree, names)
+        return _evaluate(self._tree, names)
 
     def __call__(self, names: Names) -> bool | Absent:
-        found = self.value(names)
-        return found if isinstance(found, Absent) else bool(found)
+        result = self.value(names)
+        return result if isinstance(result, Absent) else bool(result)
 
 
 @lru_cache(maxsize=2000)
-def expression(text: str) -> Expression:
+def parse_expression(text: str) -> Expression:
     """Raises Invalid."""
     return Expression(text)
 
 
-def _checked(text: str) -> ast.expr:
-    if len(text) > MOST_LETTERS:
-        raise Invalid(f"an expression has more than {MOST_LETTERS} letters")
+def _parse_checked(text: str) -> ast.expr:
+    if len(text) > MAX_LETTERS:
+        raise Invalid(f"an expression has more than {MAX_LETTERS} letters")
     try:
         tree = ast.parse(text.strip(), mode="eval").body
     except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
@@ -106,8 +106,8 @@ def _checked(text: str) -> ast.expr:
         raise Invalid(f"{text!r} is no expression: {why}") from None
     for node in _nodes_to_check(tree):
         if isinstance(node, ast.Call):
-            known = isinstance(node.func, ast.Name) and node.func.id in (*_FUNCTIONS, *_LAZY)
-            if not known or node.keywords:
+            is_known = isinstance(node.func, ast.Name) and node.func.id in (*_FUNCTIONS, *_LAZY)
+            if not is_known or node.keywords:
                 raise Invalid(f"{text!r}: {ast.unparse(node.func)} is no function of rules")
         elif isinstance(node, ast.Constant):
             if not isinstance(node.value, str | int | float | bool):
@@ -153,41 +153,41 @@ _ALLOWED = frozenset(
 )
 
 
-def _value(node: ast.expr, names: Names) -> Value:
+def _evaluate(node: ast.expr, names: Names) -> Value:
     """What cannot be worked out (a text below a number, nothing to divide by) is unknown, and that alone."""
     try:
-        return _worked_out(node, names)
+        return _evaluate_node(node, names)
     except (TypeError, ValueError, ArithmeticError, AttributeError, re.error, RecursionError) as error:
         return Absent(f"{ast.unparse(node)}: {error}", "invalid")
 
 
-def _worked_out(node: ast.expr, names: Names) -> Value:
+def _evaluate_node(node: ast.expr, names: Names) -> Value:
     if isinstance(node, ast.Constant):
         return node.value
     if isinstance(node, ast.Name):
-        return _named(node.id, names)
+        return _named_value(node.id, names)
     if isinstance(node, ast.BoolOp):
-        return _bool(node, names)
+        return _bool_value(node, names)
     if isinstance(node, ast.IfExp):
-        test = _value(node.test, names)
-        return test if isinstance(test, Absent) else _value(node.body if test else node.orelse, names)
+        test = _evaluate(node.test, names)
+        return test if isinstance(test, Absent) else _evaluate(node.body if test else node.orelse, names)
     if isinstance(node, ast.Call):
-        return _call(node, names)
+        return _evaluate_call(node, names)
     if isinstance(node, ast.Compare):
-        return _compare(node, names)
-    parts = [_value(part, names) for part in _parts(node)]
+        return _evaluate_comparison(node, names)
+    parts = [_evaluate(part, names) for part in _operands(node)]
     missing = next((part for part in parts if isinstance(part, Absent)), None)
     if missing is not None:
         return missing
     if isinstance(node, ast.UnaryOp):
         return not parts[0] if isinstance(node.op, ast.Not) else -parts[0]
     if isinstance(node, ast.BinOp):
-        _numeric(node.op, parts)
+        _check_numeric(node.op, parts)
         return _ARITHMETIC[type(node.op)](*parts)
     return tuple(parts)
 
 
-def _parts(node: ast.expr) -> list[ast.expr]:
+def _operands(node: ast.expr) -> list[ast.expr]:
     if isinstance(node, ast.UnaryOp):
         return [node.operand]
     if isinstance(node, ast.BinOp):
@@ -195,49 +195,49 @@ def _parts(node: ast.expr) -> list[ast.expr]:
     return [part for part in ast.iter_child_nodes(node) if isinstance(part, ast.expr)]
 
 
-def _named(name: str, names: Names) -> Value:
+def _named_value(name: str, names: Names) -> Value:
     try:
         return names[name]
     except KeyError:
         return Absent(f"{name} is not known here", "unsupported")
 
 
-def _numeric(op: ast.operator, parts: list[Value]) -> None:
+def _check_numeric(op: ast.operator, parts: list[Value]) -> None:
     """`'x' * 1000000000` and the like would fill the memory; texts may only be joined."""
     if not all(isinstance(part, int | float) for part in parts) and not isinstance(op, ast.Add):
         raise TypeError("arithmetic needs numbers")
 
 
-def _bool(node: ast.BoolOp, names: Names) -> Value:
+def _bool_value(node: ast.BoolOp, names: Names) -> Value:
     """Kleene's logic: one false part makes `and` false, one true part makes `or` true, whatever is unknown."""
     decides = isinstance(node.op, ast.Or)
     unknown: Absent | None = None
     for part in node.values:
-        found = _value(part, names)
-        if isinstance(found, Absent):
-            unknown = found if unknown is None else unknown
-        elif bool(found) is decides:
+        operand = _evaluate(part, names)
+        if isinstance(operand, Absent):
+            unknown = operand if unknown is None else unknown
+        elif bool(operand) is decides:
             return decides
     return not decides if unknown is None else unknown
 
 
-def _call(node: ast.Call, names: Names) -> Value:
+def _evaluate_call(node: ast.Call, names: Names) -> Value:
     assert isinstance(node.func, ast.Name)
-    values = [_value(part, names) for part in node.args]
+    values = [_evaluate(part, names) for part in node.args]
     if node.func.id == "known":
-        return all(present(value) for value in values)
+        return all(is_present(value) for value in values)
     if node.func.id == "given":  # the first that is known
         return next(
-            (value for value in values if present(value)), values[-1] if values else Absent("nothing")
+            (value for value in values if is_present(value)), values[-1] if values else Absent("nothing")
         )
     missing = next((value for value in values if isinstance(value, Absent)), None)
     return missing if missing is not None else _FUNCTIONS[node.func.id](*values)
 
 
-def _compare(node: ast.Compare, names: Names) -> Value:
-    left = _value(node.left, names)
+def _evaluate_comparison(node: ast.Compare, names: Names) -> Value:
+    left = _evaluate(node.left, names)
     for op, part in zip(node.ops, node.comparators, strict=True):
-        right = _value(part, names)
+        right = _evaluate(part, names)
         for side in (left, right):
             if isinstance(side, Absent):
                 return side

@@ -4,25 +4,25 @@ from functools import lru_cache
 from pathlib import Path
 
 from scenarios.knowledge.load import SITE, trusted_files
-from scenarios.rules.rule_file import RuleFile, RuleText, rule_file
+from scenarios.rules.rule_file import RuleFile, RuleText, parse_rule_file
 from scenarios.rules.tables import TABLES
 
 HERE = Path(__file__).parents[1]
 
 
 @lru_cache(maxsize=4)
-def written(site: Path = SITE, *, tested: bool = True) -> RuleFile:
+def written_rules(site: Path = SITE, *, tested: bool = True) -> RuleFile:
     """A site's rule takes the place of ours of the same id. What is wrong in any file is a problem, never an error.
 
     `tested`: ours are known to be right, and come without their rows.
     """
     rules: dict[str, RuleText] = {}
-    theirs, distrusted = trusted_files(site)
+    site_files, distrusted = trusted_files(site)
     problems = list(distrusted)
-    for path in (*sorted(HERE.glob("*/rules*.toml")), *theirs):
-        found = rule_file(path, tested=tested and path.is_relative_to(HERE))
-        problems += found.problems
-        for rule in found.rules:
+    for path in (*sorted(HERE.glob("*/rules*.toml")), *site_files):
+        parsed_file = parse_rule_file(path, tested=tested and path.is_relative_to(HERE))
+        problems += parsed_file.problems
+        for rule in parsed_file.rules:
             if not rule.each.startswith("/") and rule.each not in TABLES:
                 problems.append(
                     f"{path}: {rule.id}: there is no table {rule.each}; there are {', '.join(TABLES)}"

@@ -7,16 +7,16 @@ from typing import Literal
 
 import msgspec
 
-from probes.parsed_toml import parse
-from probes.patterns import with_needed_words
+from probes.parsed_toml import parse_toml
+from probes.patterns import add_needed_words
 from probes.safe_read import TooLarge, read_named, read_regular
 from probes.types import Json
 from scenarios.finding import Confidence, Severity
-from scenarios.rules.expression import Invalid, expression
+from scenarios.rules.expression import Invalid, parse_expression
 from scenarios.rules.read import Read
-from scenarios.rules.words import Words
+from scenarios.rules.words import SentenceTemplate
 
-MOST_BYTES = 1 << 20
+MAX_RULE_FILE_BYTES = 1 << 20
 Answer = Literal["found", "fine", "not applicable", "unknown"]
 
 
@@ -85,24 +85,24 @@ class RuleText(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=
     prove_options: tuple[str, ...] = ()
     tests: tuple[TestRow, ...] = ()
 
-    def problem(self) -> str:
+    def find_problem(self) -> str:
         """What is wrong with it, in one line; empty where nothing is."""
         if not re.fullmatch(r"[a-z][a-z0-9]*\.[a-z0-9][a-z0-9.-]*", self.id):
             return f"id {self.id!r} is not of the form subject.name"
         try:
-            advised = (one.when for one in self.remedy)
+            advised = (item.when for item in self.remedy)
             for text in (self.when, self.where, self.warning, self.critical, *self.let.values(), *advised):
                 if text:
-                    expression(text)
+                    parse_expression(text)
             for template in (
                 self.text,
                 self.many,
                 self.source,
                 *self.evidence,
-                *(one.title for one in self.remedy),
-                *(word for one in self.remedy for pair in one.set.items() for word in pair),
+                *(item.title for item in self.remedy),
+                *(word for item in self.remedy for pair in item.set.items() for word in pair),
             ):
-                Words(template)
+                SentenceTemplate(template)
         except Invalid as error:
             return str(error)
         if (bool(self.log) or self.rest) != (self.each == "log"):
@@ -112,14 +112,14 @@ class RuleText(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=
             re.compile(self.worse)
         except re.error as error:
             return f"log: {error}"
-        for name, one in self.read.items():
-            if sum(map(bool, (one.path, one.command, one.log, one.last))) != 1:
+        for name, item in self.read.items():
+            if sum(map(bool, (item.path, item.command, item.log, item.last))) != 1:
                 return f"read.{name} needs a path, a command, a pattern of the log, or whose last line it is"
-            if one.last and not (one.last in self.read and self.read[one.last].log):
-                return f"read.{name}: {one.last} is no read with a log"
+            if item.last and not (item.last in self.read and self.read[item.last].log):
+                return f"read.{name}: {item.last} is no read with a log"
             try:
-                re.compile(one.match)
-                re.compile(one.log)
+                re.compile(item.match)
+                re.compile(item.log)
             except re.error as error:
                 return f"read.{name}.match: {error}"
         return ""
@@ -138,7 +138,7 @@ def _without_rows(parsed: dict[str, Json]) -> None:
     for entry in rules if isinstance(rules, list) else ():
         if isinstance(entry, dict):
             entry.pop("tests", None)
-    with_needed_words(parsed)
+    add_needed_words(parsed)
 
 
 def _line_of_rule(data: bytes, number: int) -> int:
@@ -147,24 +147,26 @@ def _line_of_rule(data: bytes, number: int) -> int:
     return heads[number] if number < len(heads) else 1
 
 
-def rule_file(path: Path, *, tested: bool = False) -> RuleFile:
+def parse_rule_file(path: Path, *, tested: bool = False) -> RuleFile:
     """Never raises: a file that cannot be read or is no TOML is one problem.
 
     `tested`: one of our own. Its rows, half of its text, are for the tests that have found it right.
     """
     try:
-        data = read_regular(str(path), MOST_BYTES) if tested else read_named(path, MOST_BYTES)
-        parsed = parse(path, data, _without_rows) if tested else tomllib.loads(data.decode())
+        data = (
+            read_regular(str(path), MAX_RULE_FILE_BYTES) if tested else read_named(path, MAX_RULE_FILE_BYTES)
+        )
+        parsed = parse_toml(path, data, _without_rows) if tested else tomllib.loads(data.decode())
         entries = parsed.get("rule", [])
     except TooLarge:
-        return RuleFile((), (f"{path}:1: longer than {MOST_BYTES} bytes",))
+        return RuleFile((), (f"{path}:1: longer than {MAX_RULE_FILE_BYTES} bytes",))
     except OSError as error:
         return RuleFile((), (f"{path}: {error.strerror}",))
     except UnicodeDecodeError as error:
         return RuleFile((), (f"{path}:{data[: error.start].count(10) + 1}: not UTF-8",))
     except (ValueError, RecursionError) as error:  # tomllib's own, and int()'s of thousands of digits
-        found = re.search(r"at line (\d+)", str(error))
-        return RuleFile((), (f"{path}:{found[1] if found else 1}: {error}",))
+        line_number = re.search(r"at line (\d+)", str(error))
+        return RuleFile((), (f"{path}:{line_number[1] if line_number else 1}: {error}",))
     if not isinstance(entries, list):
         return RuleFile((), (f"{path}:1: rule must be an array of tables, [[rule]]",))
     good: list[RuleText] = []
@@ -172,7 +174,7 @@ def rule_file(path: Path, *, tested: bool = False) -> RuleFile:
     for number, entry in enumerate(entries):
         try:
             rule = msgspec.convert(entry, RuleText)
-            wrong = "" if tested else rule.problem()
+            wrong = "" if tested else rule.find_problem()
         except (msgspec.ValidationError, RecursionError) as error:
             rule, wrong = None, str(error)
         if rule is None or wrong:

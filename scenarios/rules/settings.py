@@ -10,8 +10,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 import msgspec
 
 from probes.host import Host
-from probes.types import Absent, present
-from scenarios.rules.read import chosen
+from probes.types import Absent, is_present
+from scenarios.rules.read import bracketed_word
 
 # Setting one of a pair sets the other to 0, and 0 itself is refused (mm/page-writeback.c, dirty_bytes_handler).
 _INSTEAD = {
@@ -22,91 +22,97 @@ _INSTEAD = {
 }
 
 
-class Lines(msgspec.Struct, frozen=True):
+class SettingLines(msgspec.Struct, frozen=True):
     commands: tuple[str, ...]
     persistent: tuple[str, ...]
     verify: tuple[str, ...]
     undo: tuple[str, ...]
 
 
-def lines(host: Host, wanted: Mapping[str, str], name: str) -> Lines:
+def setting_lines(host: Host, wanted: Mapping[str, str], name: str) -> SettingLines:
     """`wanted`: by sysctl (`vm.swappiness`) or path (`/sys/...`, with `*` for several); `name`: of the file to keep.
 
     What has its value already, and what this host does not have, is left out.
     """
-    wanted = {key: value for key, value in wanted.items() if _changes(host, key, value)}
+    wanted = {key: value for key, value in wanted.items() if _needs_change(host, key, value)}
     sysctls = {key: value for key, value in wanted.items() if not key.startswith("/")}
-    commands = [_sysctl(sysctls.items())] if sysctls else []
-    undo = [_sysctl(old)] if (old := list(_before(host, sysctls))) else []
+    commands = [_sysctl_command(sysctls.items())] if sysctls else []
+    undo = [_sysctl_command(old)] if (old := list(_previous_sysctls(host, sysctls))) else []
     files: dict[str, list[str]] = {}
     for path, value in wanted.items():
         if path.startswith("/"):
             files.setdefault(value, []).append(path)
     for value, paths in files.items():
-        commands.append(_written(value, paths))
-        undo += _restored(host, paths)
+        commands.append(_write_command(value, paths))
+        undo += _undo_commands(host, paths)
     keep = f"/etc/sysctl.d/90-hostdx-{name}.conf"
-    kept = " ".join(shlex.quote(f"{key} = {value}") for key, value in sysctls.items())
+    quoted_settings = " ".join(shlex.quote(f"{key} = {value}") for key, value in sysctls.items())
     verify = [f"sysctl {' '.join(sysctls)}"] if sysctls else []
     for paths in files.values():
         verb = "grep ." if len(paths) > 1 or "*" in paths[0] else "cat"
-        verify.append(f"{verb} {' '.join(map(_path, paths))}")
-    return Lines(
+        verify.append(f"{verb} {' '.join(map(_quote_pattern, paths))}")
+    return SettingLines(
         tuple(commands),
-        (f"printf '%s\\n' {kept} > {keep}",) if sysctls else (),
+        (f"printf '%s\\n' {quoted_settings} > {keep}",) if sysctls else (),
         tuple(verify),
         (*undo, f"rm -f {keep}") if sysctls else tuple(undo),
     )
 
 
-def _changes(host: Host, key: str, value: str) -> bool:
+def _needs_change(host: Host, key: str, value: str) -> bool:
     """False where the setting has this value, or is not there: it could neither be made nor be taken back."""
-    paths = _places(host, key) if key.startswith("/") else ("/proc/sys/" + key.replace(".", "/"),)
-    texts = [host.text(path, 4096) for path in paths]
+    paths = _matching_paths(host, key) if key.startswith("/") else ("/proc/sys/" + key.replace(".", "/"),)
+    texts = [host.read_file_text(path, 4096) for path in paths]
     return any(
-        text.kind == "permission" if isinstance(text, Absent) else chosen(text).split() != value.split()
+        text.kind == "permission"
+        if isinstance(text, Absent)
+        else bracketed_word(text).split() != value.split()
         for text in texts
     )
 
 
-def _places(host: Host, path: str) -> tuple[str, ...]:
-    return host.glob(path) if "*" in path else (path,)
+def _matching_paths(host: Host, path: str) -> tuple[str, ...]:
+    return host.glob_paths(path) if "*" in path else (path,)
 
 
-def _sysctl(pairs: Iterable[tuple[str, str]]) -> str:
+def _sysctl_command(pairs: Iterable[tuple[str, str]]) -> str:
     return "sysctl -w " + " ".join(shlex.quote(f"{key}={value}") for key, value in pairs)
 
 
-def _before(host: Host, sysctls: Mapping[str, str]) -> Iterator[tuple[str, str]]:
+def _previous_sysctls(host: Host, sysctls: Mapping[str, str]) -> Iterator[tuple[str, str]]:
     """What each sysctl was, or what stood in its place; a value that cannot be read has no undo."""
     for key in sysctls:
-        old = _read(host, key)
+        old = _read_sysctl(host, key)
         other = _INSTEAD.get(key, "")
         if old == "0" and other:
-            key, old = other, _read(host, other)
+            key, old = other, _read_sysctl(host, other)
         if old:
             yield key, old
 
 
-def _read(host: Host, sysctl: str) -> str:
-    text = host.text("/proc/sys/" + sysctl.replace(".", "/"), 4096)
-    return " ".join(text.split()) if present(text) else ""
+def _read_sysctl(host: Host, sysctl: str) -> str:
+    text = host.read_file_text("/proc/sys/" + sysctl.replace(".", "/"), 4096)
+    return " ".join(text.split()) if is_present(text) else ""
 
 
-def _restored(host: Host, paths: Sequence[str]) -> Iterator[str]:
+def _undo_commands(host: Host, paths: Sequence[str]) -> Iterator[str]:
     """One line, and one more for each value that differs from the usual one."""
-    places = [place for path in paths for place in _places(host, path)]
-    were = {place: chosen(text) for place in places if present(text := host.text(place, 4096))}
+    places = [place for path in paths for place in _matching_paths(host, path)]
+    were = {
+        place: bracketed_word(text)
+        for place in places
+        if is_present(text := host.read_file_text(place, 4096))
+    }
     for number, (value, _) in enumerate(Counter(were.values()).most_common()):
         own = [place for place, old in were.items() if old == value]
-        yield _written(value, paths if not number and len(were) == len(places) else own)
+        yield _write_command(value, paths if not number and len(were) == len(places) else own)
 
 
-def _written(value: str, paths: Sequence[str]) -> str:
+def _write_command(value: str, paths: Sequence[str]) -> str:
     several = len(paths) > 1 or "*" in paths[0]
-    return f"echo {shlex.quote(value)} {'| tee' if several else '>'} {' '.join(map(_path, paths))}"
+    return f"echo {shlex.quote(value)} {'| tee' if several else '>'} {' '.join(map(_quote_pattern, paths))}"
 
 
-def _path(path: str) -> str:
+def _quote_pattern(path: str) -> str:
     """Quoted, but for the stars of a pattern."""
     return "*".join(shlex.quote(part) if part else "" for part in path.split("*"))

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import TypeAlias
 
 from probes.host import Host
-from probes.read_trace import Trace, tracing
+from probes.read_trace import ReadTrace, trace_reads
 from probes.types import Absent
 from scenarios.rules.expression import Value
 
@@ -14,9 +14,9 @@ Reader: TypeAlias = Callable[[], Value]
 Table: TypeAlias = Callable[[Host], "list[SubjectRow] | Absent"]
 
 
-def part(found: object, name: str) -> Value:
+def field_value(record: object, name: str) -> Value:
     """A field of what was read, or why it was not."""
-    return found if isinstance(found, Absent) else getattr(found, name)
+    return record if isinstance(record, Absent) else getattr(record, name)
 
 
 class SubjectRow(Mapping[str, Value]):
@@ -34,7 +34,7 @@ class SubjectRow(Mapping[str, Value]):
         self._columns = columns
         self._before = before if before is not None else {"subject": subject}
         self._read: dict[str, Value] = {}
-        self._traces: dict[str, Trace] = {}
+        self._traces: dict[str, ReadTrace] = {}
 
     def __getitem__(self, name: str) -> Value:
         if name in self._read:
@@ -43,18 +43,18 @@ class SubjectRow(Mapping[str, Value]):
             return self._before[name]
         column = self._columns[name]
         if callable(column):
-            with tracing() as self._traces[name]:
+            with trace_reads() as self._traces[name]:
                 column = column()
         self._read[name] = column
         return column
 
-    def sources(self, name: str) -> tuple[str, ...]:
+    def value_sources(self, name: str) -> tuple[str, ...]:
         """The files and commands that this value was read from; empty where its table read it with the others."""
         if name in self._traces:
             return tuple(self._traces[name])
         if name in self._columns or not isinstance(self._before, SubjectRow):
             return ()
-        return self._before.sources(name)
+        return self._before.value_sources(name)
 
     def __contains__(self, name: object) -> bool:
         return name in self._columns or name in self._before
@@ -65,6 +65,6 @@ class SubjectRow(Mapping[str, Value]):
     def __len__(self) -> int:
         return len(dict.fromkeys((*self._before, *self._columns)))
 
-    def extended(self, columns: Mapping[str, Value | Reader]) -> SubjectRow:
+    def with_columns(self, columns: Mapping[str, Value | Reader]) -> SubjectRow:
         """The same row with more columns; what it has read is kept."""
         return SubjectRow(self.subject, columns, self.folder, self)

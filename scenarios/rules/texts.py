@@ -13,10 +13,10 @@ from typing import TypeVar
 
 import msgspec
 
-from probes.units import Quantity
+from probes.units import DisplayQuantity
 from scenarios.finding import Confidence, Evidence, Finding, Remedy, Severity
 from scenarios.knowledge.load import read_tables
-from scenarios.rules.words import FORMS, said, typable
+from scenarios.rules.words import FORMS, as_typable, value_text
 
 _T = TypeVar("_T", bound=msgspec.Struct)
 _HOLE = re.compile(r"\{\{\w+\}\}|\{(\w+)(?::([a-z]+))?\}")
@@ -26,14 +26,14 @@ class LineText(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=
     text: str
     source: str = ""
 
-    def templates(self) -> Iterator[str]:
+    def all_templates(self) -> Iterator[str]:
         yield from (self.text, self.source)
 
 
 class RemedyText(Remedy, frozen=True, forbid_unknown_fields=True, kw_only=True):
     """As a remedy, of templates."""
 
-    def templates(self) -> Iterator[str]:
+    def all_templates(self) -> Iterator[str]:
         yield from (self.title, self.warning, *self.commands, *self.persistent, *self.verify, *self.undo)
 
 
@@ -57,45 +57,45 @@ class FindingText(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_on
     prove_options: tuple[str, ...] = ()
     answers: bool = False
 
-    def templates(self) -> Iterator[str]:
+    def all_templates(self) -> Iterator[str]:
         yield from (self.title, self.alike, self.advice, *self.prove_options)
         for line in self.evidence:
-            yield from line.templates()
+            yield from line.all_templates()
 
 
 Entry = FindingText | RemedyText | LineText
 _KINDS: dict[str, type[Entry]] = {"finding": FindingText, "remedy": RemedyText, "line": LineText}
 
 
-class Texts:
+class FindingTexts:
     """One file's; read when the first text of it is needed."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
 
     @cached_property
-    def entries(self) -> dict[tuple[str, str], Entry]:
+    def all_entries(self) -> dict[tuple[str, str], Entry]:
         """By kind and name. Raises ValueError that names the file and the entry which is wrong."""
-        found: dict[tuple[str, str], Entry] = {}
-        for kind, named in read_tables(self.path).items():
-            if kind not in _KINDS or not isinstance(named, dict):
+        converted: dict[tuple[str, str], Entry] = {}
+        for kind, entries_by_name in read_tables(self.path).items():
+            if kind not in _KINDS or not isinstance(entries_by_name, dict):
                 raise ValueError(f"{self.path}: {kind} is none of {', '.join(_KINDS)}")
-            for name, entry in named.items():
+            for name, entry in entries_by_name.items():
                 try:
-                    found[kind, name] = msgspec.convert(entry, _KINDS[kind])
+                    converted[kind, name] = msgspec.convert(entry, _KINDS[kind])
                 except msgspec.ValidationError as error:
                     raise ValueError(f"{self.path}: {kind}.{name}: {error}") from None
-        for (kind, name), made in found.items():
-            if wrong := _fault(made, found):
+        for (kind, name), text_entry in converted.items():
+            if wrong := _find_fault(text_entry, converted):
                 raise ValueError(f"{self.path}: {kind}.{name}: {wrong}")
-        return found
+        return converted
 
-    def asks(self, kind: str, name: str) -> frozenset[str]:
+    def required_fields(self, kind: str, name: str) -> frozenset[str]:
         """The fields that must be given for it."""
-        made = self.entries[kind, name]
-        own = {hole[1] for text in made.templates() for hole in _holes(text)}
-        more = made.remedy if isinstance(made, FindingText) else ()
-        return frozenset(own).union(*(self.asks("remedy", one) for one in more))
+        text_entry = self.all_entries[kind, name]
+        own = {hole[1] for text in text_entry.all_templates() for hole in _template_holes(text)}
+        more = text_entry.remedy if isinstance(text_entry, FindingText) else ()
+        return frozenset(own).union(*(self.required_fields("remedy", remedy_name) for remedy_name in more))
 
     def finding(
         self,
@@ -118,100 +118,103 @@ class Texts:
         **fields: object,
     ) -> Finding:
         """What is given comes before the file's own; of evidence, remedies and references it comes after them."""
-        text = self._text(FindingText, "finding", name)
+        text = self._text_entry(FindingText, "finding", name)
         fields["subject"] = subject
-        advice = (Remedy(title=self._filled(text.advice, fields)),) if text.advice else ()
+        advice = (Remedy(title=self._fill_template(text.advice, fields)),) if text.advice else ()
         return Finding(
             id=id or text.id or f"{self.path.parent.name}.{name}",
             severity=severity or text.severity,
             confidence=confidence or text.confidence,
-            title=title or self._filled(text.title, fields),
+            title=title or self._fill_template(text.title, fields),
             subject=subject,
             subjects=subjects,
-            alike=alike or self._filled(text.alike, fields),
-            evidence=(*(self._evidence(line, fields) for line in text.evidence), *evidence),
-            remedy=(*advice, *(self._remedy(one, fields) for one in text.remedy), *remedy),
+            alike=alike or self._fill_template(text.alike, fields),
+            evidence=(*(self._fill_evidence(line, fields) for line in text.evidence), *evidence),
+            remedy=(*advice, *(self._fill_remedy(template, fields) for template in text.remedy), *remedy),
             references=(*text.references, *references),
             prove=text.proofs.get(proof, text.prove),
-            prove_options=prove_options or tuple(self._filled(one, fields) for one in text.prove_options),
+            prove_options=prove_options
+            or tuple(self._fill_template(template, fields) for template in text.prove_options),
             answers=answers or text.answers,
         )
 
     def remedy(self, name: str, /, **fields: object) -> Remedy:
-        return self._remedy(name, fields)
+        return self._fill_remedy(name, fields)
 
     def evidence(self, name: str, /, **fields: object) -> Evidence:
-        return self._evidence(self._text(LineText, "line", name), fields)
+        return self._fill_evidence(self._text_entry(LineText, "line", name), fields)
 
     def text(self, name: str, /, **fields: object) -> str:
-        return self._filled(self._text(LineText, "line", name).text, fields)
+        return self._fill_template(self._text_entry(LineText, "line", name).text, fields)
 
-    def _text(self, kind: type[_T], table: str, name: str) -> _T:
-        found = self.entries.get((table, name))
-        if not isinstance(found, kind):
+    def _text_entry(self, kind: type[_T], table: str, name: str) -> _T:
+        text_entry = self.all_entries.get((table, name))
+        if not isinstance(text_entry, kind):
             raise KeyError(f"{self.path}: there is no {table}.{name}")
-        return found
+        return text_entry
 
-    def _remedy(self, name: str, fields: Mapping[str, object]) -> Remedy:
-        text = self._text(RemedyText, "remedy", name)
+    def _fill_remedy(self, name: str, fields: Mapping[str, object]) -> Remedy:
+        text = self._text_entry(RemedyText, "remedy", name)
         return Remedy(
-            title=self._filled(text.title, fields),
-            commands=self._lines(text.commands, fields),
-            persistent=self._lines(text.persistent, fields),
-            verify=self._lines(text.verify, fields),
-            undo=self._lines(text.undo, fields),
-            warning=self._filled(text.warning, fields),
+            title=self._fill_template(text.title, fields),
+            commands=self._fill_lines(text.commands, fields),
+            persistent=self._fill_lines(text.persistent, fields),
+            verify=self._fill_lines(text.verify, fields),
+            undo=self._fill_lines(text.undo, fields),
+            warning=self._fill_template(text.warning, fields),
         )
 
-    def _evidence(self, line: LineText, fields: Mapping[str, object]) -> Evidence:
-        return Evidence(self._filled(line.text, fields), self._filled(line.source, fields))
+    def _fill_evidence(self, line: LineText, fields: Mapping[str, object]) -> Evidence:
+        return Evidence(self._fill_template(line.text, fields), self._fill_template(line.source, fields))
 
-    def _lines(self, templates: Sequence[str], fields: Mapping[str, object]) -> tuple[str, ...]:
-        made: list[str] = []
+    def _fill_lines(self, templates: Sequence[str], fields: Mapping[str, object]) -> tuple[str, ...]:
+        filled_lines: list[str] = []
         for template in templates:
-            names = [hole[1] for hole in _holes(template)]
+            names = [hole[1] for hole in _template_holes(template)]
             many = next((name for name in names if isinstance(fields.get(name), tuple)), "")
             values = fields[many] if many else ("",)
             assert isinstance(values, tuple)
-            filled = (self._filled(template, {**fields, many: value}, quoted=True) for value in values)
-            made += map(typable, filled)
-        return tuple(made)
+            filled = (self._fill_template(template, {**fields, many: value}, quoted=True) for value in values)
+            filled_lines += map(as_typable, filled)
+        return tuple(filled_lines)
 
-    def _filled(self, template: str, fields: Mapping[str, object], *, quoted: bool = False) -> str:
-        def one(hole: re.Match[str]) -> str:
+    def _fill_template(self, template: str, fields: Mapping[str, object], *, quoted: bool = False) -> str:
+        def fill_hole(hole: re.Match[str]) -> str:
             if hole[1] is None:
                 return hole[0][1:-1]
             if hole[1] not in fields:
                 raise KeyError(f"{self.path}: no value for {hole[1]} in {template!r}")
             value, form = fields[hole[1]], hole[2] or ""
-            if isinstance(value, Quantity):  # a pair of words, but not two values
+            if isinstance(value, DisplayQuantity):  # a pair of words, but not two values
                 value = str(value)
-            word = value if isinstance(value, str) else said(value, "" if form == "raw" else form)
+            word = value if isinstance(value, str) else value_text(value, "" if form == "raw" else form)
             return shlex.quote(word) if quoted and form != "raw" else word
 
-        return _HOLE.sub(one, template)
+        return _HOLE.sub(fill_hole, template)
 
 
-def _holes(template: str) -> Iterator[re.Match[str]]:
+def _template_holes(template: str) -> Iterator[re.Match[str]]:
     return (hole for hole in _HOLE.finditer(template) if hole[1] is not None)
 
 
-def _fault(made: Entry, found: Mapping[tuple[str, str], Entry]) -> str:
-    for hole in (hole for text in made.templates() for hole in _holes(text)):
+def _find_fault(text_entry: Entry, all_entries: Mapping[tuple[str, str], Entry]) -> str:
+    for hole in (hole for text in text_entry.all_templates() for hole in _template_holes(text)):
         if hole[2] not in (None, "raw", *FORMS):
             return f"{hole[2]} is no form"
-    if isinstance(made, RemedyText):
-        for line in (*made.commands, *made.persistent, *made.verify, *made.undo):
-            for hole in _holes(line):
+    if isinstance(text_entry, RemedyText):
+        for line in (*text_entry.commands, *text_entry.persistent, *text_entry.verify, *text_entry.undo):
+            for hole in _template_holes(line):
                 if hole[2] != "raw" and line[: hole.start()].count("'") % 2:
                     return f"{hole[0]} is quoted already in {line!r}"
     missing = (
-        [one for one in made.remedy if ("remedy", one) not in found] if isinstance(made, FindingText) else []
+        [remedy_name for remedy_name in text_entry.remedy if ("remedy", remedy_name) not in all_entries]
+        if isinstance(text_entry, FindingText)
+        else []
     )
     return f"there is no remedy.{missing[0]}" if missing else ""
 
 
 @cache
-def texts(folder: str) -> Texts:
+def texts(folder: str) -> FindingTexts:
     """The one of a scenario's folder."""
-    return Texts(Path(__file__).parents[1] / folder / "findings.toml")
+    return FindingTexts(Path(__file__).parents[1] / folder / "findings.toml")

@@ -7,8 +7,8 @@ from typing import Any
 from probes.bench.engine.loops import cost_ns
 from probes.bench.workloads import load_of
 from probes.system.disk.block import BlockDevice
-from probes.types import present
-from probes.units import amount, latency, percent, prefixed
+from probes.types import is_present
+from probes.units import format_percent, format_prefixed, latency_quantity, metric_quantity
 from scenarios.events import RunVerdict
 from scenarios.experiment.statistics.stats import percentile_ns
 from scenarios.experiment.wording import effect_words, groups_words
@@ -24,26 +24,26 @@ LINK_BOUND = 0.85
 BYTES_PER_UNIT = {"MB/s": 1e6, "B/s": 1.0, "MiB/s": 2.0**20}
 
 
-def level(
-    one: ComparedDirectory, workload: str, metric: str, unit: str, median: float, ci95: tuple[float, float] | None,
+def build_level(
+    target: ComparedDirectory, workload: str, metric: str, unit: str, median: float, ci95: tuple[float, float] | None,
     blocks: int, remarks: Sequence[str], latencies: Sequence[tuple[int, int]] = (),
 ) -> DirectoryLevel:  # fmt: skip
     """A directory's level with what it reaches of its link and what its class usually gives.
 
     `latencies`: pairs of upper bound in ns and count.
     """
-    device = one.single_device
+    device = target.single_device
     share = None
     usual = None
     title = ""
     if device is not None:
         if unit in BYTES_PER_UNIT:
             share = link_share(device, median * BYTES_PER_UNIT[unit])
-        known = disk_class(device)
-        if known is not None:
-            usual, title = known.ranges.get(workload), known.title
+        known_class = disk_class(device)
+        if known_class is not None:
+            usual, title = known_class.ranges.get(workload), known_class.title
     return DirectoryLevel(
-        workload=workload, variant=one.letter, metric=metric, unit=unit, blocks=blocks, median=median, ci95=ci95,
+        workload=workload, variant=target.letter, metric=metric, unit=unit, blocks=blocks, median=median, ci95=ci95,
         link_share=share, usual=usual, usual_class=title if usual else "", remarks=tuple(remarks),
         engine_ns=cost_ns() if load_of(workload).kind in ("read", "write") else None,
         p50_ns=percentile_ns(latencies, 0.5), p99_ns=percentile_ns(latencies, 0.99),
@@ -52,36 +52,38 @@ def level(
 
 def link_findings(targets: Sequence[ComparedDirectory], levels: Sequence[DirectoryLevel]) -> list[Finding]:
     """Streams that stand at the limit of a link, and links that run below what they could."""
-    found: list[Finding] = []
-    for one in targets:
-        for device in one.devices:
-            if present(device.link) and device.link.degraded:
-                found.append(degraded(one, device, levels))
-        at_limit = [v for v in levels if v.variant == one.letter and (v.link_share or 0) >= LINK_BOUND]
-        if at_limit and one.devices and present(one.devices[0].link):
+    findings: list[Finding] = []
+    for target in targets:
+        for device in target.devices:
+            if is_present(device.link) and device.link.degraded:
+                findings.append(degraded_link_finding(target, device, levels))
+        at_limit = [v for v in levels if v.variant == target.letter and (v.link_share or 0) >= LINK_BOUND]
+        if at_limit and target.devices and is_present(target.devices[0].link):
             best = max(at_limit, key=lambda v: v.link_share or 0)
-            link = one.devices[0].link
-            found.append(
+            link = target.devices[0].link
+            findings.append(
                 SAYS.finding(
                     "link-bound",
-                    subject=one.leaf_names,
+                    subject=target.leaf_names,
                     percent=f"{100 * (best.link_share or 0):.0f}",
-                    load=titled(best),
-                    gives=gives(best),
+                    load=load_title(best),
+                    gives=format_level(best),
                     link=link.now,
                     source=link.source,
                 )
             )
-    return found
+    return findings
 
 
-def degraded(one: ComparedDirectory, device: BlockDevice, levels: Sequence[DirectoryLevel]) -> Finding:
+def degraded_link_finding(
+    target: ComparedDirectory, device: BlockDevice, levels: Sequence[DirectoryLevel]
+) -> Finding:
     link = device.link
-    assert present(link)
+    assert is_present(link)
     reached = [
-        SAYS.evidence("of-link", load=titled(v), percent=f"{100 * v.link_share:.0f}")
+        SAYS.evidence("of-link", load=load_title(v), percent=f"{100 * v.link_share:.0f}")
         for v in levels
-        if v.variant == one.letter and v.link_share is not None
+        if v.variant == target.letter and v.link_share is not None
     ]
     fields: dict[str, Any] = {
         "now": link.now,
@@ -102,36 +104,36 @@ def degraded(one: ComparedDirectory, device: BlockDevice, levels: Sequence[Direc
 
 def class_findings(levels: Sequence[DirectoryLevel], targets: Sequence[ComparedDirectory]) -> list[Finding]:
     """Levels outside of what the class usually gives: a hint, never a verdict, and none where a CPU was the limit."""
-    letters = {one.letter: one for one in targets}
-    found: list[Finding] = []
+    letters = {target.letter: target for target in targets}
+    findings: list[Finding] = []
     for value in levels:
         if value.usual is None or value.remarks:
             continue
         low, high = value.usual
         most = value.ci95[1] if value.ci95 else value.median
         if most < low:
-            one = letters[value.variant]
-            found.append(
+            target = letters[value.variant]
+            findings.append(
                 SAYS.finding(
                     "below-class",
-                    subject=f"{one.leaf_names} {value.workload}",
-                    disks=one.leaf_names,
-                    load=titled(value),
-                    gives=gives(value),
+                    subject=f"{target.leaf_names} {value.workload}",
+                    disks=target.leaf_names,
+                    load=load_title(value),
+                    gives=format_level(value),
                     kind=value.usual_class,
                     low=f"{low:.0f}",
                     high=f"{high:.0f}",
                     unit=value.unit,
                     blocks=value.blocks,
-                    directory=one.directory,
+                    directory=target.directory,
                 )
             )
-    return found
+    return findings
 
 
 def engine_cost(nanoseconds: int) -> Evidence:
     """What of each operation is not the disk's."""
-    return SAYS.evidence("engine-cost", cost=latency(nanoseconds))
+    return SAYS.evidence("engine-cost", cost=latency_quantity(nanoseconds))
 
 
 def control_moved(verdict: RunVerdict) -> Finding:
@@ -144,26 +146,27 @@ def control_moved(verdict: RunVerdict) -> Finding:
     )
 
 
-def titled(value: DirectoryLevel) -> str:
+def load_title(value: DirectoryLevel) -> str:
     return load_of(value.workload).title
 
 
-def gives(value: DirectoryLevel) -> str:
-    return str(amount(value.median, value.unit))
+def format_level(value: DirectoryLevel) -> str:
+    return str(metric_quantity(value.median, value.unit))
 
 
-def job_finding(waited: float, interval: tuple[float, float] | None, what: str, samples: int) -> Finding:
+def job_finding(waited: float, interval: tuple[float, float] | None, job_name: str, samples: int) -> Finding:
     """Amdahl's limit: a job that waits the share w for a disk gains at most w/2 of its time from one twice as fast."""
     high = interval[1] if interval else waited
     spread = (
-        f"95 % interval {percent(interval[0])} to {percent(interval[1])} (gain then at most {percent(high / 2)}), "
+        f"95 % interval {format_percent(interval[0])} to {format_percent(interval[1])} (gain then at most "
+        f"{format_percent(high / 2)}), "
         if interval
         else ""
     )
     return SAYS.finding(
         "job",
         severity="notice" if high < 0.10 else "warning",
-        subject=what,
+        subject=job_name,
         waited=waited,
         gain=waited / 2,
         spread=spread,
@@ -171,7 +174,7 @@ def job_finding(waited: float, interval: tuple[float, float] | None, what: str, 
     )
 
 
-def lesson(verdicts: Sequence[RunVerdict]) -> Finding | None:
+def lesson_finding(verdicts: Sequence[RunVerdict]) -> Finding | None:
     """The AlmaLinux 9 talk's lesson: what a slower disk costs depends on how long the job waits for it."""
     slower = [v for v in verdicts if not v.control and v.is_slower and v.ratio]
     if not slower:
@@ -199,8 +202,8 @@ def drift_findings(verdicts: Sequence[RunVerdict], directories: Sequence[str]) -
             "drift",
             subject=f"{variant}: {load_of(verdict.workload).title}",
             moves="falls" if last < first else "rises",
-            first=prefixed(first).strip(),
-            last=prefixed(last).strip(),
+            first=format_prefixed(first).strip(),
+            last=format_prefixed(last).strip(),
             unit=verdict.delta_unit,
             seconds=verdict.seconds,
             reason=verdict.reason or "",

@@ -8,8 +8,8 @@ import msgspec
 
 from probes.bench.workloads import load_of
 from probes.host import Host
-from probes.system.disk.drive.transport import virtual
-from probes.units import amount, duration, elapsed, listed, number
+from probes.system.disk.drive.transport import is_virtual_disk
+from probes.units import format_duration, format_latency, format_number, join_names, metric_quantity
 from scenarios.files.places import ComparedDirectory
 from scenarios.finding import SEVERITIES, Evidence, Finding, Remedy
 from scenarios.knowledge.disks import (
@@ -37,9 +37,9 @@ CAPPED = {
 
 def first_answer(
     host: Host,
-    one: ComparedDirectory,
+    target: ComparedDirectory,
     levels: Sequence[DirectoryLevel],
-    found: Sequence[Finding],
+    other_findings: Sequence[Finding],
     watched_s: float,
     *,
     single: bool,
@@ -48,26 +48,26 @@ def first_answer(
 
     `watched_s`: seconds of load in which a throttle was looked for. `single`: no other directory is compared with it.
     """
-    own = [value for value in levels if value.variant == one.letter]
+    own = [value for value in levels if value.variant == target.letter]
     if not own:
         return []
     jobs = [
-        (kind, value, worth(kind, value))
+        (kind, value, rate_use(kind, value))
         for kind in job_kinds()
         for value in own
         if value.workload == kind.load
     ]
-    nearest = standing(host, one, own)[:NEAREST]
-    throttle = next((each for each in found if each.id == "storage.throttled"), None)
+    nearest = rank_classes(host, target, own)[:NEAREST]
+    throttle = next((each for each in other_findings if each.id == "storage.throttled"), None)
     wrong = sorted(
-        (each for each in found if each.severity != "ok"),
+        (each for each in other_findings if each.severity != "ok"),
         key=lambda each: (SEVERITIES.index(each.severity), each is not throttle),
     )
     suspicious = any(each is not throttle for each in wrong)  # a finding of its own says which
     judged = any(value.usual is not None for value in own)
-    fine = judged and not found and all(word == "good" for _, _, word in jobs)
+    fine = judged and not other_findings and all(word == "good" for _, _, word in jobs)
     uses = [
-        f"{word} for {listed([kind.short for kind, _, mine in jobs if mine == word], 6)}"
+        f"{word} for {join_names([kind.short for kind, _, mine in jobs if mine == word], 6)}"
         for word in ("good", "fair", "poor")
         if any(mine == word for _, _, mine in jobs)
     ]
@@ -76,23 +76,23 @@ def first_answer(
     answer = SAYS.finding(
         "levels",
         severity="ok" if fine else "notice",
-        subject=one.directory,
+        subject=target.directory,
         answers=single,
-        disks=one.leaf_names,
+        disks=target.leaf_names,
         uses="; ".join([*held, *uses, *near]) or "measured",
         evidence=(
             *(Evidence(_job_words(*job), KNOWLEDGE) for job in jobs),
             *(engine_cost(value.engine_ns) for value in own[:1] if value.engine_ns is not None),
-            *([Evidence(_standing_words(host, one, nearest), KNOWLEDGE)] if nearest else []),
+            *([Evidence(_standing_words(host, target, nearest), KNOWLEDGE)] if nearest else []),
             *([Evidence(_throttle_words(throttle, watched_s))] if throttle or watched_s else []),
-            *([] if suspicious else [SAYS.evidence("no-suspicion", disks=one.leaf_names)]),
+            *([] if suspicious else [SAYS.evidence("no-suspicion", disks=target.leaf_names)]),
         ),
-        remedy=(_next(wrong),),
+        remedy=(_choose_next_step(wrong),),
     )
     return [answer]
 
 
-def worth(kind: JobKind, value: DirectoryLevel) -> str:
+def rate_use(kind: JobKind, value: DirectoryLevel) -> str:
     """good, fair or poor for this use."""
     slow = kind.most_ms and value.p99_ns is not None and value.p99_ns > 1e6 * kind.most_ms
     if value.median >= kind.good:
@@ -100,51 +100,62 @@ def worth(kind: JobKind, value: DirectoryLevel) -> str:
     return "poor" if value.median <= kind.poor else "fair"
 
 
-def standing(host: Host, one: ComparedDirectory, levels: Sequence[DirectoryLevel]) -> list[tuple[str, float]]:
+def rank_classes(
+    host: Host, target: ComparedDirectory, levels: Sequence[DirectoryLevel]
+) -> list[tuple[str, float]]:
     """What this disk can be, the nearest first, with its distance: what the cloud sells, else classes and caps.
 
     The distance is the mean over the loads of |ln(measured / the range's edge or the cap)|; 0 lies within the ranges.
     """
     reached = {value.workload: value.median for value in levels if value.median > 0}
     sides = [(each.title, each.ranges) for each in disk_classes()]
-    if disk := one.single_device:
+    if disk := target.single_device:
         sold = cloud_disks(host, disk)
         sides = [] if sold else sides
         for offer in sold or cloud_disks_of_size(disk):
             caps = offer.unit_caps(disk)
-            words = " and ".join(str(amount(float(number(caps[unit])), unit)) for unit in ("IOPS", "MB/s"))
+            words = " and ".join(
+                str(metric_quantity(float(format_number(caps[unit])), unit)) for unit in ("IOPS", "MB/s")
+            )
             title = offer.title if sold else f"a volume capped at {words}"
             sides.append((title, {name: (caps[unit], caps[unit]) for name, unit in CAPPED.items()}))
-    found = {}
+    distances = {}
     for title, ranges in sides:
-        apart = [_apart(reached[name], *ranges[name]) for name in ranges if name in reached]
-        if apart:
-            found[title] = fmean(apart)
-    return sorted(found.items(), key=lambda side: side[1])
+        load_distances = [_log_distance(reached[name], *ranges[name]) for name in ranges if name in reached]
+        if load_distances:
+            distances[title] = fmean(load_distances)
+    return sorted(distances.items(), key=lambda side: side[1])
 
 
-def hints(host: Host, one: ComparedDirectory, levels: Sequence[DirectoryLevel]) -> list[Finding]:
+def suspicion_findings(
+    host: Host, target: ComparedDirectory, levels: Sequence[DirectoryLevel]
+) -> list[Finding]:
     """What cannot be as it claims to be: flushes faster than the medium, a rotating disk that reads like flash."""
-    own = {value.workload: value for value in levels if value.variant == one.letter}
-    device = one.single_device
+    own = {value.workload: value for value in levels if value.variant == target.letter}
+    device = target.single_device
     if device is None:
         return []
-    found = []
-    known, sync, read = disk_class(device), own.get("fsync-4k-qd1"), own.get("randread-4k-qd1")
-    if known is not None and sync is not None and sync.p50_ns and sync.p50_ns < 1e3 * known.fastest_sync_us:
-        least = 1e3 * known.fastest_sync_us
-        found.append(
+    findings = []
+    known_class, sync, read = disk_class(device), own.get("fsync-4k-qd1"), own.get("randread-4k-qd1")
+    if (
+        known_class is not None
+        and sync is not None
+        and sync.p50_ns
+        and sync.p50_ns < 1e3 * known_class.fastest_sync_us
+    ):
+        least = 1e3 * known_class.fastest_sync_us
+        findings.append(
             SAYS.finding(
-                "flush-too-fast", subject=device.name, half=sync.p50_ns, kind=known.title, least=least
+                "flush-too-fast", subject=device.name, half=sync.p50_ns, kind=known_class.title, least=least
             )
         )
     path = f"{device.path}/queue/rotational"  # of a virtual disk too: the kernel goes by it
-    if read is not None and read.p50_ns and read.p50_ns < FLASH_READ_NS and host.integer(path) == 1:
-        found.append(SAYS.finding("not-rotating", subject=device.name, half=read.p50_ns, path=path))
-    return found
+    if read is not None and read.p50_ns and read.p50_ns < FLASH_READ_NS and host.read_integer(path) == 1:
+        findings.append(SAYS.finding("not-rotating", subject=device.name, half=read.p50_ns, path=path))
+    return findings
 
 
-def _apart(value: float, low: float, high: float) -> float:
+def _log_distance(value: float, low: float, high: float) -> float:
     if low <= value <= high or min(low, high) <= 0:
         return 0.0
     return abs(math.log(value / (low if value < low else high)))
@@ -154,25 +165,26 @@ def _job_words(kind: JobKind, value: DirectoryLevel, word: str) -> str:
     latency = ""
     if value.p50_ns is not None and value.p99_ns is not None:
         latency = (
-            f"; under load half of them within {elapsed(value.p50_ns)}, 99 % within {elapsed(value.p99_ns)}"
+            f"; under load half of them within {format_latency(value.p50_ns)}, 99 % within "
+            f"{format_latency(value.p99_ns)}"
         )
-    edges = f"good from {amount(kind.good, value.unit)}, poor up to {amount(kind.poor, value.unit)}"
+    edges = f"good from {metric_quantity(kind.good, value.unit)}, poor up to {metric_quantity(kind.poor, value.unit)}"
     if kind.most_ms:
         edges += f", 99 % within {kind.most_ms:g} ms"
-    reached = f"{amount(value.median, value.unit)} ({load_of(value.workload).title})"
+    reached = f"{metric_quantity(value.median, value.unit)} ({load_of(value.workload).title})"
     remark = f"; {value.remarks[0]}" if value.remarks else ""
     return f"{kind.words}: {word}, {reached}{latency}; {edges}{remark}"
 
 
-def _standing_words(host: Host, one: ComparedDirectory, nearest: Sequence[tuple[str, float]]) -> str:
+def _standing_words(host: Host, target: ComparedDirectory, nearest: Sequence[tuple[str, float]]) -> str:
     words = " and ".join(
-        title if not apart else f"{title} (off by a factor of {math.exp(apart):.2g})"
-        for title, apart in nearest
+        title if not distance else f"{title} (off by a factor of {math.exp(distance):.2g})"
+        for title, distance in nearest
     )
-    disk, itself = one.single_device, f"the class of {one.leaf_names} is not known"
-    if disk and (known := disk_class(disk)):
-        itself = f"{disk.name} is a {known.title}"
-    elif disk and virtual(disk.transport, disk.model):
+    disk, itself = target.single_device, f"the class of {target.leaf_names} is not known"
+    if disk and (known_class := disk_class(disk)):
+        itself = f"{disk.name} is a {known_class.title}"
+    elif disk and is_virtual_disk(disk.transport, disk.model):
         sold = "by what its cloud publishes" if cloud_disks(host, disk) else "offer unknown"
         itself = f"{disk.name} is a virtual disk, {sold}"
     return f"by its figures nearest to {words}; {itself}"
@@ -181,10 +193,13 @@ def _standing_words(host: Host, one: ComparedDirectory, nearest: Sequence[tuple[
 def _throttle_words(throttle: Finding | None, watched_s: float) -> str:
     if throttle is not None:
         return throttle.title
-    return f"no throttle recognised in the {duration(watched_s)} measured; a burst that lasts longer would not show"
+    return (
+        f"no throttle recognised in the {format_duration(watched_s)} measured; a burst that lasts "
+        "longer would not show"
+    )
 
 
-def _next(wrong: Sequence[Finding]) -> Remedy:
+def _choose_next_step(wrong: Sequence[Finding]) -> Remedy:
     """One command of one line: the worst finding's, or how long a job really waits."""
     for each in wrong:
         for remedy in each.remedy:

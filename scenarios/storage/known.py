@@ -11,21 +11,26 @@ from scenarios.triage import findings_about
 SETTINGS = frozenset({"storage", "iosched", "fstrim"})  # what is set of a disk, or on the way to it
 
 
-def known_of(host: Host, targets: Sequence[ComparedDirectory]) -> list[Finding]:
+def list_known_findings(host: Host, targets: Sequence[ComparedDirectory]) -> list[Finding]:
     """What the rules say of these directories, their file systems and the devices below them."""
-    names = set(_names(targets))
-    mounted = {file_system_of(host, one.directory) for one in targets}
+    names = set(_list_names(targets))
+    mounted = {file_system_of(host, target.directory) for target in targets}
 
-    def concerned(subject: str) -> bool:
+    def is_concerned(subject: str) -> bool:
         return subject in names or (subject.startswith("/") and file_system_of(host, subject) in mounted)
 
     return [
         finding
         for finding in findings_about(host, SETTINGS)
-        if any(concerned(subject) for subject in (finding.subject, *finding.subjects) if subject)
+        if any(is_concerned(subject) for subject in (finding.subject, *finding.subjects) if subject)
     ]
 
 
-def _names(targets: Sequence[ComparedDirectory]) -> Iterator[str]:
-    for one in targets:
-        yield from (one.directory, one.place.mount.mountpoint, *one.place.layers, *one.place.leaves)
+def _list_names(targets: Sequence[ComparedDirectory]) -> Iterator[str]:
+    for target in targets:
+        yield from (
+            target.directory,
+            target.place.mount.mountpoint,
+            *target.place.layers,
+            *target.place.leaves,
+        )

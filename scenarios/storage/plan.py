@@ -14,8 +14,8 @@ from probes.bench.workloads import LOADS, USUAL_PLACES, place_count, write_file_
 from probes.host import Host
 from probes.system.disk.block import block_devices
 from probes.system.running.cgroup import cgroup_folders, no_cgroup
-from probes.types import Absent, present
-from probes.units import size
+from probes.types import Absent, is_present
+from probes.units import format_size
 from scenarios.experiment.load_schedule import CONTROL_S, MAY_BE_LEFT_OUT, MIN_LOAD_S
 from scenarios.files.directories import default_directories
 from scenarios.files.places import ComparedDirectory, compared_directory
@@ -26,17 +26,17 @@ from scenarios.model import Options, UsageError, directory_action
 from scenarios.plan import Plan, PlannedStep, Variant, Workload, Written
 from scenarios.storage.targets import (
     Shared,
-    could_be_named,
-    differences,
+    describe_shared,
+    find_shared,
+    list_differences,
+    list_other_targets,
+    make_variant,
     on_one_file_system,
-    sentence,
-    shared,
-    variant,
 )
 
 LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 DEFAULT_BUDGET_S = 60.0
-MOST_SIDES_OF_MANY = 6  # with 64 places: two files each, and 1024 descriptors are the usual limit
+MAX_MANY_PLACES_TARGETS = 6  # with 64 places: two files each, and 1024 descriptors are the usual limit
 LINKS_TITLE = "create/stat/delete of hard links"
 LINKS_NOTE = (
     "create/stat/delete makes links to one file in all directories: where inodes are kept, real files would get slower "
@@ -61,11 +61,11 @@ class StorageSetup:
     """The directories that will be measured, with what stands against each, and what was left out."""
 
     def __init__(self, host: Host, options: Options) -> None:
-        named = options.as_strings("dir")
-        wanted = named or default_directories(host)
+        requested = options.as_strings("dir")
+        wanted = requested or default_directories(host)
         if len(wanted) > len(LETTERS):
             raise UsageError(f"at most {len(LETTERS)} directories can be compared, {len(wanted)} were given")
-        if len({resolved(host, path) for path in wanted}) < len(wanted):
+        if len({resolve_path(host, path) for path in wanted}) < len(wanted):
             raise UsageError("the same directory is named twice with --dir; name different ones")
         self._host = host
         self.most_bytes = options.as_integer("most-bytes") or MAX_WRITTEN_BYTES
@@ -74,9 +74,9 @@ class StorageSetup:
         self.left_out: list[str] = []
         self.refusals: list[str] = []
         for directory in wanted:
-            self._add(host, directory, options.as_integer("size") or None, explicit=bool(named))
-        if not named:
-            others = could_be_named(host, self.targets)
+            self._add(host, directory, options.as_integer("size") or None, explicit=bool(requested))
+        if not requested:
+            others = list_other_targets(host, self.targets)
             self.left_out += [f"not measured unless it is named: {line}" for line in others]
 
     def _add(self, host: Host, directory: str, size_bytes: int | None, *, explicit: bool) -> None:
@@ -89,7 +89,7 @@ class StorageSetup:
         self.suitable[letter] = fit
 
     @property
-    def refusal(self) -> str:
+    def refusal_reason(self) -> str:
         """Why nothing is measured; one directory that was named and cannot be measured is enough."""
         if self.refusals:
             return self.refusals[0]
@@ -98,7 +98,8 @@ class StorageSetup:
             return f"no directory to measure in: {reasons}; name a directory"
         if self.files_bytes > self.most_bytes:
             return (
-                f"the test files alone take {size(self.files_bytes)}, and this run may write {size(self.most_bytes)}; "
+                f"the test files alone take {format_size(self.files_bytes)}, and this run may write "
+                f"{format_size(self.most_bytes)}; "
                 f"give --most-bytes={math.ceil(2 * self.files_bytes / GIB)}G or a smaller --size"
             )
         return ""
@@ -109,24 +110,24 @@ class StorageSetup:
         return min((fit.size_bytes for fit in self.suitable.values()), default=0)
 
     @cached_property
-    def shared(self) -> tuple[Shared, ...]:
+    def shared_parts(self) -> tuple[Shared, ...]:
         """What the directories have in common; they are opened for it, so only where nothing is refused."""
-        return () if self.refusal else shared(self._host, self.targets)
+        return () if self.refusal_reason else find_shared(self._host, self.targets)
 
     @property
-    def places(self) -> int:
+    def place_count(self) -> int:
         """Of each side: few where one of the disks spins, or where so many files could not be held open."""
-        if len(self.targets) > MOST_SIDES_OF_MANY:
+        if len(self.targets) > MAX_MANY_PLACES_TARGETS:
             return USUAL_PLACES
-        spinning = any(device.rotational is True for one in self.targets for device in one.devices)
+        spinning = any(device.rotational is True for target in self.targets for device in target.devices)
         return place_count(self.size_bytes, spinning=spinning)
 
-    def links(self, host: Host) -> bool:
+    def uses_links(self, host: Host) -> bool:
         """Whether links to one file are made instead of files, on all sides alike.
 
         Only a comparison may do so: it needs the same work in every group, and a rating the work of a job.
         """
-        return len(self.targets) > 1 and any(keeps_inodes(host, one.place) for one in self.targets)
+        return len(self.targets) > 1 and any(keeps_inodes(host, target.place) for target in self.targets)
 
     @property
     def files_bytes(self) -> int:
@@ -134,50 +135,52 @@ class StorageSetup:
         return len(self.targets) * (self.size_bytes + write_file_bytes(self.size_bytes))
 
 
-def resolved(host: Host, path: str) -> str:
+def resolve_path(host: Host, path: str) -> str:
     """Without symlinks, through the reader that a dead mount cannot hold; as it is where nothing answers."""
-    found = host.real(path, may_hang=True)
-    return os.path.normpath(path) if isinstance(found, Absent) else found
+    real_path = host.resolve_path(path, may_hang=True)
+    return os.path.normpath(path) if isinstance(real_path, Absent) else real_path
 
 
-def workloads(size_bytes: int, directory: str, directories: int) -> tuple[Workload, ...]:
+def build_workloads(size_bytes: int, directory: str, directories: int) -> tuple[Workload, ...]:
     by_id = {load.id: load for load in LOADS}
     return tuple(engine_workload(by_id[i], size_bytes, directory, slices=directories > 1) for i in ORDER)
 
 
-def written(targets: Sequence[ComparedDirectory], most: int) -> tuple[Written, ...]:
+def planned_writes(targets: Sequence[ComparedDirectory], most: int) -> tuple[Written, ...]:
     """What the files and the writing loads put on each device at most, bytes; `most` holds for all together."""
     by_device: dict[str, list[ComparedDirectory]] = {}
-    for one in targets:
-        by_device.setdefault(one.leaf_names, []).append(one)
-    found: list[Written] = []
+    for target in targets:
+        by_device.setdefault(target.leaf_names, []).append(target)
+    writes: list[Written] = []
     for name, there in by_device.items():
         share = endurance_share(there[0].devices[0], most) if there[0].devices else None
-        where = ", ".join(t.directory for t in there)
-        found.append(Written(device=name, bytes=most, where=where, endurance_share=share))
-    return tuple(found)
+        directories_text = ", ".join(t.directory for t in there)
+        writes.append(Written(device=name, bytes=most, where=directories_text, endurance_share=share))
+    return tuple(writes)
 
 
-def sentences(plan: Plan, size_bytes: int, count: int, notes: Sequence[str]) -> tuple[str, ...]:
+def list_sentences(plan: Plan, size_bytes: int, count: int, notes: Sequence[str]) -> tuple[str, ...]:
     """What the plan's fields do not say."""
     lines = [STOPS_ITSELF, *([MAY_BE_LEFT_OUT] if len(plan.variants) > 1 else [])]
     if len(plan.writes) > 1:
         lines.append("the limit of writing is for all devices together")
     lines.append(
-        f"each directory gets {size(size_bytes)} of test files in {count} places, because a disk has fast and slow "
+        f"each directory gets {format_size(size_bytes)} of test files in {count} places, because a disk "
+        "has fast and slow "
         "ones; they are unnamed, so that no data is left after a crash"
     )
     return (*lines, *notes)
 
 
-def alone(one: ComparedDirectory) -> str:
+def describe_single_target(target: ComparedDirectory) -> str:
     """What a single directory can be held against: its class and its link, where they are known."""
-    known = [disk_class(device) for device in one.devices]
-    classes = sorted({found.title for found in known if found is not None})
-    links = [device.link.now for device in one.devices if present(device.link)]
+    known_classes = [disk_class(device) for device in target.devices]
+    classes = sorted({known_class.title for known_class in known_classes if known_class is not None})
+    links = [device.link.now for device in target.devices if is_present(device.link)]
     if not classes and not links:
         return (
-            f"one directory: what {one.leaf_names} should give is not known (a virtual or loop device, or an unknown "
+            f"one directory: what {target.leaf_names} should give is not known (a virtual or loop device, "
+            "or an unknown "
             "class); the run says for which uses its values are good, and which classes are nearest"
         )
     against = [f"what a {title} usually gives" for title in classes] + [f"its link ({now})" for now in links]
@@ -197,7 +200,7 @@ def job_refusal(host: Host, options: Options) -> str:
     if pids and cgroup:
         raise UsageError("--pid and --cgroup name two jobs; give one of them")
     for pid in pids:
-        if not host.exists(f"/proc/{pid}/stat"):
+        if not host.path_exists(f"/proc/{pid}/stat"):
             return f"--pid {pid}: no such process; `ps -e` lists them"
     missing = cgroup and not cgroup_folders(host, cgroup)
     return f"--cgroup {cgroup}: {no_cgroup(cgroup).reason}" if missing else ""
@@ -209,30 +212,33 @@ def make(
     """`only` restricts what the budget must suffice for (tests)."""
     layout = StorageSetup(host, options)
     targets, size = layout.targets, layout.size_bytes
-    variants: list[Variant] = [variant(host, one) for one in targets]
-    loads = workloads(size, targets[0].directory, len(targets)) if targets else ()
-    if layout.links(host):
+    variants: list[Variant] = [make_variant(host, entry) for entry in targets]
+    loads = build_workloads(size, targets[0].directory, len(targets)) if targets else ()
+    if layout.uses_links(host):
         loads = tuple(
             msgspec.structs.replace(load, title=LINKS_TITLE) if load.id == "metadata" else load
             for load in loads
         )
-    if on_one_file_system(layout.shared, len(targets)):
+    if on_one_file_system(layout.shared_parts, len(targets)):
         loads = tuple(msgspec.structs.replace(load, one_file_system=not load.control) for load in loads)
     budget = options.as_number("budget") or DEFAULT_BUDGET_S
     asked = [load for load in loads if not only or load.id in only]
     if asked and budget < (need := least_budget_s(asked, len(targets))):
-        what = "one load and the control" if len(targets) > 1 else "some blocks of each load"
-        raise UsageError(f"a budget of {budget:.0f} s is too short for {what}; give --budget {need} or more")
+        measured_text = "one load and the control" if len(targets) > 1 else "some blocks of each load"
+        raise UsageError(
+            f"a budget of {budget:.0f} s is too short for {measured_text}; give --budget {need} or more"
+        )
     prepare_s = fill_s(layout.files_bytes) + 2.0
     watches_job = bool(options.as_strings("pid") or options.as_string("cgroup"))
     job_s = JOB_S if watches_job else 0.0
-    notes = [f"{one.letter}: {note}" for one in targets for note in layout.suitable[one.letter].notes]
-    notes += [sentence(one) for one in layout.shared]
-    notes += [LINKS_NOTE] if layout.links(host) else []
+    notes = [f"{entry.letter}: {note}" for entry in targets for note in layout.suitable[entry.letter].notes]
+    notes += [describe_shared(entry) for entry in layout.shared_parts]
+    notes += [LINKS_NOTE] if layout.uses_links(host) else []
     if len(targets) == 1:
-        notes.append(alone(targets[0]))
+        notes.append(describe_single_target(targets[0]))
         notes += [
-            f"a block of {load.title} ends after {load.block_s:g} s or {units.size(load.most_bytes)}, whichever comes "
+            f"a block of {load.title} ends after {load.block_s:g} s or "
+            f"{units.format_size(load.most_bytes)}, whichever comes "
             "first"
             for load in LOADS
             if load.most_bytes is not None
@@ -246,18 +252,18 @@ def make(
             PlannedStep("prepare", "write the test files", prepare_s),
             *(PlannedStep(w.id, w.title, budget / max(1, len(loads))) for w in loads),
         ),
-        actions=tuple(directory_action(host, one.directory) for one in targets),
-        writes=written(targets, layout.most_bytes),
-        differs=differences(variants) if len(variants) > 1 else (),
-        rights=tuple(f"write permission in {one.directory}" for one in targets),
+        actions=tuple(directory_action(host, entry.directory) for entry in targets),
+        writes=planned_writes(targets, layout.most_bytes),
+        differs=list_differences(variants) if len(variants) > 1 else (),
+        rights=tuple(f"write permission in {entry.directory}" for entry in targets),
         seconds=budget + prepare_s + job_s,
         measuring_s=budget,
         left_out=tuple(layout.left_out),
-        refusal=layout.refusal or job_refusal(host, options),
+        refusal=layout.refusal_reason or job_refusal(host, options),
     )
-    said = (
+    plan_sentences = (
         ()
         if plan.refusal
-        else sentences(plan, layout.files_bytes // max(1, len(targets)), layout.places, notes)
+        else list_sentences(plan, layout.files_bytes // max(1, len(targets)), layout.place_count, notes)
     )
-    return msgspec.structs.replace(plan, sentences=said).with_digest(), layout
+    return msgspec.structs.replace(plan, sentences=plan_sentences).with_digest(), layout

@@ -36,7 +36,7 @@ class Levels(Result, frozen=True, tag="storage.levels/1"):
     value: tuple[DirectoryLevel, ...]
 
 
-class JobWait(msgspec.Struct, frozen=True, kw_only=True):
+class WatchedJobWait(msgspec.Struct, frozen=True, kw_only=True):
     """The share (0..1) of `seconds` that a job's threads waited for I/O, by `samples` looks at `source`."""
 
     what: str
@@ -50,4 +50,4 @@ class JobWait(msgspec.Struct, frozen=True, kw_only=True):
 
 class JobWaits(Result, frozen=True, tag="storage.job/1"):
     name: ClassVar[str] = "job"
-    value: JobWait
+    value: WatchedJobWait

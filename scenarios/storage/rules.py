@@ -4,8 +4,8 @@ from collections.abc import Iterator
 
 from probes.host import Host
 from probes.system.disk.block import BlockDevice, block_devices
-from probes.system.virtualisation import virtualisation
-from probes.types import present
+from probes.system.virtualisation import read_virtualisation
+from probes.types import is_present
 from scenarios.finding import Finding
 from scenarios.rule import HostRule, Inapplicable, Unreadable
 from scenarios.rules.texts import texts
@@ -13,21 +13,21 @@ from scenarios.rules.texts import texts
 ALONE = frozenset({"sata", "sas"})  # outside of virtual machines storage.write-cache looks at each of these
 
 
-def differing(host: Host) -> Iterator[Finding]:
+def find_differing_caches(host: Host) -> Iterator[Finding]:
     """Two disks of one model are bought to be alike; a cache that is off on one of them makes its writes slower."""
-    guest = virtualisation(host).virtual
+    guest = read_virtualisation(host).is_virtual
     models: dict[tuple[str, str], list[BlockDevice]] = {}
     for disk in block_devices(host).values():
-        if disk.parent or not present(disk.model) or not disk.model or not present(disk.transport):
+        if disk.parent or not is_present(disk.model) or not disk.model or not is_present(disk.transport):
             continue
-        if present(disk.queue.write_cache) and (guest or disk.transport not in ALONE):
+        if is_present(disk.queue.write_cache) and (guest or disk.transport not in ALONE):
             models.setdefault((disk.transport, disk.model.strip()), []).append(disk)
     several = {model: disks for (_, model), disks in models.items() if len(disks) > 1}
     if not several:
         raise Inapplicable("no two disks of one model report their write cache")
     for model, disks in several.items():
-        off = [d.name for d in disks if _cache(d) == "write through"]
-        on = [d.name for d in disks if _cache(d) == "write back"]
+        off = [d.name for d in disks if _write_cache(d) == "write through"]
+        on = [d.name for d in disks if _write_cache(d) == "write back"]
         if off and on:
             yield SAYS.finding(
                 "write-cache-differs",
@@ -41,42 +41,44 @@ def differing(host: Host) -> Iterator[Finding]:
             )
 
 
-def _cache(disk: BlockDevice) -> str:
-    return disk.queue.write_cache.strip() if present(disk.queue.write_cache) else ""
+def _write_cache(disk: BlockDevice) -> str:
+    return disk.queue.write_cache.strip() if is_present(disk.queue.write_cache) else ""
 
 
 SAYS = texts("storage")
 
 
-def disks(host: Host) -> list[BlockDevice]:
+def list_disks(host: Host) -> list[BlockDevice]:
     """Whole devices with a size: no partitions, no optical drives, no empty loop or zram devices."""
     return [
         d
         for d in block_devices(host).values()
-        if not d.parent and d.kind != "rom" and present(d.size_bytes) and d.size_bytes > 0
+        if not d.parent and d.kind != "rom" and is_present(d.size_bytes) and d.size_bytes > 0
     ]
 
 
-def link_power(host: Host) -> Iterator[Finding]:
+def check_link_power(host: Host) -> Iterator[Finding]:
     """SATA link power management: a link that sleeps wakes up in up to 10 ms (partial/slumber states)."""
-    paths = host.glob("/sys/class/scsi_host/host*/link_power_management_policy")
-    if not any(d.transport == "sata" for d in disks(host)):
+    paths = host.glob_paths("/sys/class/scsi_host/host*/link_power_management_policy")
+    if not any(d.transport == "sata" for d in list_disks(host)):
         raise Inapplicable("no SATA disk")
     if not paths:
         raise Unreadable("no link_power_management_policy below /sys/class/scsi_host")
     for path in paths:
-        policy = host.text(path)
-        if not present(policy) or policy.strip() in {"max_performance", "keep_firmware_settings", ""}:
+        policy = host.read_file_text(path)
+        if not is_present(policy) or policy.strip() in {"max_performance", "keep_firmware_settings", ""}:
             continue
         yield SAYS.finding("link-power", subject=path.split("/")[4], policy=policy.strip(), path=path)
 
 
-def write_caches(host: Host) -> Iterator[Finding]:
+def check_write_caches(host: Host) -> Iterator[Finding]:
     """Two disks of one model, one of them without its write cache: in virtual machines, too."""
-    return differing(host)
+    return find_differing_caches(host)
 
 
 RULES: tuple[HostRule, ...] = (
-    HostRule("storage.link-power", "storage", "SATA link power management", link_power),
-    HostRule("storage.write-cache-differs", "storage", "write caches of disks of one model", write_caches),
+    HostRule("storage.link-power", "storage", "SATA link power management", check_link_power),
+    HostRule(
+        "storage.write-cache-differs", "storage", "write caches of disks of one model", check_write_caches
+    ),
 )

@@ -35,30 +35,30 @@ from scenarios.guards.watch import InterferenceWatch, watch_for
 from scenarios.model import Options, Prepared, Run, Scenario, UsageError, own_directory
 from scenarios.plan import Plan, Workload
 from scenarios.storage.findings import (
+    build_level,
     class_findings,
     control_moved,
     drift_findings,
     job_finding,
-    lesson,
-    level,
+    lesson_finding,
     link_findings,
 )
-from scenarios.storage.first_answer import first_answer, hints
-from scenarios.storage.known import known_of
+from scenarios.storage.first_answer import first_answer, suspicion_findings
+from scenarios.storage.known import list_known_findings
 from scenarios.storage.plan import DEFAULT_BUDGET_S, JOB_S, StorageSetup, make
-from scenarios.storage.results import DirectoryLevel, JobWait, JobWaits, Levels
+from scenarios.storage.results import DirectoryLevel, JobWaits, Levels, WatchedJobWait
 from scenarios.storage.single_directory import measure_alone
-from scenarios.storage.targets import same_device, sentence
-from scenarios.storage.throttling.caps import throttles, watched_s
-from scenarios.storage.throttling.common_cap import courses_of, recast
+from scenarios.storage.targets import describe_shared, same_device
+from scenarios.storage.throttling.caps import find_throttles, watched_s
+from scenarios.storage.throttling.common_cap import courses_of, recast_verdict
 from scenarios.storage.throttling.detection import BlockCompletions
 from scenarios.storage.throttling.findings import (
     cpu_pauses,
     ebs_findings,
     ebs_of,
     is_virtual,
+    limit_levels,
     limits_below,
-    sustained,
     throttle_findings,
     throttles_of,
 )
@@ -82,35 +82,35 @@ class Storage(Scenario):
     async def _run(self, layout: StorageSetup, run: Run) -> None:
         plan = run.plan
         loads = [w for w in plan.workloads if not self.only or w.id in self.only]
-        known = await asyncio.to_thread(known_of, run.host, layout.targets)
-        for finding in known:
+        known_findings = await asyncio.to_thread(list_known_findings, run.host, layout.targets)
+        for finding in known_findings:
             run.emit_finding(finding)  # what is measured of the same thing takes its place
-        for one in layout.shared:
-            run.emit_note(sentence(one))
-        await self._job(run)
+        for entry in layout.shared_parts:
+            run.emit_note(describe_shared(entry))
+        await self._watch_job(run)
         written = WriteBudget(layout.most_bytes)
         async with AsyncExitStack() as stack:
             watch = watch_for(  # before the files are written: what others do meanwhile is part of the quiet level
                 run,
-                [name for one in layout.targets for name in one.place.leaves],
-                by_variant={one.letter: one.place.leaves for one in layout.targets},
-                directories=[one.directory for one in layout.targets],
+                [name for entry in layout.targets for name in entry.place.leaves],
+                by_variant={entry.letter: entry.place.leaves for entry in layout.targets},
+                directories=[entry.directory for entry in layout.targets],
             )
-            benches = await self._prepare(run, layout, loads, written, stack)
+            benches = await self._prepare_benches(run, layout, loads, written, stack)
             levels: list[DirectoryLevel] = []
             verdicts: list[ev.RunVerdict] = []
             courses: dict[str, list[BlockCompletions]] = {}
-            leaves = sorted({leaf for one in layout.targets for leaf in one.place.leaves})
+            leaves = sorted({leaf for entry in layout.targets for leaf in entry.place.leaves})
             ebs = await asyncio.to_thread(ebs_of, run.host, leaves)
             exceeded: list[Finding] = []
             try:
-                await self._loads(run, plan, layout, benches, watch, levels, verdicts, courses)
+                await self._measure_loads(run, plan, layout, benches, watch, levels, verdicts, courses)
                 exceeded = ebs_findings(ebs, await asyncio.to_thread(ebs_of, run.host, list(ebs)))
             finally:  # what was measured before a stop is an answer too
                 withheld = {name: watch.cpu_withheld_share(name) for name in courses}
-                conclude(run, layout, levels, verdicts, courses, withheld, known, exceeded)
+                report_conclusions(run, layout, levels, verdicts, courses, withheld, known_findings, exceeded)
 
-    async def _loads(
+    async def _measure_loads(
         self,
         run: Run,
         plan: Plan,
@@ -125,63 +125,67 @@ class Storage(Scenario):
         loads = [w for w in plan.workloads if not self.only or w.id in self.only]
         budget = Budget(plan.measuring_s, run.clock)
         if len(layout.targets) == 1:
-            await self._alone(run, loads, budget, layout.targets[0], benches, watch, levels, courses)
+            await self._measure_single(run, loads, budget, layout.targets[0], benches, watch, levels, courses)
             return
         scope = scope_of(plan, layout.targets)
-        letters = [one.letter for one in layout.targets]
+        letters = [target.letter for target in layout.targets]
         shared = same_device(layout.targets)
-        limits = {one.letter: limits_below(run.host, one) for one in layout.targets}
-        virtual, turns = all(is_virtual(one) for one in layout.targets), 1 if shared else len(letters)
+        limits = {target.letter: limits_below(run.host, target) for target in layout.targets}
+        virtual, turns = all(is_virtual(target) for target in layout.targets), 1 if shared else len(letters)
         schedulers: dict[str, BatchScheduler] = {}
 
         def by_side() -> dict[str, dict[str, list[BlockCompletions]]]:
-            counted = {load: one.counted_batches for load, one in schedulers.items() if one.counted_batches}
+            counted = {
+                load: scheduler.counted_batches
+                for load, scheduler in schedulers.items()
+                if scheduler.counted_batches
+            }
             return courses_of(letters, counted, shared=shared)
 
-        def entry(load: Workload) -> ScheduledLoad:
+        def schedule_load(load: Workload) -> ScheduledLoad:
             trains = StorageBatches(benches, load.id)
             scheduler = schedulers[load.id] = BatchScheduler(run, load, trains, watch)
 
-            def capped(verdict: ev.RunVerdict) -> ev.RunVerdict:
+            def recast_capped(verdict: ev.RunVerdict) -> ev.RunVerdict:
                 caps = {
-                    letter: one
+                    letter: throttle
                     for letter, own in by_side().items()
-                    for one in throttles(
+                    for throttle in find_throttles(
                         own,
                         limits[letter],
                         virtual=virtual,
                         turns=turns,
                         withheld={name: watch.cpu_withheld_share(name) for name in own},
                     )
-                    if load.id in one.loads
+                    if load.id in throttle.loads
                 }
-                return recast(verdict, caps)
+                return recast_verdict(verdict, caps)
 
-            def done(experiment: LoadExperiment) -> None:
+            def record_verdicts(experiment: LoadExperiment) -> None:
                 judged = experiment.verdicts
                 verdicts.extend(judged)
                 shown = values_beside(experiment.groups, load.metrics[0], judged)
-                for one in layout.targets:
-                    values = level_values(experiment.groups, one.letter, load.metrics[0], judged)
-                    if values and one.letter not in experiment.not_applicable_reasons:
-                        latencies = scheduler.latency_histogram(one.letter, len(values))
-                        beside = shown.get(one.letter)
+                for target in layout.targets:
+                    values = level_values(experiment.groups, target.letter, load.metrics[0], judged)
+                    if values and target.letter not in experiment.not_applicable_reasons:
+                        latencies = scheduler.latency_histogram(target.letter, len(values))
+                        shown_value = shown.get(target.letter)
                         remarks = sorted(trains.remarks)[-1:]
-                        levels.append(level_of(one, load, values, remarks, latencies, beside))
+                        levels.append(level_of(target, load, values, remarks, latencies, shown_value))
 
-            return ScheduledLoad(scheduler, done, recast=capped)
+            return ScheduledLoad(scheduler, record_verdicts, recast=recast_capped)
 
         family = len(loads) * (len(layout.targets) - 1)
-        await run_campaign(run, budget, [entry(load) for load in loads], family=family, scope=scope)
+        await run_campaign(run, budget, [schedule_load(load) for load in loads], family=family, scope=scope)
         if shared:
             courses |= by_side()[letters[0]]
 
-    async def _alone(
+    async def _measure_single(
         self,
         run: Run,
         loads: Sequence[Workload],
         budget: Budget,
-        one: ComparedDirectory,
+        target: ComparedDirectory,
         benches: dict[str, StorageBench],
         watch: InterferenceWatch,
         levels: list[DirectoryLevel],
@@ -189,7 +193,7 @@ class Storage(Scenario):
     ) -> None:
         """One load after the other, in equal parts of the budget: there is nothing to be interleaved with."""
         for index, load in enumerate(loads):
-            variant_bench = bench_of(one, benches[one.letter], load)
+            variant_bench = bench_of(target, benches[target.letter], load)
             blocks = GuardedBlocks(run, watch)
             why = ""
             with run.begin_step(load.id, load.title) as step:
@@ -205,14 +209,14 @@ class Storage(Scenario):
                     if values and not variant_bench.unfit:
                         latencies = [pair for block in counted for pair in block.histogram]
                         levels.append(
-                            level_of(one, load, values, sorted(variant_bench.remarks)[-1:], latencies)
+                            level_of(target, load, values, sorted(variant_bench.remarks)[-1:], latencies)
                         )
                         if why:
                             run.emit_note(f"{load.title}: {why}")
                     else:
                         step.skip_step(variant_bench.unfit or why or "nothing could be measured")
 
-    async def _prepare(
+    async def _prepare_benches(
         self,
         run: Run,
         layout: StorageSetup,
@@ -224,38 +228,40 @@ class Storage(Scenario):
         benches: dict[str, StorageBench] = {}
         crew = SharedWorkers()
         with run.begin_step("prepare", "write the test files") as step:
-            for one in layout.targets:
-                private = await stack.enter_async_context(own_directory(run, one.directory))
+            for target in layout.targets:
+                private = await stack.enter_async_context(own_directory(run, target.directory))
                 bench = StorageBench(
-                    run.host, one.directory, private, layout.size_bytes, run.seed, one.place.leaves,
-                    self.stretch.get(one.letter, 0.0), budget=written,
-                    crew=crew, places=layout.places, links=layout.links(run.host),
+                    run.host, target.directory, private, layout.size_bytes, run.seed, target.place.leaves,
+                    self.stretch.get(target.letter, 0.0), budget=written,
+                    crew=crew, places=layout.place_count, links=layout.uses_links(run.host),
                 )  # fmt: skip
                 stack.push_async_callback(bench.close)
-                benches[one.letter] = bench
+                benches[target.letter] = bench
             await StorageBench.prepare_all(
                 list(benches.values()), step.report_written, [load.id for load in loads]
             )
-            if layout.links(run.host) and not all(bench.links for bench in benches.values()):
+            if layout.uses_links(run.host) and not all(bench.links for bench in benches.values()):
                 run.emit_note("files are created and deleted on all sides: one file system has no links")
-            for one in layout.targets:
-                for note in (*layout.suitable[one.letter].notes, *benches[one.letter].result_notes):
-                    run.emit_note(f"{one.letter} ({one.directory}): {note}")
+            for target in layout.targets:
+                for note in (*layout.suitable[target.letter].notes, *benches[target.letter].result_notes):
+                    run.emit_note(f"{target.letter} ({target.directory}): {note}")
         return benches
 
-    async def _job(self, run: Run) -> None:
+    async def _watch_job(self, run: Run) -> None:
         """How long a real job waits for I/O, watched before our own load starts."""
         pids = tuple(int(p) for p in run.options.as_strings("pid"))
         cgroup = run.options.as_string("cgroup")
         if not pids and not cgroup:
             return
         with run.begin_step("job", "watch the job's own I/O wait") as step:
-            seen = await watch_job(run.host, pids=pids, cgroup=cgroup or None, seconds=JOB_S)
-            if isinstance(seen, Absent):
-                run.emit_fact("job", "io_wait", seen)
-                step.skip_step(seen.reason)
+            job_wait = await watch_job(run.host, pids=pids, cgroup=cgroup or None, seconds=JOB_S)
+            if isinstance(job_wait, Absent):
+                run.emit_fact("job", "io_wait", job_wait)
+                step.skip_step(job_wait.reason)
             else:
-                said(run, seen, f"cgroup {cgroup}" if cgroup else "pid " + ", ".join(map(str, pids)))
+                report_job_wait(
+                    run, job_wait, f"cgroup {cgroup}" if cgroup else "pid " + ", ".join(map(str, pids))
+                )
 
 
 def scope_of(plan: Plan, targets: Sequence[ComparedDirectory]) -> str:
@@ -264,79 +270,79 @@ def scope_of(plan: Plan, targets: Sequence[ComparedDirectory]) -> str:
         return "this stack"
     kinds = sorted(
         {
-            one.place.mount.fstype
-            for one in targets
-            if not one.devices or indirect_kind(one.place.mount.fstype)
+            target.place.mount.fstype
+            for target in targets
+            if not target.devices or indirect_kind(target.place.mount.fstype)
         }
     )
     if kinds:
         return f"this file system ({', '.join(kinds)}), not a disk"
     if same_device(targets):
         return "this directory, not the disk"
-    if any(device.kind == "loop" for one in targets for device in one.devices):
+    if any(device.kind == "loop" for target in targets for device in target.devices):
         return "this stack (a loop device is a file, not a disk)"
     return "this disk"
 
 
-def bench_of(one: ComparedDirectory, bench: StorageBench, load: Workload) -> StorageVariantBench:
-    return StorageVariantBench(one.letter, bench, load)
+def bench_of(target: ComparedDirectory, bench: StorageBench, load: Workload) -> StorageVariantBench:
+    return StorageVariantBench(target.letter, bench, load)
 
 
-def said(run: Run, seen: Waited, what: str) -> None:
-    told = JobWait(
-        what=what,
-        waited=seen.share,
-        ci95=seen.ci95,
-        samples=seen.samples,
-        seconds=seen.seconds,
-        source=seen.source,
-        remark=seen.remark,
+def report_job_wait(run: Run, job_wait: Waited, job_name: str) -> None:
+    result = WatchedJobWait(
+        what=job_name,
+        waited=job_wait.share,
+        ci95=job_wait.ci95,
+        samples=job_wait.samples,
+        seconds=job_wait.seconds,
+        source=job_wait.source,
+        remark=job_wait.remark,
     )
-    run.emit(JobWaits(t=run.time(), value=told))
-    run.emit_finding(job_finding(seen.share, seen.ci95, what, seen.samples))
+    run.emit(JobWaits(t=run.elapsed_s(), value=result))
+    run.emit_finding(job_finding(job_wait.share, job_wait.ci95, job_name, job_wait.samples))
 
 
 def level_of(
-    one: ComparedDirectory,
+    target: ComparedDirectory,
     load: Workload,
     values: Sequence[float],
     remarks: Sequence[str],
     latencies: Sequence[tuple[int, int]] = (),
-    beside: float | None = None,
+    shown_value: float | None = None,
 ) -> DirectoryLevel:
-    middle, interval = level_interval(values, beside)
+    middle, interval = level_interval(values, shown_value)
     name, unit = load.metrics[0].name, load.metrics[0].unit
-    return level(one, load.id, name, unit, middle, interval, len(values), list(remarks), latencies)
+    return build_level(target, load.id, name, unit, middle, interval, len(values), list(remarks), latencies)
 
 
-def conclude(
+def report_conclusions(
     run: Run,
     layout: StorageSetup,
     levels: list[DirectoryLevel],
     verdicts: list[ev.RunVerdict],
     courses: dict[str, list[BlockCompletions]],
     withheld: dict[str, float],
-    known: Sequence[Finding],
+    known_findings: Sequence[Finding],
     ebs: Sequence[Finding],
 ) -> None:
     """The levels and the findings that stand on them."""
     first, single = layout.targets[0], len(layout.targets) == 1
     caps = throttles_of(run.host, first, courses, withheld)
-    levels = sustained(levels, caps)
-    run.emit(Levels(t=run.time(), value=tuple(levels)))
+    levels = limit_levels(levels, caps)
+    run.emit(Levels(t=run.elapsed_s(), value=tuple(levels)))
     # links are made for a comparison; a job makes files
-    rated = [v for v in levels if v.workload != "metadata"] if layout.links(run.host) else levels
+    rated = [v for v in levels if v.workload != "metadata"] if layout.uses_links(run.host) else levels
     findings = [*link_findings(layout.targets, levels), *class_findings(rated, layout.targets), *ebs]
     findings += [
         *throttle_findings(run.host, first, caps),
         *cpu_pauses(courses, withheld, {load for cap in caps for load in cap.loads}),
     ]
     if single or same_device(layout.targets):
-        findings += hints(run.host, first, levels)
-        others = [*known, *findings]
+        findings += suspicion_findings(run.host, first, levels)
+        others = [*known_findings, *findings]
         findings += first_answer(run.host, first, rated, others, watched_s(courses, withheld), single=single)
-    findings += drift_findings(verdicts, [one.directory for one in layout.targets])
-    learned = lesson(verdicts)
+    findings += drift_findings(verdicts, [target.directory for target in layout.targets])
+    learned = lesson_finding(verdicts)
     for finding in (*findings, *((learned,) if learned else ())):
         run.emit_finding(finding)
     moved = [v for v in verdicts if v.control and v.is_different]

@@ -28,7 +28,7 @@ async def measure_alone(
         await blocks.watch.look_before_first_block()
     done = 0
 
-    async def block() -> Measured:
+    async def measure_block() -> Measured:
         measured = await bench.measure_block(load.block_s)
         began_s = run.clock.now() - measured.seconds
         courses.append(
@@ -43,7 +43,7 @@ async def measure_alone(
             await blocks.measure(
                 load.id,
                 bench.variant,
-                block,
+                measure_block,
                 group=index,
                 phase="steady" if index else "warmup",
             )

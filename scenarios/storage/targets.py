@@ -7,12 +7,12 @@ from typing import Literal, TypeAlias
 import msgspec
 
 from probes.host import Host
-from probes.number_text import whole
+from probes.number_text import parse_unsigned
 from probes.system.disk.block import block_devices
 from probes.system.disk.directory import directory_traits, file_system_number
-from probes.system.disk.mounts import Mount, mounts
+from probes.system.disk.mounts import Mount, read_mounts
 from probes.system.disk.topology import memory_of
-from probes.types import Absent, present
+from probes.types import Absent, is_present
 from scenarios.files.places import NO_DATA, ComparedDirectory, text
 from scenarios.plan import Variant
 
@@ -20,84 +20,89 @@ from scenarios.plan import Variant
 _QUIET_OPTIONS = frozenset({"rw", "relatime", "nosuid", "nodev", "seclabel", "inode64", "attr2", "noquota"})
 
 
-def could_be_named(host: Host, taken: Sequence[ComparedDirectory]) -> tuple[str, ...]:
+def list_other_targets(host: Host, targets: Sequence[ComparedDirectory]) -> tuple[str, ...]:
     """Other file systems with files on them: one line each, for `--dir`."""
-    table = mounts(host)
+    table = read_mounts(host)
     if isinstance(table, Absent):
         return ()
-    seen = {t.place.mount.devno for t in taken}
+    seen_devices = {t.place.mount.devno for t in targets}
     lines: list[str] = []
     for mount in table:
-        if mount.fstype in NO_DATA or mount.devno in seen or "ro" in mount.options or memory_of(host, mount):
+        if (
+            mount.fstype in NO_DATA
+            or mount.devno in seen_devices
+            or "ro" in mount.options
+            or memory_of(host, mount)
+        ):
             continue
-        seen.add(mount.devno)
+        seen_devices.add(mount.devno)
         lines.append(f"{mount.mountpoint} ({mount.fstype} on {mount.source})")
     return tuple(lines)
 
 
-def traits(host: Host, one: ComparedDirectory) -> dict[str, str]:
+def read_traits(host: Host, target: ComparedDirectory) -> dict[str, str]:
     """What can make one side faster than the other without the disk being the reason. Absent traits are left out."""
-    mount = one.place.mount
-    found = {
+    mount = target.place.mount
+    trait_texts = {
         "file system": mount.fstype,
         "mount options": ",".join(sorted(o for o in mount.options if o not in _QUIET_OPTIONS)) or "defaults",
-        "layers": " on ".join(kinds(host, one)) or "none",
+        "layers": " on ".join(list_layer_kinds(host, target)) or "none",
     }
-    fill = fill_level(host, one.directory)
+    fill = fill_level(host, target.directory)
     if fill is not None:
-        found["filled"] = f"{100 * fill:.0f} %"
-    leaf = one.devices[0] if one.devices else None
+        trait_texts["filled"] = f"{100 * fill:.0f} %"
+    leaf = target.devices[0] if target.devices else None
     if leaf is not None:
-        found |= {
+        trait_texts |= {
             "transport": text(leaf.transport),
             "model": text(leaf.model),
             "scheduler": text(leaf.scheduler),
             "NUMA node": text(leaf.numa_node),
             "write cache": text(leaf.queue.write_cache),
         }
-        if len(one.devices) > 1:
-            found["devices"] = str(len(one.devices))
-    return {k: v for k, v in found.items() if v}
+        if len(target.devices) > 1:
+            trait_texts["devices"] = str(len(target.devices))
+    return {k: v for k, v in trait_texts.items() if v}
 
 
-def kinds(host: Host, one: ComparedDirectory) -> list[str]:
+def list_layer_kinds(host: Host, target: ComparedDirectory) -> list[str]:
     """The kinds of the layers between file system and leaf, not their names: lvm, crypt, raid1, partition..."""
-    known = block_devices(host)
-    found: list[str] = []
-    for name in one.place.layers:
-        if name in one.place.leaves:
+    devices = block_devices(host)
+    layer_kinds: list[str] = []
+    for name in target.place.layers:
+        if name in target.place.leaves:
             continue
-        kind = known[name].kind if name in known else "unknown"
-        level = host.text(f"/sys/class/block/{name}/md/level") if kind == "md" else ""
-        kind = level.strip() if present(level) and level.strip() else kind
-        if kind not in found:  # both members of an array are partitions: said once
-            found.append(kind)
-    return found
+        kind = devices[name].kind if name in devices else "unknown"
+        level = host.read_file_text(f"/sys/class/block/{name}/md/level") if kind == "md" else ""
+        kind = level.strip() if is_present(level) and level.strip() else kind
+        if kind not in layer_kinds:  # both members of an array are partitions: said once
+            layer_kinds.append(kind)
+    return layer_kinds
 
 
 def fill_level(host: Host, directory: str) -> float | None:
     """Share 0..1 of the blocks that are taken, as df(1) counts it: what is kept for root is neither used nor free."""
-    state = host.statvfs(directory)
+    state = host.read_statvfs(directory)
     if isinstance(state, Absent):
         return None
     used = state.f_blocks - state.f_bfree
     return used / (used + state.f_bavail) if used + state.f_bavail else None
 
 
-def variant(host: Host, one: ComparedDirectory) -> Variant:
+def make_variant(host: Host, target: ComparedDirectory) -> Variant:
     """What a person reads beside the letter: the directory, its device, its file system, its link."""
-    leaf = one.devices[0] if one.devices else None
-    parts = [one.leaf_names]
+    leaf = target.devices[0] if target.devices else None
+    parts = [target.leaf_names]
     if leaf is not None:
         parts += [text(leaf.model), text(leaf.transport)]
-        if present(leaf.link):
+        if is_present(leaf.link):
             parts.append(leaf.link.now)
-    parts.append(one.place.mount.fstype)
+    parts.append(target.place.mount.fstype)
     return Variant(
-        id=one.letter,
-        label=one.directory,
+        id=target.letter,
+        label=target.directory,
         detail="  ".join(p for p in parts if p),
-        facts=traits(host, one),
+        facts=read_traits(host, target),
     )
 
 
@@ -106,7 +111,7 @@ _FILL_POINTS = 10.0
 _THE_DISK_ITSELF = frozenset({"transport", "model", "NUMA node", "devices"})
 
 
-def differences(variants: Sequence[Variant]) -> tuple[str, ...]:
+def list_differences(variants: Sequence[Variant]) -> tuple[str, ...]:
     """What differs beside the disks: with any, the verdict speaks of the stack, not of the disk.
 
     The disk's own traits (transport, model, node) are what is compared, and are not listed.
@@ -124,7 +129,7 @@ def differences(variants: Sequence[Variant]) -> tuple[str, ...]:
 
 
 def close(levels: Sequence[str]) -> bool:
-    numbers = [n for v in levels if (n := whole(v.rstrip(" %"))) is not None]
+    numbers = [n for v in levels if (n := parse_unsigned(v.rstrip(" %"))) is not None]
     return len(numbers) == len(levels) and max(numbers) - min(numbers) <= _FILL_POINTS
 
 
@@ -133,7 +138,7 @@ def same_device(targets: Sequence[ComparedDirectory]) -> bool:
     return len({t.place.leaves for t in targets}) == 1 and bool(targets[0].place.leaves)
 
 
-def where(mount: Mount) -> str:
+def describe_mount(mount: Mount) -> str:
     return f"{mount.mountpoint} ({mount.fstype})"
 
 
@@ -156,22 +161,28 @@ class Shared(msgspec.Struct, frozen=True, kw_only=True):
     differs: dict[str, tuple[str, str]] | None = None
 
 
-def shared(host: Host, targets: Sequence[ComparedDirectory]) -> tuple[Shared, ...]:
+def find_shared(host: Host, targets: Sequence[ComparedDirectory]) -> tuple[Shared, ...]:
     """Of every two directories that have something in common; live, for it reads the directories."""
-    return tuple(found for a, b in combinations(targets, 2) if (found := _of(host, a, b)) is not None)
+    return tuple(
+        shared_part
+        for a, b in combinations(targets, 2)
+        if (shared_part := _shared_of_pair(host, a, b)) is not None
+    )
 
 
-def _of(host: Host, a: ComparedDirectory, b: ComparedDirectory) -> Shared | None:
+def _shared_of_pair(host: Host, a: ComparedDirectory, b: ComparedDirectory) -> Shared | None:
     disks = tuple(name for name in a.place.leaves if name in b.place.leaves)
-    common = _common(host, a, b, disks)
+    common = _find_common(host, a, b, disks)
     if common is None:
         return None
     differs = None
     if common in ("file system", "subvolumes"):
-        mine, theirs = (directory_traits(one.directory) for one in (a, b))
-        if mine and theirs:
+        mine, other_traits = (directory_traits(target.directory) for target in (a, b))
+        if mine and other_traits:
             differs = {
-                n: (mine[n], theirs[n]) for n in sorted(mine.keys() & theirs.keys()) if mine[n] != theirs[n]
+                n: (mine[n], other_traits[n])
+                for n in sorted(mine.keys() & other_traits.keys())
+                if mine[n] != other_traits[n]
             }
     return Shared(
         a=a.letter,
@@ -183,47 +194,58 @@ def _of(host: Host, a: ComparedDirectory, b: ComparedDirectory) -> Shared | None
     )
 
 
-def on_one_file_system(found: Sequence[Shared], count: int) -> bool:
+def on_one_file_system(shared_parts: Sequence[Shared], count: int) -> bool:
     """All of so many directories, with equal attributes as far as they are told."""
     pairs = count * (count - 1) // 2
-    return bool(pairs) and sum(one.common == "file system" and not one.differs for one in found) == pairs
+    return (
+        bool(pairs)
+        and sum(part.common == "file system" and not part.differs for part in shared_parts) == pairs
+    )
 
 
-def _common(host: Host, a: ComparedDirectory, b: ComparedDirectory, disks: Sequence[str]) -> Common | None:
-    numbers = [file_system_number(one.directory) for one in (a, b)]
+def _find_common(
+    host: Host, a: ComparedDirectory, b: ComparedDirectory, disks: Sequence[str]
+) -> Common | None:
+    numbers = [file_system_number(first.directory) for first in (a, b)]
     if None not in numbers and numbers[0] == numbers[1]:
         return "file system"
-    one, other = a.place.mount, b.place.mount
-    if one.fstype == other.fstype == "btrfs" and a.place.device == b.place.device:
+    first, other = a.place.mount, b.place.mount
+    if first.fstype == other.fstype == "btrfs" and a.place.device == b.place.device:
         return "subvolumes"
     if not disks:
         return "paths" if _same_disk(host, a, b) else None
     if not set(a.place.leaves) == set(b.place.leaves) == set(disks):
         return "some disks"
-    if "lvm" in kinds(host, a) and "lvm" in kinds(host, b):
+    if "lvm" in list_layer_kinds(host, a) and "lvm" in list_layer_kinds(host, b):
         return "volumes"
-    if "partition" in kinds(host, a) or "partition" in kinds(host, b):
+    if "partition" in list_layer_kinds(host, a) or "partition" in list_layer_kinds(host, b):
         return "partitions"
     return "disk"
 
 
 def _same_disk(host: Host, a: ComparedDirectory, b: ComparedDirectory) -> bool:
     """Two names of one device, by its world-wide name: another path to it."""
-    known: list[set[str]] = []
-    for one in (a, b):
+    wwids: list[set[str]] = []
+    for target in (a, b):
         paths = [
-            f"/sys/block/{name}/{where}" for name in one.place.leaves for where in ("wwid", "device/wwid")
+            f"/sys/block/{name}/{attribute}"
+            for name in target.place.leaves
+            for attribute in ("wwid", "device/wwid")
         ]
-        known.append({text.strip() for path in paths if present(text := host.text(path)) and text.strip()})
-    return bool(known[0] & known[1])
+        wwids.append(
+            {text.strip() for path in paths if is_present(text := host.read_file_text(path)) and text.strip()}
+        )
+    return bool(wwids[0] & wwids[1])
 
 
-def sentence(one: Shared) -> str:
-    both, disks = f"{one.a} and {one.b}", ", ".join(one.disks) or one.fstype
-    match one.common:
+def describe_shared(part: Shared) -> str:
+    both, disks = f"{part.a} and {part.b}", ", ".join(part.disks) or part.fstype
+    match part.common:
         case "file system" | "subvolumes":
-            what = "one file system" if one.common == "file system" else "subvolumes of one file system"
-            return f"{both} lie on {what} ({one.fstype} on {disks}): what can differ is {_what_differs(one)}"
+            place_text = (
+                "one file system" if part.common == "file system" else "subvolumes of one file system"
+            )
+            return f"{both} lie on {place_text} ({part.fstype} on {disks}): what can differ is {_what_differs(part)}"
         case "volumes":
             return f"{both} are logical volumes on the same disks ({disks}): what differs is not the disk"
         case "partitions":
@@ -237,8 +259,11 @@ def sentence(one: Shared) -> str:
     return f"{both} lie on one device that is reached through two paths ({disks})"
 
 
-def _what_differs(one: Shared) -> str:
-    if one.differs is None:
+def _what_differs(part: Shared) -> str:
+    if part.differs is None:
         return "the place; their attributes could not be read"
-    traits = [f"{name} ({one.a} {mine}, {one.b} {theirs})" for name, (mine, theirs) in one.differs.items()]
+    traits = [
+        f"{name} ({part.a} {mine}, {part.b} {other_value})"
+        for name, (mine, other_value) in part.differs.items()
+    ]
     return f"the place and {', '.join(traits)}" if traits else "the place; their attributes are equal"

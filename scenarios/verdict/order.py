@@ -69,11 +69,11 @@ def as_contradicted(verdict: AnyGroupVerdict, order: OrderEffect) -> AnyGroupVer
 def contradiction_words(order: OrderEffect) -> str:
     """Return why no verdict stands: `whichever runs second is 2.4 × faster here`."""
     if not order.is_established:
-        sides = (units.effect(ratio) for ratio in order.ratios)
+        sides = (units.format_effect(ratio) for ratio in order.ratios)
         return f"the two orders lie on different sides: {' and '.join(sides)}"
-    return f"whichever runs second is {units.effect(order.second)} here"
+    return f"whichever runs second is {units.format_effect(order.second)} here"
 
 
 def order_words(order: OrderEffect) -> str:
     """Return the effect in both orders without its direction, which the verdict says: `13.4 × and 12.8 ×`."""
-    return " and ".join(units.effect(ratio, ("", "")).strip() for ratio in order.ratios)
+    return " and ".join(units.format_effect(ratio, ("", "")).strip() for ratio in order.ratios)

@@ -5,7 +5,7 @@ from typing import ClassVar
 
 import msgspec
 
-from probes.units import number, signed
+from probes.units import format_number, format_signed
 from scenarios import ranges as of
 from scenarios.results.document import Cell, Mono, Part, Table, paragraph_of
 from scenarios.results.result import Result
@@ -82,7 +82,12 @@ class PathTree(msgspec.Struct, frozen=True, kw_only=True):
                 *((f"{call}, {detail}", s) for detail, s in sums[call].items()),
             ):
                 rows.append(
-                    (Mono(name), number(baseline_s), number(variant_s), signed(variant_s - baseline_s))
+                    (
+                        Mono(name),
+                        format_number(baseline_s),
+                        format_number(variant_s),
+                        format_signed(variant_s - baseline_s),
+                    )
                 )
         header = ("inside system calls", f"{self.baseline} s", f"{self.variant} s", "difference s")
         return (Table(header, tuple(rows), frozenset({1, 2, 3})),) if rows else ()
@@ -119,7 +124,7 @@ class LocksResult(Result, frozen=True, tag="where.locks/1"):
     value: tuple[LockTable, ...]
 
     @property
-    def parts(self) -> tuple[Part, ...]:
+    def result_parts(self) -> tuple[Part, ...]:
         return tuple(part for table in self.value for part in _lock_parts(table))
 
 
@@ -133,10 +138,10 @@ def _lock_parts(table: LockTable) -> tuple[Part, ...]:
             lock.kind,
             Mono(" < ".join(lock.path) or "?"),
             Mono(" < ".join(lock.holder)) if lock.holder else "not seen",
-            number(lock.baseline_s),
-            number(lock.variant_s),
-            signed(lock.difference_s),
-            " to ".join(map(signed, lock.ci95_s)),
+            format_number(lock.baseline_s),
+            format_number(lock.variant_s),
+            format_signed(lock.difference_s),
+            " to ".join(map(format_signed, lock.ci95_s)),
             differs_word(lock.differs, lock.ci95_s),
         )
         for lock in table.locks

@@ -11,9 +11,9 @@ from probes.action import Action
 from probes.bench.measured import NotApplicable
 from probes.bench.run.supervised import RunOrder, Supervisors
 from probes.children.own_module import own_module
-from probes.named_file import kind, looked_at
-from probes.number_text import whole
-from probes.units import size
+from probes.named_file import describe_kind, open_path_only
+from probes.number_text import parse_unsigned
+from probes.units import format_size
 from scenarios.model import Run
 from scenarios.workload.variants import CommandVariant
 
@@ -44,10 +44,10 @@ def paths(cold: Sequence[str], job: CommandVariant) -> tuple[str, ...]:
     )
 
 
-def unfit(path: str) -> str:
+def explain_undroppable(path: str) -> str:
     """Why it cannot be dropped, before anything runs; "" where it can, or is not there yet (--prepare may make it)."""
     try:
-        looked = looked_at(path)
+        looked = open_path_only(path)
     except FileNotFoundError:
         return ""
     except OSError as why:
@@ -55,7 +55,7 @@ def unfit(path: str) -> str:
     mode = os.fstat(looked).st_mode
     os.close(looked)
     fit = stat.S_ISREG(mode) or stat.S_ISDIR(mode)
-    return "" if fit else f"--cold: {path}: {kind(mode)}; name a file or a folder"
+    return "" if fit else f"--cold: {path}: {describe_kind(mode)}; name a file or a folder"
 
 
 class Cold:
@@ -65,32 +65,32 @@ class Cold:
         self.run = run
         self.job = job
         self.supervisors = supervisors
-        self.whole = ALL in cold
+        self.drops_whole_cache = ALL in cold
         self.paths = paths(cold, job)
-        self._told = False
+        self._was_reported = False
 
     async def make(self, at_most_s: float) -> None:
         """Raises NotApplicable where a path is not there, Refused where the whole cache may not be dropped."""
         if self.paths:
-            await self._drop(at_most_s)
-        if self.whole:
-            async with self.run.change(WHOLE):
+            await self._drop_paths(at_most_s)
+        if self.drops_whole_cache:
+            async with self.run.apply_change(WHOLE):
                 pass
 
-    async def _drop(self, at_most_s: float) -> None:
+    async def _drop_paths(self, at_most_s: float) -> None:
         argv = own_module(_MODULE, *self.paths)
         ran = await self.supervisors.run(
             RunOrder(argv=argv, cwd="/", env=dict(os.environ), keep=_OUTPUT, at_most_s=at_most_s)
         )
-        count, _, told = ran.output.strip().partition(" ")
-        total = whole(told)
+        count, _, bytes_text = ran.output.strip().partition(" ")
+        total = parse_unsigned(bytes_text)
         if ran.status != 0 or ran.stopped or total is None:
             raise NotApplicable(f"--cold: {ran.errors.strip()[-300:] or 'the cache could not be dropped'}")
         if count == "0":
             raise NotApplicable(f"--cold: {', '.join(self.paths)}: no readable file there")
-        if not self._told:
-            self._told = True
+        if not self._was_reported:
+            self._was_reported = True
             self.run.emit_note(
-                f"{self.job.id}: dropped from the cache before each run: {size(total)} in {count} file"
+                f"{self.job.id}: dropped from the cache before each run: {format_size(total)} in {count} file"
                 f"{'' if count == '1' else 's'}"
             )

@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-from probes.units import number, signed
+from probes.units import format_number, format_signed
 from scenarios.results.document import Cell, Part, Strong, Table, paragraph_of
 from scenarios.where.results import differs_word
 from scenarios.where.waits import words_for_wait
@@ -26,7 +26,7 @@ from scenarios.workload.variant_bench import (
 REST = "rest"
 OTHER = "other parts, each too small for a line"
 ROUNDED = 1e-3  # of the wall time: less is what rounding leaves
-LEAST_POINT = 0.01  # of the wall time: smaller parts are not named in the first line
+MIN_NAMED_SHARE = 0.01  # of the wall time: smaller parts are not named in the first line
 EQUAL = 0.05  # of the wall time: within it an interval says that nothing material is there
 FACTOR = 2.0  # of the wall time: from here on seconds, not points
 NAMED = 3
@@ -55,60 +55,66 @@ WHY_UNKNOWN = {
 DIVIDED = (BLOCKED, OTHER_D, REST)  # by the waits, where these are known
 
 
-def named(part: str) -> str:
+def name_part(part: str) -> str:
     """In words; what a foreign recording calls a part else."""
     return WORDS.get(part, part)
 
 
-def lines_of(found: Split) -> list[TimePart]:
+def lines_of(time_split: Split) -> list[TimePart]:
     """What the first line chooses from: each second of the wall time in one of them."""
-    parts = [part for part in found.parts[1:] if not found.waits or part.name not in DIVIDED]
-    return [*parts, *found.waits]
+    parts = [part for part in time_split.parts[1:] if not time_split.waits or part.name not in DIVIDED]
+    return [*parts, *time_split.waits]
 
 
-def moved(found: Split) -> tuple[list[TimePart], list[TimePart]]:
+def rank_moved_parts(time_split: Split) -> tuple[list[TimePart], list[TimePart]]:
     """The parts that moved along with the whole or against it, the largest first, `unmoved` ones last, and those that
     are alike.
 
     The largest along with the whole comes first even where its interval holds 0, as long as the sure ones are less.
     """
-    whole = found.parts[0]
-    least = LEAST_POINT * whole.baseline_s
-    ranked = sorted(lines_of(found), key=lambda part: (part.unmoved, -abs(part.difference_s)))
+    wall_part = time_split.parts[0]
+    least = MIN_NAMED_SHARE * wall_part.baseline_s
+    ranked = sorted(lines_of(time_split), key=lambda part: (part.unmoved, -abs(part.difference_s)))
     sure = [part for part in ranked if part.differs and abs(part.difference_s) >= least]
-    along = [part for part in ranked if part.difference_s * whole.difference_s > 0]
+    along = [part for part in ranked if part.difference_s * wall_part.difference_s > 0]
     # no word of "equal" where the table says "likely"
     alike = [
         p for p in ranked if p.name in (USER, SYSTEM) and p not in sure and p.ci95_s[0] <= 0 <= p.ci95_s[1]
     ]
-    edge = EQUAL * whole.baseline_s
+    edge = EQUAL * wall_part.baseline_s
     if along and along[0] not in sure and abs(along[0].difference_s) > sum(abs(p.difference_s) for p in sure):
         sure = [along[0], *sure]
     return sure[:NAMED], [part for part in alike if max(map(abs, part.ci95_s)) <= edge]
 
 
-def moved_words(found: Split) -> str:
+def moved_words(time_split: Split) -> str:
     """`+14 points blocked in unlink and openat on a directory lock (rwsem), +3 points system CPU; user CPU equal`."""
-    largest, alike = moved(found)
-    told = ", ".join(f"{_points(part, found)} {_named(part)}{_with(part, found)}" for part in largest)
-    told = told or "no part of it stands out"
-    equal = [named(part.name) for part in alike if part not in largest]
-    told += f"; {' and '.join(equal)} equal" if equal else ""
-    return told + (f"; {counters}" if (counters := counter_words(found)) else "")
+    largest, alike = rank_moved_parts(time_split)
+    parts_text = ", ".join(
+        f"{_format_points(part, time_split)} {_part_words(part)}{_part_note(part, time_split)}"
+        for part in largest
+    )
+    parts_text = parts_text or "no part of it stands out"
+    equal = [name_part(part.name) for part in alike if part not in largest]
+    parts_text += f"; {' and '.join(equal)} equal" if equal else ""
+    return parts_text + (f"; {counters}" if (counters := counter_words(time_split)) else "")
 
 
-def _named(part: TimePart) -> str:
-    return wait_words(part) if isinstance(part, BlockedOn) else named(part.name)
+def _part_words(part: TimePart) -> str:
+    return wait_words(part) if isinstance(part, BlockedOn) else name_part(part.name)
 
 
-def _with(part: TimePart, found: Split) -> str:
+def _part_note(part: TimePart, time_split: Split) -> str:
     if not part.differs:
         return " (inconclusive)"
     if part.unmoved:
         return f" (as many CPU seconds, {'less' if part.difference_s > 0 else 'more'} at once)"
-    if part.name != SYSTEM or found.faults is None:
+    if part.name != SYSTEM or time_split.faults is None:
         return ""
-    return f" ({number(abs(found.faults))} page faults a run {'more' if found.faults > 0 else 'fewer'})"
+    return (
+        f" ({format_number(abs(time_split.faults))} page faults a run "
+        f"{'more' if time_split.faults > 0 else 'fewer'})"
+    )
 
 
 def wait_words(wait: BlockedOn) -> str:
@@ -117,55 +123,68 @@ def wait_words(wait: BlockedOn) -> str:
     return f"{'blocked' if wait.hard else 'asleep'}{calls} on {words_for_wait(wait.name)}"
 
 
-def _points(part: TimePart, found: Split) -> str:
+def _format_points(part: TimePart, time_split: Split) -> str:
     """Of the baseline's wall time; of a difference of a factor of two or more its seconds."""
-    whole = found.parts[0]
-    if whole.baseline_s <= 0 or not 1 / FACTOR < whole.variant_s / whole.baseline_s < FACTOR:
-        return f"{signed(part.difference_s)} s of {signed(whole.difference_s)} s"
-    return f"{signed(100 * part.difference_s / whole.baseline_s)} points"
+    wall_part = time_split.parts[0]
+    if wall_part.baseline_s <= 0 or not 1 / FACTOR < wall_part.variant_s / wall_part.baseline_s < FACTOR:
+        return f"{format_signed(part.difference_s)} s of {format_signed(wall_part.difference_s)} s"
+    return f"{format_signed(100 * part.difference_s / wall_part.baseline_s)} points"
 
 
-def table(found: Split) -> Iterator[Part]:
+def build_table(time_split: Split) -> Iterator[Part]:
     """The first line, then each part and what was waited for; of a foreign one without parts nothing."""
-    if not found.parts:
+    if not time_split.parts:
         return
-    yield paragraph_of(Strong(f"{found.variant} against {found.baseline}: "), moved_words(found))
-    yield from views(found)
-    if none := [named(part.name) for part in found.parts[1:] if not spent(part)]:
+    yield paragraph_of(
+        Strong(f"{time_split.variant} against {time_split.baseline}: "), moved_words(time_split)
+    )
+    yield from build_views(time_split)
+    if none := [name_part(part.name) for part in time_split.parts[1:] if not max_seconds(part)]:
         yield paragraph_of(f"none on either side: {', '.join(none)}")
-    if found.rates:
-        yield _counters(found)
-    looks = f"; waits divided by {number(found.looks)} samples a run" if found.waits and found.looks else ""
+    if time_split.rates:
+        yield _counter_table(time_split)
+    looks = (
+        f"; waits divided by {format_number(time_split.looks)} samples a run"
+        if time_split.waits and time_split.looks
+        else ""
+    )
     yield paragraph_of(
         f"differs: tested on logarithms (waits have long tails), adjusted for the number of lines; {LIKELY}{looks}"
     )
 
 
-def counter_words(found: Split) -> str:
+def counter_words(time_split: Split) -> str:
     """`instructions per cycle −14 %, back-end bound +12 points`: what of the CPU's counters surely moved."""
-    told = []
-    for rate in found.rates:
+    phrases = []
+    for rate in time_split.rates:
         if rate.differs and rate.unit == "of the slots":
-            told.append(f"{rate.name} {signed(100 * rate.difference)} points")
+            phrases.append(f"{rate.name} {format_signed(100 * rate.difference)} points")
         elif rate.differs and rate.baseline:
-            told.append(f"{rate.name} {signed(100 * rate.difference / rate.baseline)} %")
-    return ", ".join(told)
+            phrases.append(f"{rate.name} {format_signed(100 * rate.difference / rate.baseline)} %")
+    return ", ".join(phrases)
 
 
-def _counters(found: Split) -> Table:
-    header = ("counters of the CPU", found.baseline, found.variant, "difference", "95 % CI", "differs")
+def _counter_table(time_split: Split) -> Table:
+    header = (
+        "counters of the CPU",
+        time_split.baseline,
+        time_split.variant,
+        "difference",
+        "95 % CI",
+        "differs",
+    )
     rows: list[tuple[Cell, ...]] = []
-    for rate in found.rates:
+    for rate in time_split.rates:
         scale, unit = (
             (100.0, " (% of the slots)") if rate.unit == "of the slots" else (1.0, f" {rate.unit}".rstrip())
         )
-        low, high = (signed(scale * end) for end in rate.ci95)
+        low, high = (format_signed(scale * end) for end in rate.ci95)
         rows.append(
             (
                 f"{rate.name}{unit}",
-                number(scale * rate.baseline),
-                number(scale * rate.variant),
-                signed(scale * rate.difference),
+                format_number(scale * rate.baseline),
+                format_number(scale * rate.variant),
+                format_signed(scale * rate.difference),
                 f"{low} to {high}",
                 differs_word(rate.differs, rate.ci95),
             )
@@ -173,11 +192,11 @@ def _counters(found: Split) -> Table:
     return Table(header, tuple(rows), frozenset({1, 2, 3, 4}))
 
 
-def spent(part: TimePart) -> float:
+def max_seconds(part: TimePart) -> float:
     return max(part.baseline_s, part.variant_s)
 
 
-class Line(NamedTuple):
+class TimeViewLine(NamedTuple):
     """A line of a view: seconds of a run on either side. `part`: None for what is too small for a line of its own."""
 
     name: str
@@ -186,68 +205,89 @@ class Line(NamedTuple):
     part: TimePart | None
 
 
-def lines_by_state(found: Split, least_s: float = 0.0) -> list[Line]:
+def lines_by_state(time_split: Split, least_s: float = 0.0) -> list[TimeViewLine]:
     """Each second of the wall time in one state; what is less than `least_s` on both sides is together in the last."""
-    return _lines(found, [(named(part.name), part) for part in found.parts[1:]], least_s)
+    return _build_lines(time_split, [(name_part(part.name), part) for part in time_split.parts[1:]], least_s)
 
 
-def lines_by_call(found: Split, least_s: float = 0.0) -> list[Line]:
+def lines_by_call(time_split: Split, least_s: float = 0.0) -> list[TimeViewLine]:
     """The same seconds, with block I/O, other waits and the rest by what was waited for; none where that is unknown."""
-    if not found.waits:
+    if not time_split.waits:
         return []
-    parts = [(named(part.name), part) for part in found.parts[1:] if part.name not in DIVIDED]
-    return _lines(found, [*parts, *((wait_words(wait), wait) for wait in found.waits)], least_s)
+    parts = [(name_part(part.name), part) for part in time_split.parts[1:] if part.name not in DIVIDED]
+    return _build_lines(
+        time_split, [*parts, *((wait_words(wait), wait) for wait in time_split.waits)], least_s
+    )
 
 
-def _lines(found: Split, named_parts: Sequence[tuple[str, TimePart]], least_s: float) -> list[Line]:
+def _build_lines(
+    time_split: Split, named_parts: Sequence[tuple[str, TimePart]], least_s: float
+) -> list[TimeViewLine]:
     """They sum to the wall time of either side."""
-    whole = found.parts[0]
+    wall_part = time_split.parts[0]
     shown = [
-        Line(name + (_with(part, found) if part.differs else ""), part.baseline_s, part.variant_s, part)
+        TimeViewLine(
+            name + (_part_note(part, time_split) if part.differs else ""),
+            part.baseline_s,
+            part.variant_s,
+            part,
+        )
         for name, part in named_parts
-        if spent(part) > least_s
+        if max_seconds(part) > least_s
     ]
-    left = whole.baseline_s - math.fsum(line.baseline_s for line in shown)
-    right = whole.variant_s - math.fsum(line.variant_s for line in shown)
-    if max(abs(left), abs(right)) > ROUNDED * spent(whole):
-        shown.append(Line(OTHER, left, right, None))
+    left = wall_part.baseline_s - math.fsum(line.baseline_s for line in shown)
+    right = wall_part.variant_s - math.fsum(line.variant_s for line in shown)
+    if max(abs(left), abs(right)) > ROUNDED * max_seconds(wall_part):
+        shown.append(TimeViewLine(OTHER, left, right, None))
     return shown
 
 
-def views(found: Split, least: float = 0.0) -> list[Part]:
+def build_views(time_split: Split, least: float = 0.0) -> list[Part]:
     """Two tables that each sum to the wall time. `least`: of the wall time; smaller parts stand in one line."""
-    whole = found.parts[0]
-    wall = spent(whole)
+    wall_part = time_split.parts[0]
+    wall = max_seconds(wall_part)
     places = 4 - math.ceil(math.log10(wall)) if wall > 0 else 4  # no digit of less than a thousandth of it
     tables: list[Part] = []
     for name, lines in (
-        ("time by state", lines_by_state(found, least * wall)),
-        ("time by call", lines_by_call(found, least * wall)),
+        ("time by state", lines_by_state(time_split, least * wall)),
+        ("time by call", lines_by_call(time_split, least * wall)),
     ):
         if not lines:
             continue
         ranked = sorted(lines, key=lambda line: (line.part is None, -abs(line.variant_s - line.baseline_s)))
-        total = Line("wall time", whole.baseline_s, whole.variant_s, whole)
-        header = (name, f"{found.baseline} s", f"{found.variant} s", "difference s (95 % CI)", "differs")
-        rows = tuple(_row(line, places) for line in (total, *(ranked if least else lines)))
+        total = TimeViewLine("wall time", wall_part.baseline_s, wall_part.variant_s, wall_part)
+        header = (
+            name,
+            f"{time_split.baseline} s",
+            f"{time_split.variant} s",
+            "difference s (95 % CI)",
+            "differs",
+        )
+        rows = tuple(_format_row(line, places) for line in (total, *(ranked if least else lines)))
         tables.append(Table(header, rows, frozenset({1, 2, 3})))
     return tables
 
 
-def _row(line: Line, places: int) -> tuple[Cell, ...]:
+def _format_row(line: TimeViewLine, places: int) -> tuple[Cell, ...]:
     name, left, right, part = line
     if part is None:
-        return name, number(left), number(right), signed(round(right - left, places)), "–"
+        return (
+            name,
+            format_number(left),
+            format_number(right),
+            format_signed(round(right - left, places)),
+            "–",
+        )
     middle, low, high = (round(value, places) for value in (part.difference_s, *part.ci95_s))
     return (
         name,
-        number(left),
-        number(right),
-        f"{signed(middle)} ({signed(low)} to {signed(high)})",
+        format_number(left),
+        format_number(right),
+        f"{format_signed(middle)} ({format_signed(low)} to {format_signed(high)})",
         "–" if part.name == WALL else differs_word(part.differs, part.ci95_s),
     )
 
 
 def difference_words(part: TimePart) -> str:
     low, high = part.ci95_s
-    return f"{signed(part.difference_s)} s (95 % CI {signed(low)} to {signed(high)} s)"
+    return f"{format_signed(part.difference_s)} s (95 % CI {format_signed(low)} to {format_signed(high)} s)"

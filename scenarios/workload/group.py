@@ -14,12 +14,12 @@ import msgspec
 from probes.action import Action
 from probes.bench.run.supervised import TreeSample
 from probes.host import Host
-from probes.number_text import wholes
-from probes.system.disk.mounts import mounts
+from probes.number_text import parse_unsigned_list
+from probes.system.disk.mounts import read_mounts
 from probes.system.processor.cpulist import as_list, parse_list
-from probes.system.running.cgroup import folders_of, groups_of
-from probes.types import Absent, present
-from probes.units import bytes_of, cpus, size
+from probes.system.running.cgroup import find_group_folders, parse_groups
+from probes.types import Absent, is_present
+from probes.units import format_cpus, format_size, parse_size
 from scenarios import events as ev
 from scenarios.model import Run, UsageError
 
@@ -31,7 +31,7 @@ _SHARE = re.compile(r"([0-9]{1,6}(?:\.[0-9]+)?)%")
 _IO = re.compile(r"(?:rbps|wbps|riops|wiops)=(?:[0-9]{1,15}[KMGT]?|max)")
 
 
-def limit(name: str, value: str, where: str) -> str:
+def parse_limit(name: str, value: str, context: str) -> str:
     """As the kernel takes it. Raises Usage in one line."""
     if name.startswith("memory.") and _BYTES.fullmatch(value):
         return value
@@ -39,53 +39,57 @@ def limit(name: str, value: str, where: str) -> str:
         share = _SHARE.fullmatch(value)
         if value == "max" or (share and float(share[1]) >= 1):
             return value if share is None else f"{round(float(share[1]) / 100 * PERIOD_US)} {PERIOD_US}"
-        raise UsageError(f"{where}: cpu.max={value}: percent of one CPU, 1% at least (50%, 150%), or max")
+        raise UsageError(f"{context}: cpu.max={value}: percent of one CPU, 1% at least (50%, 150%), or max")
     if name == "cpu.weight" and _NUMBER.fullmatch(value) and 1 <= int(value) <= 10_000:
         return value
     if name == "pids.max" and (value == "max" or _NUMBER.fullmatch(value)):
         return value
     if name == "io.max":
-        return _io(value, where)
+        return _parse_io_limit(value, context)
     wanted = "1 to 10000" if name == "cpu.weight" else "a number (bytes with K, M, G or T) or max"
-    raise UsageError(f"{where}: {name}={value}: {wanted}")
+    raise UsageError(f"{context}: {name}={value}: {wanted}")
 
 
-def _io(value: str, where: str) -> str:
+def _parse_io_limit(value: str, context: str) -> str:
     """`sda,rbps=10M,wiops=100` or with blanks; a kernel that knows no suffix gets plain numbers."""
     device, *rest = value.replace(",", " ").split() or [""]
     if not rest or not all(_IO.fullmatch(word) for word in rest):
-        raise UsageError(f"{where}: io.max={value}: write io.max=sda,rbps=10M,wbps=10M,riops=100,wiops=100")
+        raise UsageError(f"{context}: io.max={value}: write io.max=sda,rbps=10M,wbps=10M,riops=100,wiops=100")
     try:
         if "/" in device:
             raise OSError
         number = Path(f"/sys/block/{device}/dev").read_text(encoding="ascii").strip()
     except OSError:
-        raise UsageError(f"{where}: io.max={value}: {device} is no whole block device of this host") from None
-    return " ".join((number, *map(_plain, rest)))
+        raise UsageError(
+            f"{context}: io.max={value}: {device} is no whole block device of this host"
+        ) from None
+    return " ".join((number, *map(_plain_limit, rest)))
 
 
-def _plain(word: str) -> str:
+def _plain_limit(word: str) -> str:
     key, _, value = word.partition("=")
-    return f"{key}={bytes_of(value) or value}"
+    return f"{key}={parse_size(value) or value}"
 
 
-def place(host: Host) -> str | Absent:
+def find_group_root(host: Host) -> str | Absent:
     """Where groups can be made: root makes them below the mount of version 2 of control groups, a user below one of
     the own group and those above it that were given to the user (Documentation/admin-guide/cgroup-v2.rst, Delegation),
     the one with the most controllers, the nearest of those.
     """
-    table, own = mounts(host), host.text("/proc/self/cgroup")
+    table, own = read_mounts(host), host.read_file_text("/proc/self/cgroup")
     for absent in (table, own):
         if isinstance(absent, Absent):
             return absent
     assert not isinstance(table, Absent) and not isinstance(own, Absent)
-    chain = folders_of(host, table, "", groups_of(own).get("", "/"))
+    chain = find_group_folders(host, table, "", parse_groups(own).get("", "/"))
     if not chain:
         return Absent("no cgroup2 file system is mounted", "unsupported", "/proc/self/mountinfo")
     root = chain[-1]
     above = (root,) if os.geteuid() == 0 else chain
-    ours = [folder for folder in above if all(os.access(path, os.W_OK) for path in _given(folder))]
-    if not ours:
+    own_folders = [
+        folder for folder in above if all(os.access(path, os.W_OK) for path in _delegated_paths(folder))
+    ]
+    if not own_folders:
         return Absent(
             "a control group of its own needs root, and cgroup2 mounted writable"
             if os.geteuid() == 0
@@ -94,16 +98,16 @@ def place(host: Host) -> str | Absent:
             "permission",
             root,
         )
-    return max(ours, key=lambda folder: len(_enabled(host, folder)))
+    return max(own_folders, key=lambda folder: len(_enabled_controllers(host, folder)))
 
 
-def _given(folder: str) -> tuple[str, ...]:
+def _delegated_paths(folder: str) -> tuple[str, ...]:
     return folder, f"{folder}/cgroup.procs"
 
 
-def _enabled(host: Host, folder: str) -> list[str]:
+def _enabled_controllers(host: Host, folder: str) -> list[str]:
     """The controllers that groups below it have."""
-    text = host.text(f"{folder}/cgroup.subtree_control")
+    text = host.read_file_text(f"{folder}/cgroup.subtree_control")
     return text.split() if isinstance(text, str) else []
 
 
@@ -114,67 +118,69 @@ class Carried(msgspec.Struct, frozen=True):
     limits: Mapping[str, str] = {}
 
     @property
-    def sentence(self) -> str:
-        told = [f"{name} {self._said(name, value)}" for name, value in self.limits.items()]
+    def limits_sentence(self) -> str:
+        limit_texts = [f"{name} {self._format_limit(name, value)}" for name, value in self.limits.items()]
         return (
             f"each variant's control group has the limits of hostdx's own ({self.group}), unless the variant sets "
-            f"another: {', '.join(told)}"
+            f"another: {', '.join(limit_texts)}"
         )
 
-    def _said(self, name: str, value: str) -> str:
+    def _format_limit(self, name: str, value: str) -> str:
         if name == "cpu.max":
             quota, period = map(int, value.split())
-            return cpus(quota / period)
-        return size(int(value)) if name.startswith("memory.") else value
+            return format_cpus(quota / period)
+        return format_size(int(value)) if name.startswith("memory.") else value
 
 
-def carried(host: Host, root: str | Absent) -> Carried:
+def carry_limits(host: Host, root: str | Absent) -> Carried:
     """The tightest of hostdx's own group and those above it, as far as a group made in `root` would escape them: a
     variant "as it is" runs as the caller's own command would. The controllers are enabled there: a group has only
     those that the ones above it have (cgroup-v2.rst, Top-down Constraint).
     """
-    table, own = mounts(host), host.text("/proc/self/cgroup")
+    table, own = read_mounts(host), host.read_file_text("/proc/self/cgroup")
     if isinstance(root, Absent) or isinstance(table, Absent) or isinstance(own, Absent):
         return Carried()
     below = f"{root.rstrip('/')}/"
-    chain = folders_of(host, table, "", groups_of(own).get("", "/"))
+    chain = find_group_folders(host, table, "", parse_groups(own).get("", "/"))
     escaped = tuple(folder for folder in chain if folder.startswith(below))
     limits: dict[str, str] = {}
-    if quotas := [pair for folder in escaped if (pair := _quota(host, folder))]:
+    if quotas := [pair for folder in escaped if (pair := _read_quota(host, folder))]:
         tightest = min(quotas, key=lambda pair: pair[0] / pair[1])
         limits["cpu.max"] = f"{tightest[0]} {tightest[1]}"
     for name in ("memory.max", "memory.high"):
-        if sizes := [n for folder in escaped if isinstance(n := host.integer(f"{folder}/{name}"), int)]:
+        if sizes := [n for folder in escaped if isinstance(n := host.read_integer(f"{folder}/{name}"), int)]:
             limits[name] = str(min(sizes))
     for name in ("cpuset.cpus", "cpuset.mems"):
-        found = [parse_list(_text(host, f"{folder}/{name}.effective")) for folder in (*escaped, root)]
-        mine, all_of_them = next((cpus for cpus in found[:-1] if cpus), None), found[-1]
+        cpu_lists = [parse_list(_text(host, f"{folder}/{name}.effective")) for folder in (*escaped, root)]
+        mine, all_of_them = next((cpus for cpus in cpu_lists[:-1] if cpus), None), cpu_lists[-1]
         if mine and mine != all_of_them:
             limits[name] = as_list(mine)
     return Carried(escaped[0].removeprefix(chain[-1].rstrip("/")) if escaped else "", limits)
 
 
-def _quota(host: Host, folder: str) -> tuple[int, int] | None:
-    pair = wholes(_text(host, f"{folder}/cpu.max").split())
+def _read_quota(host: Host, folder: str) -> tuple[int, int] | None:
+    pair = parse_unsigned_list(_text(host, f"{folder}/cpu.max").split())
     return (pair[0], pair[1]) if pair is not None and len(pair) == 2 and pair[1] else None
 
 
 def _text(host: Host, path: str) -> str:
-    text = host.text(path)
+    text = host.read_file_text(path)
     return text if isinstance(text, str) else ""
 
 
-def lacking(host: Host, root: str | Absent, limits: Mapping[str, str]) -> str:
+def explain_missing(host: Host, root: str | Absent, limits: Mapping[str, str]) -> str:
     """Why the limits cannot be set, in one line; empty where they can."""
     if not limits:
         return ""
     if isinstance(root, Absent):
         return f"{next(iter(limits))}: {root.reason}"
-    enabled = _enabled(host, root)
+    enabled = _enabled_controllers(host, root)
     for name in limits:
         controller = name.partition(".")[0]
         if controller not in enabled:
-            busy = present(host.text(f"{root}/cgroup.type")) and host.text(f"{root}/cgroup.procs")
+            busy = is_present(host.read_file_text(f"{root}/cgroup.type")) and host.read_file_text(
+                f"{root}/cgroup.procs"
+            )
             return (
                 f"{name}: the controller {controller} is not enabled for the groups below {root}: "
                 f"`echo +{controller} > {root}/cgroup.subtree_control` enables it where version 2 has it"
@@ -197,22 +203,22 @@ def group_action(variant: str, root: str, limits: Mapping[str, str]) -> Action:
     )
 
 
-MOST = 20_000  # of all variants together: 3 MB
+MAX_SAMPLES = 20_000  # of all variants together: 3 MB
 
 
-class Curves:
+class SampleCurves:
     """Shared by the variants of a run of hostdx."""
 
     def __init__(self, run: Run) -> None:
         self.run = run
-        self._told = 0
+        self._sample_count = 0
 
-    def tell(self, variant: str, number: int, sample: TreeSample) -> None:
+    def record_sample(self, variant: str, number: int, sample: TreeSample) -> None:
         """Of the variant's run with that number."""
-        self._told += 1
-        if self._told > MOST:
-            if self._told == MOST + 1:
-                self.run.emit_note(f"samples inside the runs end here: {MOST} are recorded")
+        self._sample_count += 1
+        if self._sample_count > MAX_SAMPLES:
+            if self._sample_count == MAX_SAMPLES + 1:
+                self.run.emit_note(f"samples inside the runs end here: {MAX_SAMPLES} are recorded")
             return
         values = {
             "PSS": sample.pss_bytes,
@@ -224,10 +230,10 @@ class Curves:
             "temperature": sample.celsius,
             "frequency": sample.hertz,
         }
-        known = {name: value for name, value in values.items() if value is not None}
+        known_values = {name: value for name, value in values.items() if value is not None}
         self.run.emit(
             ev.ProcessTreeSample(
-                t=self.run.time(), variant=variant, run=number, at_s=sample.at_s, values=known
+                t=self.run.elapsed_s(), variant=variant, run=number, at_s=sample.at_s, values=known_values
             )
         )
 
@@ -235,8 +241,10 @@ class Curves:
 JSON = "json:"
 
 
-class Score:
-    """`text` is a regular expression whose first group is the number (the last match counts), or `json:a.b.0`."""
+class ScoreReader:
+    """`read_file_text` is a regular expression whose first group is the number (the last match counts), or
+    `json:a.b.0`.
+    """
 
     def __init__(self, text: str) -> None:
         self._path = text[len(JSON) :].split(".") if text.startswith(JSON) else []

@@ -27,7 +27,7 @@ class BlockedOn(TimePart, frozen=True, kw_only=True):
     hard: bool
 
 
-class Rate(msgspec.Struct, frozen=True, kw_only=True):
+class CounterRate(msgspec.Struct, frozen=True, kw_only=True):
     """What the CPU's counters say of a run, as `ComparedSeconds` has it, in `unit` in place of seconds."""
 
     name: str
@@ -54,5 +54,5 @@ class Split(msgspec.Struct, frozen=True, kw_only=True):
     unknown: tuple[str, ...]
     waits: tuple[BlockedOn, ...] = ()
     faults: of.Value | None = None
-    rates: tuple[Rate, ...] = ()
+    rates: tuple[CounterRate, ...] = ()
     looks: of.Value | None = None

@@ -11,14 +11,14 @@ from probes.bench.run.energy import counter_access
 from probes.bench.run.perf_events import PerfCounters
 from probes.bench.run.topdown import top_down
 from probes.host import Host
-from probes.path_ownership import ruled_by_others
-from probes.secrecy.secrets import digest, masked_tree
+from probes.path_ownership import find_known_rulers
+from probes.secrecy.secrets import digest_text, mask_tree
 from probes.types import Absent
-from probes.units import size
+from probes.units import format_size
 from scenarios.plan import Variant, worded_variant
 from scenarios.workload.cold import ALL, WHOLE, paths
 from scenarios.workload.group import Carried, group_action
-from scenarios.workload.request import Request
+from scenarios.workload.request import CommandRequest
 from scenarios.workload.variants import CommandVariant
 
 WITHOUT_ENERGY = {
@@ -29,79 +29,83 @@ WITHOUT_ENERGY = {
 COMMANDS = ("cmd", "wrap")  # words of a variant whose value is a command line
 
 
-def variant(job: CommandVariant, *, private: bool) -> Variant:
+def make_variant(job: CommandVariant, *, private: bool) -> Variant:
     """Secrets masked: it is on the screen before a recording masks anything."""
-    told = masked_tree(job.own)
+    shown_words = mask_tree(job.own)
     if private:
-        told = {k: digest(v) if k in COMMANDS or k in job.env else v for k, v in job.own.items()}
-    return worded_variant(job.id, told)
+        shown_words = {k: digest_text(v) if k in COMMANDS or k in job.env else v for k, v in job.own.items()}
+    return worded_variant(job.id, shown_words)
 
 
-def commands(wanted: Request, *, private: bool) -> tuple[str, ...]:
+def list_commands(wanted: CommandRequest, *, private: bool) -> tuple[str, ...]:
     """All that is started, as it would be typed."""
-    beside = [argv for argv in (wanted.prepare, wanted.cleanup, wanted.treat) if argv]
-    found = [shlex.join(argv) for argv in (*dict.fromkeys(j.argv for j in wanted.jobs), *beside)]
-    return tuple(digest(text) if private else text for text in found)
+    helper_commands = [argv for argv in (wanted.prepare, wanted.cleanup, wanted.treat) if argv]
+    command_lines = [
+        shlex.join(argv) for argv in (*dict.fromkeys(j.argv for j in wanted.jobs), *helper_commands)
+    ]
+    return tuple(digest_text(text) if private else text for text in command_lines)
 
 
-def actions(wanted: Request, root: str | Absent, own: Carried) -> tuple[Action, ...]:
+def list_actions(wanted: CommandRequest, root: str | Absent, own: Carried) -> tuple[Action, ...]:
     """A group for each variant where there can be one, and each setting that one of them names."""
     groups: list[Action] = []
     if not isinstance(root, Absent):
         groups = [group_action(job.id, root, {**own.limits, **job.limits}) for job in wanted.jobs]
-    found: list[Action] = [WHOLE] if ALL in wanted.cold else []
+    setting_actions: list[Action] = [WHOLE] if ALL in wanted.cold else []
     for action in (action for job in wanted.jobs for action in job.settings):
-        if action not in found:
-            found.append(action)
-    return (*groups, *found)
+        if action not in setting_actions:
+            setting_actions.append(action)
+    return (*groups, *setting_actions)
 
 
 def left_out(root: str | Absent) -> tuple[str, ...]:
     """What cannot be known here, and what it needs."""
-    found = [f"memory pressure, swap-ins and reclaim: {root.reason}"] if isinstance(root, Absent) else []
+    reasons = [f"memory pressure, swap-ins and reclaim: {root.reason}"] if isinstance(root, Absent) else []
     counters = PerfCounters()
     if not counters.counted_events:
-        found.append(f"instructions, cycles, cache and branch misses, top-down: {_without_counters()}")
+        reasons.append(f"instructions, cycles, cache and branch misses, top-down: {_without_counters()}")
     elif top_down() is None:
-        found.append("top-down shares of the pipeline: this CPU or kernel shows no counters for them")
+        reasons.append("top-down shares of the pipeline: this CPU or kernel shows no counters for them")
     counters.end()
     if (energy := counter_access()) != "readable":
-        found.append(f"energy: {WITHOUT_ENERGY[energy]}")
-    return tuple(found)
+        reasons.append(f"energy: {WITHOUT_ENERGY[energy]}")
+    return tuple(reasons)
 
 
 def _without_counters() -> str:
-    level = Host().integer("/proc/sys/kernel/perf_event_paranoid")
+    level = Host().read_integer("/proc/sys/kernel/perf_event_paranoid")
     if os.geteuid() and isinstance(level, int) and level > 2:
         return f"perf events are for root only here (kernel.perf_event_paranoid is {level})"
-    virtual = " hypervisor" in str(Host().text("/proc/cpuinfo"))
+    virtual = " hypervisor" in str(Host().read_file_text("/proc/cpuinfo"))
     return f"{'this virtual machine' if virtual else 'this host'} has no hardware counters"
 
 
-def cold_sentences(wanted: Request, *, private: bool) -> tuple[str, ...]:
+def cold_sentences(wanted: CommandRequest, *, private: bool) -> tuple[str, ...]:
     """What is dropped from the cache, where a link leads, and who else rules a folder on the way."""
-    found = dict.fromkeys(path for job in wanted.jobs for path in paths(wanted.cold, job))
-    if not found:
+    cold_paths = dict.fromkeys(path for job in wanted.jobs for path in paths(wanted.cold, job))
+    if not cold_paths:
         return ()
     names = ", ".join(path for path in wanted.cold if path != ALL)
     led = (
         []
         if private
-        else [f"{path} is {real}" for path in found if (real := realpath(path)) != normpath(path)]
+        else [f"{path} is {real}" for path in cold_paths if (real := realpath(path)) != normpath(path)]
     )
-    rulers = dict.fromkeys(who for path in found if (who := ruled_by_others(realpath(path))))
+    rulers = dict.fromkeys(ruler for path in cold_paths if (ruler := find_known_rulers(realpath(path))))
     return (
         f"drops {names} from the page cache before each run" + (f" ({', '.join(led)})" if led else ""),
         *(
-            f"{who}, who can put other files there: hostdx opens regular files only, and follows no link there"
-            for who in rulers
+            f"{ruler}, who can put other files there: hostdx opens regular files only, and follows no link there"
+            for ruler in rulers
         ),
     )
 
 
-def sentences(wanted: Request, budget_s: float, limits: Carried, *, private: bool) -> tuple[str, ...]:
+def list_sentences(
+    wanted: CommandRequest, budget_s: float, limits: Carried, *, private: bool
+) -> tuple[str, ...]:
     treated = f", with the treatment before every {wanted.every} runs" if wanted.treat else ""
-    how = (
+    run_sentence = (
         f"runs the command {wanted.series} times, for at most {budget_s:.0f} s{treated}"
         if wanted.series
         else f"runs the command under {len(wanted.jobs)} variants in turn for {budget_s:.0f} s, each twice a group"
@@ -112,11 +116,11 @@ def sentences(wanted: Request, budget_s: float, limits: Carried, *, private: boo
         "is measured: fewer cannot decide"
     )
     return (
-        how,
+        run_sentence,
         *([length] if wanted.fewest_runs else []),
         f"a run that fails or takes more than {wanted.at_most_s:.0f} s is not counted; all that it started is stopped",
-        *([limits.sentence] if limits.limits else []),
+        *([limits.limits_sentence] if limits.limits else []),
         "what the command itself changes or writes is not undone",
-        *([f"stops when {size(wanted.most_bytes)} are written"] if wanted.most_bytes else []),
+        *([f"stops when {format_size(wanted.most_bytes)} are written"] if wanted.most_bytes else []),
         *cold_sentences(wanted, private=private),
     )

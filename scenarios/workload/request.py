@@ -13,28 +13,34 @@ from probes import units
 from probes.bench.run.energy import is_readable
 from probes.safe_read import TooLarge, read_named
 from probes.types import Json
-from probes.units import bytes_of
+from probes.units import parse_size
 from scenarios.declared_options import COMMON_OPTIONS, declared_options
 from scenarios.model import Options, UsageError
 from scenarios.option_value import parse_number
 from scenarios.plan import Metric, Option, Workload
 from scenarios.workload.cold import ALL
-from scenarios.workload.group import Score
+from scenarios.workload.group import ScoreReader
 from scenarios.workload.variant_bench import CPU, ENERGY, SCORE, SHOWN, WALL
-from scenarios.workload.variants import CommandVariant, job, made, split, startable
+from scenarios.workload.variants import (
+    CommandVariant,
+    check_startable,
+    make_variant,
+    parse_variant,
+    split_words,
+)
 
-MOST_FILE_BYTES = 1 << 20
-MOST_VARIANTS = 8
+MAX_FILE_BYTES = 1 << 20
+MAX_VARIANTS = 8
 EVERY = 5  # runs between two treatments
-LEAST_SERIES = 6  # scenarios.experiment.trend tells no trend of fewer
+MIN_SERIES_RUNS = 6  # scenarios.experiment.trend tells no trend of fewer
 IN_FILE = {
     option.name: option
-    for option in declared_options(__file__, least_series=LEAST_SERIES)
+    for option in declared_options(__file__, least_series=MIN_SERIES_RUNS)
     if option not in COMMON_OPTIONS and option.name not in ("file", "private", "call-paths")
 }
 
 
-class Request(msgspec.Struct, frozen=True, kw_only=True):
+class CommandRequest(msgspec.Struct, frozen=True, kw_only=True):
     """`series`: so many runs of the one variant; 0: the variants are compared, the first one is the baseline."""
 
     jobs: tuple[CommandVariant, ...]
@@ -50,7 +56,7 @@ class Request(msgspec.Struct, frozen=True, kw_only=True):
     most_bytes: int = 0
 
     @property
-    def pairs(self) -> list[tuple[str, str]]:
+    def variant_pairs(self) -> list[tuple[str, str]]:
         return [(self.jobs[0].id, other.id) for other in self.jobs[1:]]
 
     @property
@@ -59,11 +65,11 @@ class Request(msgspec.Struct, frozen=True, kw_only=True):
         return 0 if self.series else 2 * len(self.jobs) * self.load.min_groups
 
 
-def request(options: Options, cwd: str) -> Request:
+def parse_request(options: Options, cwd: str) -> CommandRequest:
     """Raises Usage in one line."""
     words: dict[str, Any] = {k: v for k, v in options.values.items() if k in IN_FILE}
     if name := options.as_string("file"):
-        in_file = _file(name)
+        in_file = _read_file(name)
         typed = {k for k in words if k in in_file and words[k] != IN_FILE[k].default}
         if typed:
             raise UsageError(f"--{min(typed)} is given on the command line and in {name}; give it once")
@@ -71,38 +77,40 @@ def request(options: Options, cwd: str) -> Request:
     directory = str(words.get("cwd") or cwd)
     command = str(words.get("cmd") or "")
     series = int(words.get("series") or 0)
-    jobs = _jobs(words.get("variant") or [], command, directory, series)
+    jobs = _parse_variants(words.get("variant") or [], command, directory, series)
     if series and len(jobs) != 1:
         raise UsageError("--series runs one variant; leave --variant out, or give it once")
     if not series and len(jobs) < 2:
         raise UsageError(
             "give --variant twice at least: --variant 'nvme: TMPDIR=/scratch' --variant 'sata: TMPDIR=/data'"
         )
-    if len(jobs) > MOST_VARIANTS:
-        raise UsageError(f"at most {MOST_VARIANTS} variants in a run")
-    if len({one.id for one in jobs}) < len(jobs):
+    if len(jobs) > MAX_VARIANTS:
+        raise UsageError(f"at most {MAX_VARIANTS} variants in a run")
+    if len({variant.id for variant in jobs}) < len(jobs):
         raise UsageError("two variants have the same name")
-    beside = {k: split(str(words.get(k) or ""), f"--{k}") for k in ("prepare", "cleanup", "treat")}
-    for option, argv in beside.items():
-        for one in jobs if argv else ():
-            startable(argv, one.env, one.cwd, f"--{option}")
+    helper_commands = {
+        k: split_words(str(words.get(k) or ""), f"--{k}") for k in ("prepare", "cleanup", "treat")
+    }
+    for option, argv in helper_commands.items():
+        for variant in jobs if argv else ():
+            check_startable(argv, variant.env, variant.cwd, f"--{option}")
     cold = tuple(str(path) for path in words.get("cold") or ())
     if ALL in cold and os.geteuid():
         raise UsageError("--cold all: needs root; name the files or folders that the command reads")
     if any(not path or "\0" in path for path in cold):
         raise UsageError("--cold: name a file or a folder, or all")
     every = int(words.get("every") or EVERY)
-    if (beside["treat"] or words.get("every")) and not (series and beside["treat"]):
+    if (helper_commands["treat"] or words.get("every")) and not (series and helper_commands["treat"]):
         raise UsageError(
             "--treat and --every need a series: --series 20 --treat 'fstrim -v /scratch' --every 5"
         )
-    if beside["treat"] and every >= series:
+    if helper_commands["treat"] and every >= series:
         raise UsageError(f"--every {every}: too many for a series of {series} runs: no treatment would run")
     score = str(words.get("score") or "")
     if score:
-        Score(score)
+        ScoreReader(score)
     at_most_s = float(words.get("at-most") or 600.0)
-    return Request(
+    return CommandRequest(
         jobs=jobs,
         load=_load(score, str(words.get("score-better") or "more"), at_most_s),
         at_most_s=at_most_s,
@@ -111,7 +119,7 @@ def request(options: Options, cwd: str) -> Request:
         every=every,
         cold=cold,
         most_bytes=int(words.get("most-bytes") or 0),
-        **beside,
+        **helper_commands,
     )
 
 
@@ -132,14 +140,16 @@ def _load(score: str, better: str, at_most_s: float) -> Workload:
     )
 
 
-def _jobs(variants: object, command: str, cwd: str, series: int) -> tuple[CommandVariant, ...]:
+def _parse_variants(variants: object, command: str, cwd: str, series: int) -> tuple[CommandVariant, ...]:
     if not isinstance(variants, list):
         raise UsageError("variant: a list is wanted")
     if not variants and series:
-        return (made("run", [], command, cwd),)
+        return (make_variant("run", [], command, cwd),)
     return tuple(
-        _from_table(one, command, cwd) if isinstance(one, dict) else job(str(one), command, cwd)
-        for one in variants
+        _from_table(variant_words, command, cwd)
+        if isinstance(variant_words, dict)
+        else parse_variant(str(variant_words), command, cwd)
+        for variant_words in variants
     )
 
 
@@ -155,24 +165,24 @@ def _from_table(table: Mapping[str, Any], command: str, cwd: str) -> CommandVari
             raise UsageError(f"variant {table.get('name', '')}: {key}: a text or a number is wanted")
         elif key != "name":
             words.append((key, str(value)))
-    return made(str(table.get("name", "")), words, command, cwd)
+    return make_variant(str(table.get("name", "")), words, command, cwd)
 
 
-def _file(name: str) -> dict[str, Json]:
+def _read_file(name: str) -> dict[str, Json]:
     try:
-        text = read_named(name, MOST_FILE_BYTES)
+        text = read_named(name, MAX_FILE_BYTES)
     except TooLarge:
-        raise UsageError(f"--file {name}: more than {units.size(MOST_FILE_BYTES)}") from None
+        raise UsageError(f"--file {name}: more than {units.format_size(MAX_FILE_BYTES)}") from None
     except OSError as error:
         raise UsageError(f"--file {name}: {error.strerror}") from None
     try:
-        found = tomllib.loads(text.decode())
+        file_words = tomllib.loads(text.decode())
     except (ValueError, RecursionError) as error:
         raise UsageError(f"--file {name}: {' '.join(str(error).split())[:200]}") from None
-    if unknown := sorted(set(found) - set(IN_FILE)):
+    if unknown := sorted(set(file_words) - set(IN_FILE)):
         raise UsageError(f"--file {name}: unknown word {unknown[0]!r}; known are {', '.join(IN_FILE)}")
     try:
-        return {key: _value(IN_FILE[key], value) for key, value in found.items()}
+        return {key: _value(IN_FILE[key], value) for key, value in file_words.items()}
     except ValueError as error:
         raise UsageError(f"--file {name}: {error}") from None
 
@@ -184,7 +194,7 @@ def _value(option: Option, value: Json) -> Json:
             raise ValueError(f"{option.name}: a number is wanted")
         return parse_number(option, str(value))
     if option.kind == "bytes":
-        if (size := bytes_of(str(value))) is None:
+        if (size := parse_size(str(value))) is None:
             raise ValueError(f"{option.name}: write 512M or 4GiB")
         return size
     if option.name == "variant":

@@ -17,15 +17,20 @@ class Splits(Result, frozen=True, tag="workload.where/1"):
     value: tuple[Split, ...]
 
     @property
-    def parts(self) -> tuple[Part, ...]:
-        from scenarios.workload.difference import table  # what runs commands comes along
+    def result_parts(self) -> tuple[Part, ...]:
+        from scenarios.workload.difference import build_table  # what runs commands comes along
 
-        return tuple(part for found in self.value for part in table(found))
+        return tuple(part for time_split in self.value for part in build_table(time_split))
 
     def on_top(self, now: float) -> ReportSection | None:
-        from scenarios.workload.difference import LEAST_POINT, LIKELY, views
+        from scenarios.workload.difference import LIKELY, MIN_NAMED_SHARE, build_views
 
-        tables = [table for found in self.value if found.parts for table in views(found, LEAST_POINT)]
+        tables = [
+            table
+            for time_split in self.value
+            if time_split.parts
+            for table in build_views(time_split, MIN_NAMED_SHARE)
+        ]
         return ReportSection("where the time went", (*tables, paragraph_of(LIKELY))) if tables else None
 
 

@@ -21,57 +21,68 @@ from scenarios.model import Options, Prepared, Run, RunRefused, Scenario, UsageE
 from scenarios.option_value import Discretion
 from scenarios.plan import PlannedStep
 from scenarios.where.results import CallPaths, LocksResult
-from scenarios.workload.cold import Cold, paths, unfit
-from scenarios.workload.findings import failing, finding, undecided
-from scenarios.workload.group import Curves, Score, carried, group_action, lacking, place
-from scenarios.workload.plan import actions, commands, left_out, variant
-from scenarios.workload.plan import sentences as planned_sentences
-from scenarios.workload.request import LEAST_SERIES, Request, request
+from scenarios.workload.cold import Cold, explain_undroppable, paths
+from scenarios.workload.findings import failing_finding, undecided_finding, wall_finding
+from scenarios.workload.group import (
+    SampleCurves,
+    ScoreReader,
+    carry_limits,
+    explain_missing,
+    find_group_root,
+    group_action,
+)
+from scenarios.workload.plan import left_out, list_actions, list_commands, make_variant
+from scenarios.workload.plan import list_sentences as planned_sentences
+from scenarios.workload.request import MIN_SERIES_RUNS, CommandRequest, parse_request
 from scenarios.workload.results import MemoryLimits, Splits
-from scenarios.workload.series import series
+from scenarios.workload.series import measure_series
 from scenarios.workload.settings import Stay
-from scenarios.workload.split import Profiles, at_limit, profiles, split
+from scenarios.workload.split import Profiles, collect_profiles, find_limit_cause, split_wall_time
 from scenarios.workload.variant_bench import WALL, Allowance, CommandVariantBench
 from scenarios.workload.variants import CommandVariant
 
 BUDGET_S = 300.0
 
 
-@apply_declaration(__file__, least_series=LEAST_SERIES)
+@apply_declaration(__file__, least_series=MIN_SERIES_RUNS)
 class CommandUnderVariants(Scenario):
     takes_s: ClassVar[float] = BUDGET_S
 
     def prepare(self, host: Host, options: Options) -> Prepared:
-        cwd = options.as_string("cwd") or _here()
+        cwd = options.as_string("cwd") or _current_directory()
         private = options.is_set("private")
-        wanted = _asked(options, cwd)
+        wanted = _parse_request(options, cwd)
         budget = options.as_number("budget", BUDGET_S)
-        root = place(host)
-        limits = carried(host, root)
-        lacked = (f"variant {j.id}: {why}" for j in wanted.jobs if (why := lacking(host, root, j.limits)))
-        warm = (why for j in wanted.jobs for path in paths(wanted.cold, j) if (why := unfit(path)))
+        root = find_group_root(host)
+        limits = carry_limits(host, root)
+        lacked = (
+            f"variant {j.id}: {why}" for j in wanted.jobs if (why := explain_missing(host, root, j.limits))
+        )
+        warm = (
+            why for j in wanted.jobs for path in paths(wanted.cold, j) if (why := explain_undroppable(path))
+        )
         refused = next(chain(lacked, warm), "")
         plan = self.make_plan(
             options={
                 **Discretion(options.values, self.options, str).discreet_options(options.values),
                 "cwd": cwd,
             },
-            variants=tuple(variant(job, private=private) for job in wanted.jobs),
+            variants=tuple(make_variant(job, private=private) for job in wanted.jobs),
             workloads=(wanted.load,),
             steps=(PlannedStep("measure", "measure and judge", budget),),
-            actions=actions(wanted, root, limits),
+            actions=list_actions(wanted, root, limits),
             left_out=left_out(root),
             seconds=budget,
             measuring_s=budget,
-            commands=commands(wanted, private=private),
+            commands=list_commands(wanted, private=private),
             sentences=planned_sentences(wanted, budget, limits, private=private),
             refusal=refused,
         )
         return Prepared(plan, partial(self._run, wanted))
 
-    async def _run(self, wanted: Request, run: Run) -> None:
+    async def _run(self, wanted: CommandRequest, run: Run) -> None:
         changes = [action for job in wanted.jobs for action in job.settings]
-        allowance, curves = Allowance(wanted.most_bytes), Curves(run)
+        allowance, curves = Allowance(wanted.most_bytes), SampleCurves(run)
         async with Supervisors() as supervisors, AsyncExitStack() as stay:
             settings = await stay.enter_async_context(Stay(run, changes)) if changes else None
             benches = [
@@ -80,10 +91,10 @@ class CommandUnderVariants(Scenario):
                     job,
                     supervisors,
                     at_most_s=wanted.at_most_s,
-                    score=Score(wanted.score) if wanted.score else None,
+                    score=ScoreReader(wanted.score) if wanted.score else None,
                     prepare=wanted.prepare,
                     private=run.options.is_set("private"),
-                    group=await _group(run, stay, job),
+                    group=await _enter_group(run, stay, job),
                     stay=settings,
                     cold=Cold(run, job, supervisors, wanted.cold) if wanted.cold else None,
                     allowance=allowance,
@@ -94,78 +105,86 @@ class CommandUnderVariants(Scenario):
                 for job in wanted.jobs
             ]
             with run.begin_step("measure", "measure and judge"):
-                await _measured(run, wanted, benches)
+                await _run_benches(run, wanted, benches)
 
 
-async def _group(run: Run, stay: AsyncExitStack, job: CommandVariant) -> str:
+async def _enter_group(run: Run, stay: AsyncExitStack, job: CommandVariant) -> str:
     """The variant's own group, gone when `stay` ends; "" where none can be made. Raises Refused where it must be."""
-    root = place(run.host)
+    root = find_group_root(run.host)
     if isinstance(root, Absent):
         return ""
     try:
-        limits = {**carried(run.host, root).limits, **job.limits}
-        made = await stay.enter_async_context(run.change(group_action(job.id, root, limits)))
+        limits = {**carry_limits(run.host, root).limits, **job.limits}
+        applied_group = await stay.enter_async_context(run.apply_change(group_action(job.id, root, limits)))
     except RunRefused as why:
         if job.limits:
             raise
         run.emit_note(f"{job.id}: runs in no control group of its own: {why}")
         return ""
-    return made.value
+    return applied_group.value
 
 
-async def _measured(run: Run, wanted: Request, benches: list[CommandVariantBench]) -> None:
+async def _run_benches(run: Run, wanted: CommandRequest, benches: list[CommandVariantBench]) -> None:
     if wanted.series:
-        await series(run, wanted, benches[0])
+        await measure_series(run, wanted, benches[0])
     else:
         await _compare(run, wanted, benches)
     for bench in benches:
         if bench.failed:
-            run.emit_finding(failing(bench.variant, bench.failed, bench.runs, bench.problem))
+            run.emit_finding(failing_finding(bench.variant, bench.failed, bench.runs, bench.problem))
         try:
-            await bench.beside(wanted.cleanup, "--cleanup", bounded=False)
+            await bench.run_helper(wanted.cleanup, "--cleanup", bounded=False)
         except (NotApplicable, BenchRefused) as why:
             run.emit_note(f"{bench.variant}: {why}")
 
 
-async def _compare(run: Run, wanted: Request, benches: list[CommandVariantBench]) -> None:
+async def _compare(run: Run, wanted: CommandRequest, benches: list[CommandVariantBench]) -> None:
     verdicts, blocks = await measure_workload(
         run,
         wanted.load,
         benches,
         budget_s=run.plan.measuring_s,
-        family=len(wanted.pairs),
+        family=len(wanted.variant_pairs),
         watch=watch_for(run),
-        pairs=wanted.pairs,
+        pairs=wanted.variant_pairs,
     )
-    waits = {(bench.variant, wall_s): found for bench in benches for wall_s, found in bench.waited.items()}
-    splits = {pair: found for pair in wanted.pairs if (found := split(blocks, *pair, waits))}
+    waits = {(bench.variant, wall_s): entry for bench in benches for wall_s, entry in bench.waited.items()}
+    splits = {
+        pair: entry for pair in wanted.variant_pairs if (entry := split_wall_time(blocks, *pair, waits))
+    }
     if splits:
-        run.emit(Splits(t=run.time(), value=tuple(splits.values())))
+        run.emit(Splits(t=run.elapsed_s(), value=tuple(splits.values())))
     if run.options.is_set("call-paths"):
-        _call_paths(run, [profiles(blocks, benches, pair) for pair in wanted.pairs])
-    limits = {pair: met for pair in splits if (met := at_limit(blocks, *pair))}
+        _report_call_paths(run, [collect_profiles(blocks, benches, pair) for pair in wanted.variant_pairs])
+    limits = {pair: met for pair in splits if (met := find_limit_cause(blocks, *pair))}
     if limits:
-        run.emit(MemoryLimits(t=run.time(), value=tuple(limits.values())))
+        run.emit(MemoryLimits(t=run.elapsed_s(), value=tuple(limits.values())))
     for verdict in verdicts:
-        found = splits.get((verdict.baseline, verdict.variant))
-        if verdict.metric != WALL or found is None:
+        entry = splits.get((verdict.baseline, verdict.variant))
+        if verdict.metric != WALL or entry is None:
             continue
         limit = limits.get((verdict.baseline, verdict.variant))
-        told = finding if verdict.is_different else undecided
-        run.emit_finding(told(verdict, found, limit))
+        make_finding = wall_finding if verdict.is_different else undecided_finding
+        run.emit_finding(make_finding(verdict, entry, limit))
 
 
-def _call_paths(run: Run, found: list[Profiles]) -> None:
+def _report_call_paths(run: Run, all_profiles: list[Profiles]) -> None:
     symbols = Symbols()
-    if trees := tuple(tree for one in found if (tree := one.tree(symbols, len(found)))):
-        run.emit(CallPaths(t=run.time(), value=trees))
+    if trees := tuple(
+        tree
+        for pair_profiles in all_profiles
+        if (tree := pair_profiles.build_tree(symbols, len(all_profiles)))
+    ):
+        run.emit(CallPaths(t=run.elapsed_s(), value=trees))
     else:
         run.emit_note(
             "no call paths: perf events are not there, not allowed (kernel.perf_event_paranoid), would slow a command"
             " that switches so often (as a user), or there were too few groups"
         )
-    if tables := tuple(table for one in found if (table := one.locks(symbols))):
-        run.emit(LocksResult(t=run.time(), value=tables))
+    if tables := tuple(
+        table for pair_profiles in all_profiles if (table := pair_profiles.build_lock_table(symbols))
+    ):
+        run.emit(LocksResult(t=run.elapsed_s(), value=tables))
     elif trees:
         run.emit_note(
             "no table of the kernel's locks: it needs root and lock:contention_begin with the fields that are known"
@@ -173,17 +192,17 @@ def _call_paths(run: Run, found: list[Profiles]) -> None:
         )
 
 
-def _asked(options: Options, cwd: str) -> Request:
+def _parse_request(options: Options, cwd: str) -> CommandRequest:
     """Raises Usage; the reason is recorded, so with `--private` none is given that a file's words stand in."""
     try:
-        return request(options, cwd)
+        return parse_request(options, cwd)
     except UsageError:
         if options.is_set("private") and (name := options.as_string("file")):
             raise UsageError(f"--file {name}: refused; leave --private out to read why") from None
         raise
 
 
-def _here() -> str:
+def _current_directory() -> str:
     try:
         return os.getcwd()  # noqa: PTH109 (as text)
     except OSError:

@@ -11,7 +11,7 @@ from scenarios.experiment.treated_trend import TreatedTrend, treated_trend
 from scenarios.finding import Evidence, Finding
 from scenarios.model import Run
 from scenarios.rules.texts import texts
-from scenarios.workload.request import Request
+from scenarios.workload.request import CommandRequest
 from scenarios.workload.variant_bench import WALL, CommandVariantBench
 
 SAYS = texts("workload")
@@ -19,7 +19,7 @@ SAYS = texts("workload")
 TREATMENT = "treatment"
 
 
-async def series(run: Run, wanted: Request, bench: CommandVariantBench) -> None:
+async def measure_series(run: Run, wanted: CommandRequest, bench: CommandVariantBench) -> None:
     """So many runs that ended well, within the budget, the treatment before every so many of them."""
     measured = GuardedBlocks(run, None)
     load, began = wanted.load, run.clock.now()
@@ -32,7 +32,7 @@ async def series(run: Run, wanted: Request, bench: CommandVariantBench) -> None:
             break
         try:
             if wanted.treat and done and done % wanted.every == 0 and done not in treated:
-                await bench.beside(wanted.treat, "--treat")
+                await bench.run_helper(wanted.treat, "--treat")
                 treated.add(done)
             await measured.measure(load.id, bench.variant, bench.measure_block, group=index)
         except WriteBudgetSpent as why:
@@ -47,23 +47,23 @@ def judge(run: Run, workload: str, walls: list[float], treated: set[int]) -> Non
     """`treated`: the runs, counted from 0, that it came before."""
     rates = [1 / wall for wall in walls]  # more is better
     treats = [i in treated for i in range(len(walls))]
-    found = treated_trend(rates, [1.0] * len(walls), treats, treatment=TREATMENT)
-    run.emit(found.series_verdict(run.time(), workload))
+    trend = treated_trend(rates, [1.0] * len(walls), treats, treatment=TREATMENT)
+    run.emit(trend.series_verdict(run.elapsed_s(), workload))
     if any(treats):
-        finding = broke(found)
+        finding = treatment_finding(trend)
         if finding is not None:
             run.emit_finding(finding)
         elif (
-            found.jumps
+            trend.jumps
         ):  # what was not seen clears nobody: how much each may have given stands in the verdict
             run.emit_note(f"no {TREATMENT} changed the runs by more than chance")
         else:
             run.emit_note(f"too few runs between the {TREATMENT}s to show their effect")
 
 
-def broke(found: TreatedTrend) -> Finding | None:
+def treatment_finding(trend: TreatedTrend) -> Finding | None:
     """Whether the treatment broke the trend: beyond chance at 1 % over all treatments of the series."""
-    called = [jump for jump in found.jumps if jump.called]
+    called = [jump for jump in trend.jumps if jump.called]
     if not called:
         return None
     gave = [jump for jump in called if jump.gave > 0]
@@ -72,5 +72,5 @@ def broke(found: TreatedTrend) -> Finding | None:
         "treatment",
         found=title,
         how=(gave or called)[0].text,
-        evidence=[Evidence(jump.text) for jump in found.jumps],
+        evidence=[Evidence(jump.text) for jump in trend.jumps],
     )

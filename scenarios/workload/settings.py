@@ -22,15 +22,15 @@ _DEVICE = re.compile(r"[A-Za-z0-9_!.-]+", re.ASCII)
 _LIMIT = 4096
 
 
-def change(key: str, value: str, where: str) -> Action:
+def setting_change(key: str, value: str, context: str) -> Action:
     """Of a variant's word `KEY=VALUE`. Raises Usage in one line."""
     kind, _, name = key.partition(":")
-    word = f"{where}: {key}={value}"
+    word = f"{context}: {key}={value}"
     if not value or not value.isprintable():
         raise UsageError(f"{word}: the value must be one line")
     if kind == "scheduler":
-        return _scheduler(name, value, word)
-    path = _sysctl(name) if kind == "sysctl" else f"/{name.lstrip('/')}"
+        return _scheduler_action(name, value, word)
+    path = _sysctl_path(name) if kind == "sysctl" else f"/{name.lstrip('/')}"
     root = "/proc/sys/" if kind == "sysctl" else "/sys/"
     if not _SYSCTL.fullmatch(name.lstrip("/")) or ".." in path.split("/") or not path.startswith(root):
         raise UsageError(f"{word}: write sysctl:vm.swappiness=10 or sysfs:/sys/...=VALUE")
@@ -55,13 +55,13 @@ def read(path: str) -> str:
     return chosen[1] if chosen else text
 
 
-def _sysctl(name: str) -> str:
+def _sysctl_path(name: str) -> str:
     """As sysctl(8): the first separator tells which of the two it is; the other one stands for itself."""
     first = next((letter for letter in name if letter in "./"), ".")
     return "/proc/sys/" + (name if first == "/" else name.translate(str.maketrans("./", "/.")))
 
 
-def _scheduler(device: str, value: str, word: str) -> Action:
+def _scheduler_action(device: str, value: str, word: str) -> Action:
     path = f"/sys/block/{device}/queue/scheduler"
     try:
         offered = Path(path).read_text().split() if _DEVICE.fullmatch(device) else []
@@ -91,20 +91,20 @@ class Stay:
         return self
 
     async def __aexit__(self, *_: object) -> None:
-        await self.back()
+        await self.switch_back()
 
-    async def to(self, changes: tuple[Action, ...]) -> None:
+    async def switch_to(self, changes: tuple[Action, ...]) -> None:
         """Raises Refused where one cannot be made, or somebody else changes them."""
         if changes != self._active:
-            await self.back()
+            await self.switch_back()
             self.check()
             self._active = changes
             for action in changes:
-                await self._stay.enter_async_context(self.run.change(action))
+                await self._stay.enter_async_context(self.run.apply_change(action))
             self._wanted = {path: read(path) for path in self._paths}
         self.check()
 
-    async def back(self) -> None:
+    async def switch_back(self) -> None:
         stay, self._stay, self._active = self._stay, AsyncExitStack(), ()
         await stay.aclose()
         self._wanted = self._own

@@ -11,24 +11,24 @@ from probes.bench.measured import Measured, NotApplicable, WriteBudgetSpent
 from probes.bench.profile import wait_samples
 from probes.bench.run import perf_events, topdown
 from probes.bench.run.supervised import OUTPUT_BYTES, JobRun, Supervisors, TreeSample
-from probes.units import duration, size
+from probes.units import format_duration, format_size
 from scenarios.experiment.schedule.blocks import VariantBench
 from scenarios.model import Run
 from scenarios.plan import Metric
 from scenarios.where.call_paths import MAX_RUNS, RunCalls, keep_run_calls
 from scenarios.where.waits import Waited, summarise_waits
 from scenarios.workload.cold import Cold
-from scenarios.workload.group import Curves, Score
+from scenarios.workload.group import SampleCurves, ScoreReader
 from scenarios.workload.settings import Stay
 from scenarios.workload.variants import CommandVariant
 
 IN_A_ROW = 3  # failures after which a variant is given up
-MOST_SWITCHES_S = 10_000  # with a user's perf events, which cost the command 0.7 µs each (`perf_ring`)
+MAX_SWITCHES_PER_S = 10_000  # with a user's perf events, which cost the command 0.7 µs each (`perf_ring`)
 SAID = 5  # failures that are said, a variant
 SEEN = 0.9  # of the CPU time: with less, what the threads waited is not known
 WALL, CPU, SCORE = "wall", "CPU time", "score"
 ENERGY = "energy"
-LEAST_J = 1e-6  # a count of RAPL's: a run that ended before its counters moved (every ms) is no stall
+MIN_ENERGY_J = 1e-6  # a count of RAPL's: a run that ended before its counters moved (every ms) is no stall
 USER, SYSTEM, WAITING, BLOCKED = "user CPU", "system CPU", "waiting for a CPU", "block I/O"
 QUOTA, MUTEX = "held back by a CPU quota", "mutex"
 MEMORY = "swap and reclaim"
@@ -65,14 +65,14 @@ def values_of(job: JobRun) -> dict[str, float]:
     Not all that waits for a disk waits in the block layer: who waits for a file system's journal is in state D and in
     no account of I/O (jbd2_log_wait_commit, xlog_wait). That is seen at the looks, less what is told above.
     """
-    seen = job.seen >= SEEN
-    blocked = job.blocked_s if seen and job.blocked_s is not None else job.io_pressure_s
+    was_observed = job.seen >= SEEN
+    blocked = job.blocked_s if was_observed and job.blocked_s is not None else job.io_pressure_s
     memory, refetching = job.memory_pressure_s, job.memory_pressure_s or 0.0
     if job.refetching_s is not None:
         memory, refetching = job.refetching_s + (job.reclaiming_s or 0.0), job.refetching_s
     if blocked is not None:
         blocked = max(0.0, blocked - refetching)
-    waiting = job.waited_s if seen else job.cpu_pressure_s
+    waiting = job.waited_s if was_observed else job.cpu_pressure_s
     quota = None if waiting is None or job.throttled_s is None else min(waiting, job.throttled_s)
     mutex = (
         None
@@ -117,8 +117,8 @@ def values_of(job: JobRun) -> dict[str, float]:
 
 def _energy_j(job: JobRun) -> float | None:
     """Packages and DRAM together, as far as they can be read."""
-    known = [value for value in (job.energy_package_j, job.energy_dram_j) if value is not None]
-    return max(LEAST_J, sum(known)) if known else None
+    known_joules = [value for value in (job.energy_package_j, job.energy_dram_j) if value is not None]
+    return max(MIN_ENERGY_J, sum(known_joules)) if known_joules else None
 
 
 class Allowance:
@@ -135,14 +135,14 @@ class Allowance:
     def check(self) -> None:
         """Raises Spent."""
         if self.most_bytes and self.spent_bytes >= self.most_bytes:
-            raise WriteBudgetSpent(f"{size(self.spent_bytes)} are written, the limit of --most-bytes")
+            raise WriteBudgetSpent(f"{format_size(self.spent_bytes)} are written, the limit of --most-bytes")
 
-    def spend(self, job: JobRun) -> None:
+    def charge_run(self, job: JobRun) -> None:
         """Raises Spent where it was ended for it."""
         self.spent_bytes += job.written_bytes or 0
         if job.stopped == "bytes":
             raise WriteBudgetSpent(
-                f"a command was stopped when {size(self.spent_bytes)} were written (--most-bytes)"
+                f"a command was stopped when {format_size(self.spent_bytes)} were written (--most-bytes)"
             )
 
 
@@ -156,14 +156,14 @@ class CommandVariantBench(VariantBench):
         supervisors: Supervisors,
         *,
         at_most_s: float,
-        score: Score | None = None,
+        score: ScoreReader | None = None,
         prepare: Sequence[str] = (),
         private: bool = False,
         group: str = "",
         stay: Stay | None = None,
         cold: Cold | None = None,
         allowance: Allowance | None = None,
-        curves: Curves | None = None,
+        curves: SampleCurves | None = None,
         devices: LeafBytes | None = None,
         profile: bool = False,
     ) -> None:
@@ -182,7 +182,7 @@ class CommandVariantBench(VariantBench):
         self.stay = stay
         self.cold = cold
         self.allowance = allowance or Allowance()
-        self.curves = curves or Curves(run)
+        self.curves = curves or SampleCurves(run)
         self.devices = devices or LeafBytes(run.host, ())
         self.waited: dict[float, tuple[Waited, ...]] = {}  # by the wall time of the run, as its block has it
         self.profile = profile
@@ -194,25 +194,25 @@ class CommandVariantBench(VariantBench):
 
     async def make_active(self) -> None:
         if self.stay is not None:
-            await self.stay.to(self.job.settings)
+            await self.stay.switch_to(self.job.settings)
 
     async def measure_block(self, seconds: float = 0.0) -> Measured:
         """One run. Raises NotApplicable where it cannot be prepared, or failed three times in a row."""
         self.allowance.check()
-        await self.beside(self.prepare, "--prepare")
+        await self.run_helper(self.prepare, "--prepare")
         if self.cold is not None:
             await self.cold.make(self.at_most_s)
         keep = OUTPUT_BYTES if self.score is not None else 0
         self.runs += 1
-        order = self.job.order(
+        order = self.job.make_order(
             keep=keep,
             group=self.group,
-            chains=self._chained(),
+            chains=self._should_chain(),
             most_bytes=self.allowance.left_bytes,
             at_most_s=self.at_most_s,
         )
         self.devices.begin()
-        job = await self.supervisors.run(order, self._sampled)
+        job = await self.supervisors.run(order, self._record_sample)
         moved = self.devices.bytes_moved()
         if job.d_s is not None:
             self.waited[job.wall_s] = summarise_waits(job.waits)
@@ -222,47 +222,49 @@ class CommandVariantBench(VariantBench):
         if self.stay is not None:
             self.stay.check()
         self._tell_left(job)
-        self.allowance.spend(job)
+        self.allowance.charge_run(job)
         values = values_of(job)
         if moved is not None:
             values |= {DEVICES_READ: float(moved.read_bytes), DEVICES_WRITTEN: float(moved.write_bytes)}
-        problem = failure(job, self.at_most_s, self.private)
+        problem = describe_failure(job, self.at_most_s, self.private)
         if not problem and self.score is not None:
-            found = self.score.find(job.output)
-            if found is None:
+            score_value = self.score.find(job.output)
+            if score_value is None:
                 problem = "no score above 0 in its output" + (
-                    f" (only the last {units.size(OUTPUT_BYTES)} are searched)"
+                    f" (only the last {units.format_size(OUTPUT_BYTES)} are searched)"
                     if job.output_bytes > OUTPUT_BYTES
                     else ""
                 )
             else:
-                values[SCORE] = found
+                values[SCORE] = score_value
         if problem:
-            self._failed(problem)
+            self._record_failure(problem)
             values = {}
         else:
             self._in_a_row = 0
         return Measured(seconds=job.wall_s, values=values, operations=1, cpu_s=job.cpu_s)
 
-    def _chained(self) -> bool:
-        light = os.geteuid() == 0 or self._switches_s <= MOST_SWITCHES_S
+    def _should_chain(self) -> bool:
+        light = os.geteuid() == 0 or self._switches_s <= MAX_SWITCHES_PER_S
         return self.profile and light and len(self.chains) < MAX_RUNS
 
-    def _sampled(self, sample: TreeSample) -> None:
-        self.curves.tell(self.variant, self.runs, sample)
+    def _record_sample(self, sample: TreeSample) -> None:
+        self.curves.record_sample(self.variant, self.runs, sample)
 
-    async def beside(self, argv: Sequence[str], option: str, *, bounded: bool = True) -> None:
+    async def run_helper(self, argv: Sequence[str], option: str, *, bounded: bool = True) -> None:
         """Another command in the variant's environment and directory, not timed. Raises NotApplicable if it fails,
         Spent where it wrote more than was left; `bounded` False: it may write all the same (what cleans up).
         """
         if argv:
             most = self.allowance.left_bytes if bounded else 0
-            job = await self.supervisors.run(self.job.order(argv, most_bytes=most, at_most_s=self.at_most_s))
-            self.allowance.spend(job)
-            if problem := failure(job, self.at_most_s, self.private):
+            job = await self.supervisors.run(
+                self.job.make_order(argv, most_bytes=most, at_most_s=self.at_most_s)
+            )
+            self.allowance.charge_run(job)
+            if problem := describe_failure(job, self.at_most_s, self.private):
                 raise NotApplicable(f"{option}: {problem}")
 
-    def _failed(self, problem: str) -> None:
+    def _record_failure(self, problem: str) -> None:
         self.failed += 1
         self.problem = problem
         self._in_a_row += 1
@@ -279,14 +281,16 @@ class CommandVariantBench(VariantBench):
             self.run.emit_note(f"{self.variant}: {count} still running after the command had ended: {ended}")
 
 
-def failure(job: JobRun, at_most_s: float, private: bool = False) -> str:
+def describe_failure(job: JobRun, at_most_s: float, private: bool = False) -> str:
     """Why a run is not measured, with the last lines of standard error; "" where it went well."""
     lines = [line.strip() for line in job.errors.splitlines() if line.strip()][-3:] if not private else []
     last = f": {' / '.join(lines)[-300:]}" if lines else ""
     if job.stopped == "time":
-        return f"it did not end within {duration(at_most_s)} (--at-most){last}"
+        return f"it did not end within {format_duration(at_most_s)} (--at-most){last}"
     if job.stopped or job.status is None:
         return f"it was stopped from outside{last}"
     if job.status < 0:
-        return f"it was ended by signal {-job.status} after {duration(job.wall_s)}{last}"
-    return f"it exited with status {job.status} after {duration(job.wall_s)}{last}" if job.status else ""
+        return f"it was ended by signal {-job.status} after {format_duration(job.wall_s)}{last}"
+    return (
+        f"it exited with status {job.status} after {format_duration(job.wall_s)}{last}" if job.status else ""
+    )

@@ -13,11 +13,11 @@ import msgspec
 
 from probes.action import Action
 from probes.bench.run.supervised import RunOrder
-from probes.number_text import signed, whole
+from probes.number_text import parse_signed, parse_unsigned
 from probes.system.processor.cpulist import parse_list
 from scenarios.model import UsageError
-from scenarios.workload.group import LIMITS, limit
-from scenarios.workload.settings import KINDS, change
+from scenarios.workload.group import LIMITS, parse_limit
+from scenarios.workload.settings import KINDS, setting_change
 
 WORDS = ("cmd", "cwd", "wrap", "cpus", "node", "nice", "ionice", *LIMITS, "env")
 IONICE = {"realtime": 1, "best-effort": 2, "idle": 3}  # ioprio_set(2)
@@ -45,7 +45,7 @@ class CommandVariant(msgspec.Struct, frozen=True, kw_only=True):
     settings: tuple[Action, ...] = ()
     own: dict[str, str] = {}
 
-    def order(
+    def make_order(
         self,
         argv: Sequence[str] = (),
         *,
@@ -77,7 +77,7 @@ class CommandVariant(msgspec.Struct, frozen=True, kw_only=True):
         )
 
 
-def job(text: str, command: str, cwd: str) -> CommandVariant:
+def parse_variant(text: str, command: str, cwd: str) -> CommandVariant:
     """`name: words`. Raises Usage in one line."""
     name, colon, rest = text.partition(":")
     if not colon:
@@ -85,21 +85,21 @@ def job(text: str, command: str, cwd: str) -> CommandVariant:
             f"variant {text!r}: write it as 'name: words', for example 'sata: TMPDIR=/data cpus=0-3'"
         )
     words: list[tuple[str, str]] = []
-    for word in split(rest, f"variant {name.strip()}"):
+    for word in split_words(rest, f"variant {name.strip()}"):
         key, equals, value = word.partition("=")
         if not equals:
             raise UsageError(
                 f"variant {name.strip()}: {word!r} has no '='; known are NAME=VALUE, {', '.join((*WORDS, *KINDS))}"
             )
         words.append((key, value))
-    return made(name.strip(), words, command, cwd)
+    return make_variant(name.strip(), words, command, cwd)
 
 
-def made(name: str, words: Sequence[tuple[str, str]], command: str, cwd: str) -> CommandVariant:
+def make_variant(name: str, words: Sequence[tuple[str, str]], command: str, cwd: str) -> CommandVariant:
     """From its name and its words, each with its value. Raises Usage in one line."""
     if not _NAME.fullmatch(name):
         raise UsageError(f"variant {name!r}: its name is 1 to 32 letters, digits or . + - _")
-    where = f"variant {name}"
+    context = f"variant {name}"
     env: dict[str, str] = {}
     own: dict[str, str] = {}
     settings: list[Action] = []
@@ -107,101 +107,103 @@ def made(name: str, words: Sequence[tuple[str, str]], command: str, cwd: str) ->
         if key == "env":
             key, equals, value = value.partition("=")
             if not equals:
-                raise UsageError(f"{where}: write env=NAME=VALUE")
+                raise UsageError(f"{context}: write env=NAME=VALUE")
         elif key in WORDS:
             if key in own:
-                raise UsageError(f"{where}: {key}= is given twice")
+                raise UsageError(f"{context}: {key}= is given twice")
             own[key] = value
             continue
         elif key.startswith(KINDS):
             if key in own:
-                raise UsageError(f"{where}: {key}= is given twice")
+                raise UsageError(f"{context}: {key}= is given twice")
             own[key] = value
-            settings.append(change(key, value, where))
+            settings.append(setting_change(key, value, context))
             continue
         elif key.upper() != key:
             raise UsageError(
-                f"{where}: {key}= is not one of {', '.join((*WORDS, *KINDS))}; "
+                f"{context}: {key}= is not one of {', '.join((*WORDS, *KINDS))}; "
                 f"a variable in small letters is env={key}=VALUE"
             )
         if not _VARIABLE.fullmatch(key) or "\0" in value:
-            raise UsageError(f"{where}: {key!r} is not a variable's name, or its value holds a zero byte")
+            raise UsageError(f"{context}: {key!r} is not a variable's name, or its value holds a zero byte")
         if key in env:
-            raise UsageError(f"{where}: {key}= is given twice")
+            raise UsageError(f"{context}: {key}= is given twice")
         env[key] = value
     directory = os.path.join(cwd, own["cwd"]) if "cwd" in own else cwd  # noqa: PTH118 (as text)
     if not os.path.isdir(directory):  # noqa: PTH112
-        raise UsageError(f"{where}: cwd={directory}: no such directory")
-    argv = (*split(own.get("wrap", ""), where), *split(own.get("cmd", command), where))
-    if not split(own.get("cmd", command), where):
-        raise UsageError(f"{where}: no command; give --cmd or cmd=")
-    startable(argv, env, directory, where)
+        raise UsageError(f"{context}: cwd={directory}: no such directory")
+    argv = (*split_words(own.get("wrap", ""), context), *split_words(own.get("cmd", command), context))
+    if not split_words(own.get("cmd", command), context):
+        raise UsageError(f"{context}: no command; give --cmd or cmd=")
+    check_startable(argv, env, directory, context)
     return CommandVariant(
         id=name,
         argv=argv,
         cwd=directory,
         env=env,
-        cpus=_cpus(own["cpus"], where) if "cpus" in own else (),
-        node=_node(own["node"], where) if "node" in own else None,
-        nice=_nice(own["nice"], where) if "nice" in own else 0,
-        ionice=_ionice(own["ionice"], where) if "ionice" in own else (),
-        limits={name: limit(name, own[name], where) for name in LIMITS if name in own},
+        cpus=_parse_cpus(own["cpus"], context) if "cpus" in own else (),
+        node=_parse_node(own["node"], context) if "node" in own else None,
+        nice=_parse_nice(own["nice"], context) if "nice" in own else 0,
+        ionice=_parse_ionice(own["ionice"], context) if "ionice" in own else (),
+        limits={name: parse_limit(name, own[name], context) for name in LIMITS if name in own},
         settings=tuple(settings),
         own=own | env,
     )
 
 
-def split(text: str, where: str) -> tuple[str, ...]:
+def split_words(text: str, context: str) -> tuple[str, ...]:
     """Like a shell would; a word that only a shell understands is refused. Raises Usage."""
     if "\0" in text:
-        raise UsageError(f"{where}: {text!r} holds a zero byte")
+        raise UsageError(f"{context}: {text!r} holds a zero byte")
     try:
         words = tuple(shlex.split(text))
     except ValueError as error:
-        raise UsageError(f"{where}: {text!r} cannot be split into words: {error}") from None
-    if found := next((word for word in words if word in _SHELL), None):
-        raise UsageError(f"{where}: {found!r} needs a shell, and hostdx uses none: write sh -c '...'")
+        raise UsageError(f"{context}: {text!r} cannot be split into words: {error}") from None
+    if shell_word := next((word for word in words if word in _SHELL), None):
+        raise UsageError(f"{context}: {shell_word!r} needs a shell, and hostdx uses none: write sh -c '...'")
     return words
 
 
-def startable(argv: Sequence[str], env: Mapping[str, str], cwd: str, where: str) -> None:
+def check_startable(argv: Sequence[str], env: Mapping[str, str], cwd: str, context: str) -> None:
     """Raises Usage unless its first word is found there."""
     path = env.get("PATH", os.environ.get("PATH", os.defpath))
     first = os.path.join(cwd, argv[0]) if "/" in argv[0] else argv[0]  # noqa: PTH118 (as text)
     if not argv[0] or shutil.which(first, path=path) is None:
-        raise UsageError(f"{where}: {argv[0] or 'an empty word'}: no such command, or it may not be executed")
+        raise UsageError(
+            f"{context}: {argv[0] or 'an empty word'}: no such command, or it may not be executed"
+        )
 
 
-def _cpus(text: str, where: str) -> tuple[int, ...]:
+def _parse_cpus(text: str, context: str) -> tuple[int, ...]:
     wanted = parse_list(text)
     if not wanted:
-        raise UsageError(f"{where}: cpus={text}: write CPU numbers as 0-3,8")
+        raise UsageError(f"{context}: cpus={text}: write CPU numbers as 0-3,8")
     if missing := sorted(wanted - os.sched_getaffinity(0)):
-        raise UsageError(f"{where}: cpus={text}: CPU {missing[0]} is not there or may not be used")
+        raise UsageError(f"{context}: cpus={text}: CPU {missing[0]} is not there or may not be used")
     return tuple(sorted(wanted))
 
 
-def _node(text: str, where: str) -> int:
-    number = whole(text)
+def _parse_node(text: str, context: str) -> int:
+    number = parse_unsigned(text)
     if number is None or not Path(f"/sys/devices/system/node/node{number}").is_dir():
-        raise UsageError(f"{where}: node={text}: this host has no such memory node")
+        raise UsageError(f"{context}: node={text}: this host has no such memory node")
     return number
 
 
-def _nice(text: str, where: str) -> int:
-    value = signed(text)
+def _parse_nice(text: str, context: str) -> int:
+    value = parse_signed(text)
     if value is None or not -20 <= value <= 19:
-        raise UsageError(f"{where}: nice={text}: a number from -20 to 19")
+        raise UsageError(f"{context}: nice={text}: a number from -20 to 19")
     if value < 0 and os.geteuid() != 0:
-        raise UsageError(f"{where}: nice={text}: below 0 needs root")
+        raise UsageError(f"{context}: nice={text}: below 0 needs root")
     return value
 
 
-def _ionice(text: str, where: str) -> tuple[int, ...]:
+def _parse_ionice(text: str, context: str) -> tuple[int, ...]:
     name, _, level = text.partition(":")
-    known = name in IONICE and (level in "01234567" if level else True) and len(level) <= 1
-    if not known or (name == "idle" and level):
-        raise UsageError(f"{where}: ionice={text}: idle, best-effort:0 to :7 or realtime:0 to :7")
+    is_known = name in IONICE and (level in "01234567" if level else True) and len(level) <= 1
+    if not is_known or (name == "idle" and level):
+        raise UsageError(f"{context}: ionice={text}: idle, best-effort:0 to :7 or realtime:0 to :7")
     if name == "realtime" and os.geteuid() != 0:
-        raise UsageError(f"{where}: ionice={text}: realtime needs root")
+        raise UsageError(f"{context}: ionice={text}: realtime needs root")
     return IONICE[name], int(level or (0 if name == "idle" else 4))

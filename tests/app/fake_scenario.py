@@ -65,7 +65,7 @@ class Fake(Scenario):
         how = run.options.as_string("how")
         parents = run.options.as_strings("dir")
         if parents:
-            async with run.change(private_directory(parents[0])) as made:
+            async with run.apply_change(private_directory(parents[0])) as made:
                 await asyncio.to_thread(Path(made.value, "file").write_text, "something")
                 await self._changed(run, how)
         else:
@@ -75,17 +75,17 @@ class Fake(Scenario):
         target = run.options.as_string("attribute")
         if target:
             action = Action(kind="attribute", title="set it", target=target, new="new", consent=True)
-            async with run.change(action):
+            async with run.apply_change(action):
                 await self._measure(run, how)
         else:
             await self._measure(run, how)
 
     async def _measure(self, run: Run, how: str) -> None:
-        run.emit(ev.RunStep(t=run.time(), id="w", title="work", state="started"))
+        run.emit(ev.RunStep(t=run.elapsed_s(), id="w", title="work", state="started"))
         for index in range(run.options.as_integer("blocks")):
             await run.clock.sleep(0.0 if run.options.is_set("fast") else 0.1)
             values = {"IOPS": 1000.0 + index}
-            run.emit(ev.Block(t=run.time(), workload="w", variant="AB"[index % 2], group=index // 2, index=index,
+            run.emit(ev.Block(t=run.elapsed_s(), workload="w", variant="AB"[index % 2], group=index // 2, index=index,
                               seconds=0.1, values=values))  # fmt: skip
         with contextlib.suppress(OSError):
             print("measured", file=sys.stderr, flush=True)
@@ -99,12 +99,12 @@ class Fake(Scenario):
             finding = Finding(
                 id="fake.found", severity="warning", title="something", evidence=(Evidence("so"),)
             )
-            run.emit(ev.Found(t=run.time(), finding=finding))
+            run.emit(ev.Found(t=run.elapsed_s(), finding=finding))
         if how == "unmeasured":
-            run.emit(ev.RunVerdict(t=run.time(), workload="w", metric="IOPS", baseline="A", variant="B",
+            run.emit(ev.RunVerdict(t=run.elapsed_s(), workload="w", metric="IOPS", baseline="A", variant="B",
                                 verdict="not measured", reason="needs 9 s"))  # fmt: skip
             return
         run.emit(
-            ev.RunVerdict(t=run.time(), workload="w", metric="IOPS", baseline="A", variant="B", verdict="slower",
+            ev.RunVerdict(t=run.elapsed_s(), workload="w", metric="IOPS", baseline="A", variant="B", verdict="slower",
                        ratio=0.73, ci95=(0.71, 0.76), groups=12, look=1, smallest_effect=0.03, seconds=24.1)
         )  # fmt: skip

@@ -11,8 +11,8 @@ from rich.console import Console
 
 from app.cli.entry import run_command_line
 from app.cli.measuring import progress, progress_rich
-from app.recording.writer import encoded
-from app.report.json_document import encoded as result_encoded
+from app.recording.writer import encode_event
+from app.report.json_document import encode_document as result_encoded
 from probes.lossless_json import Decoder, encode
 from scenarios import events as ev
 from scenarios.numa.results import NodePairs, Scaling
@@ -86,7 +86,7 @@ def test_what_a_run_says_meanwhile(stream: str, capfd: pytest.CaptureFixture[str
 
 def test_lines_of_events_are_escaped_and_read_back_the_same() -> None:
     for event in hostile.stream():
-        line = encoded(event)
+        line = encode_event(event)
         assert hostile.leaks(line.decode()) == []
         assert Decoder(type(event)).decode(line) == event
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from app.invocation import pasted
+from app.invocation import command_to_paste
 from probes.children.environment import STARTED_AS
 
 
@@ -25,15 +25,15 @@ def test_started_by_its_path_it_is_suggested_by_its_path(
     started: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("PATH", "/nowhere")
-    assert pasted("hostdx report last") == f"'{started}' report last"
-    assert pasted("sudo hostdx triage") == f"sudo '{started}' triage"
-    assert pasted("renice -n 10 -p 1") == "renice -n 10 -p 1"
+    assert command_to_paste("hostdx report last") == f"'{started}' report last"
+    assert command_to_paste("sudo hostdx triage") == f"sudo '{started}' triage"
+    assert command_to_paste("renice -n 10 -p 1") == "renice -n 10 -p 1"
 
 
 def test_where_the_shell_finds_it_its_name_is_enough(started: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PATH", str(started.parent))
-    assert pasted("hostdx report last") == "hostdx report last"
-    assert pasted("sudo hostdx triage") == f"sudo '{started}' triage"  # its path is not the user's
+    assert command_to_paste("hostdx report last") == "hostdx report last"
+    assert command_to_paste("sudo hostdx triage") == f"sudo '{started}' triage"  # its path is not the user's
 
 
 def test_another_one_that_the_shell_finds_is_not_suggested(
@@ -43,12 +43,12 @@ def test_another_one_that_the_shell_finds_is_not_suggested(
     other.write_text("#!/bin/sh\n")
     other.chmod(0o755)
     monkeypatch.setenv("PATH", str(tmp_path))
-    assert pasted("hostdx report last").startswith(f"'{started}'")
+    assert command_to_paste("hostdx report last").startswith(f"'{started}'")
 
 
 def test_a_module_is_suggested_as_one(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "argv", ["/somewhere/app/cli/__main__.py"])
-    assert pasted("hostdx report last") == f"{sys.executable} -P -m app.cli report last"
+    assert command_to_paste("hostdx report last") == f"{sys.executable} -P -m app.cli report last"
 
 
 @pytest.mark.parametrize(("mode", "first"), [(0o755, ""), (0o644, f"{sys.executable} ")])
@@ -59,5 +59,5 @@ def test_the_bundle_is_suggested_by_its_path(
     bundle.touch()
     bundle.chmod(mode)
     monkeypatch.setenv(STARTED_AS, str(bundle))
-    assert pasted("hostdx report last") == f"{first}{bundle} report last"
-    assert pasted("sudo hostdx triage") == f"sudo {first}{bundle} triage"
+    assert command_to_paste("hostdx report last") == f"{first}{bundle} report last"
+    assert command_to_paste("sudo hostdx triage") == f"sudo {first}{bundle} triage"

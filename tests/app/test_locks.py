@@ -11,19 +11,19 @@ import pytest
 
 from app import locks, state
 from app.failure import Failure
-from app.process import Identity, boot_id, identity, lives, start_time
+from app.process import Identity, boot_id, identity_of, is_living, start_time
 
 pytestmark = pytest.mark.usefixtures("own_state")
 
 
 @pytest.fixture(autouse=True)
 def these_tests_are_hostdx(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(locks, "runs_hostdx", lambda pid: pid == os.getpid())
+    monkeypatch.setattr(locks, "is_running_hostdx", lambda pid: pid == os.getpid())
 
 
-def measuring(scenario: str = "null", since: str = "12:00:01 UTC") -> locks.Lock:
+def measuring(scenario: str = "null", since: str = "12:00:01 UTC") -> locks.LockFile:
     warnings: list[str] = []
-    lock = locks.measuring(scenario, since, warnings.append)
+    lock = locks.lock_measuring(scenario, since, warnings.append)
     assert warnings == []
     return lock
 
@@ -35,22 +35,22 @@ def claim(tmp_path: Path) -> Path:
 def test_the_second_is_told_who(tmp_path: Path) -> None:
     first = measuring("storage", "12:00:00 UTC")
     with pytest.raises(
-        locks.Held, match=rf"pid {os.getpid()} \(hostdx run storage, since 12:00:00 UTC\).*kill -INT"
+        locks.LockHeld, match=rf"pid {os.getpid()} \(hostdx run storage, since 12:00:00 UTC\).*kill -INT"
     ):
         measuring()
-    first.release()
+    first.release_lock()
     assert not claim(tmp_path).exists()
-    measuring().release()
+    measuring().release_lock()
 
 
 def test_it_goes_with_the_process(tmp_path: Path) -> None:
     pid = os.fork()
     if pid == 0:
-        locks.measuring("storage", "x", print)
+        locks.lock_measuring("storage", "x", print)
         os.kill(os.getpid(), 9)
     os.waitpid(pid, 0)
     assert claim(tmp_path).exists()
-    measuring().release()
+    measuring().release_lock()
 
 
 def test_nobody_else_can_hold_the_lock(tmp_path: Path) -> None:
@@ -61,11 +61,11 @@ def test_nobody_else_can_hold_the_lock(tmp_path: Path) -> None:
         os.umask(before)
     lock = tmp_path / "run/hostdx/measuring.lock"
     assert [stat.S_IMODE(p.stat().st_mode) for p in (lock, claim(tmp_path))] == [0o600, 0o644]
-    held.release()
+    held.release_lock()
     lock.chmod(0o644)  # as an earlier version made it
     held = measuring()
     assert stat.S_IMODE(lock.stat().st_mode) == 0o600
-    held.release()
+    held.release_lock()
 
 
 def test_a_pid_that_is_another_process_by_now_is_not_to_be_signalled(
@@ -73,25 +73,25 @@ def test_a_pid_that_is_another_process_by_now_is_not_to_be_signalled(
 ) -> None:
     held = measuring()
     text = claim(tmp_path).read_text()
-    claim(tmp_path).write_text(text.replace(f'"start":{identity().start}', '"start":1'))
-    with pytest.raises(locks.Held) as told:
+    claim(tmp_path).write_text(text.replace(f'"start":{identity_of().start}', '"start":1'))
+    with pytest.raises(locks.LockHeld) as told:
         measuring()
     assert "kill" not in told.value.text and str(os.getpid()) not in told.value.text
     claim(tmp_path).write_text(text)
-    monkeypatch.setattr(locks, "runs_hostdx", lambda pid: False)
-    with pytest.raises(locks.Held) as told:
+    monkeypatch.setattr(locks, "is_running_hostdx", lambda pid: False)
+    with pytest.raises(locks.LockHeld) as told:
         measuring()
     assert "kill" not in told.value.text
-    held.release()
+    held.release_lock()
 
 
 @pytest.mark.parametrize("content", [b"\xff{", b"", b"[" * 5000, b'{"pid": "1"}'])
 def test_a_claim_with_rubbish_in_it(tmp_path: Path, content: bytes) -> None:
     held = measuring()
     claim(tmp_path).write_bytes(content)
-    with pytest.raises(locks.Held, match="another hostdx"):
+    with pytest.raises(locks.LockHeld, match="another hostdx"):
         measuring()
-    held.release()
+    held.release_lock()
 
 
 def test_one_name_for_one_target(tmp_path: Path) -> None:
@@ -113,7 +113,7 @@ def test_a_directory_that_somebody_else_made_is_not_used(tmp_path: Path) -> None
     open_to_all.mkdir()
     open_to_all.chmod(0o777)
     with pytest.raises(Failure, match="others may write"):
-        state.private(open_to_all)
+        state.make_private(open_to_all)
 
 
 def test_where_state_lies(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
@@ -129,11 +129,11 @@ def test_where_state_lies(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> No
 
 
 def test_a_process_is_more_than_its_pid() -> None:
-    me = identity()
-    assert lives(me)
-    assert not lives(Identity(me.pid, me.start + 1, me.boot_id))
-    assert not lives(Identity(me.pid, me.start, "another boot"))
-    assert not lives(Identity(0, 0, boot_id()))
+    me = identity_of()
+    assert is_living(me)
+    assert not is_living(Identity(me.pid, me.start + 1, me.boot_id))
+    assert not is_living(Identity(me.pid, me.start, "another boot"))
+    assert not is_living(Identity(0, 0, boot_id()))
     pid = os.fork()
     if pid == 0:
         os._exit(0)
@@ -145,28 +145,28 @@ def test_a_process_is_more_than_its_pid() -> None:
 def test_a_careless_umask_opens_nothing(tmp_path: Path) -> None:
     before = os.umask(0)
     try:
-        made = state.private(state.journal_dir())
+        made = state.make_private(state.journal_dir())
     finally:
         os.umask(before)
     assert [p.stat().st_mode & 0o777 for p in (made, made.parent)] == [0o700, 0o700]
     made.parent.chmod(0o777)
     with pytest.raises(Failure, match="others may write"):
-        state.private(state.journal_dir())
+        state.make_private(state.journal_dir())
 
 
 def of_another(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, uid: int, **said: object) -> None:
     """Another user's claim, as far as one user can make it: the process is ours, and so is the file."""
-    me = identity()
+    me = identity_of()
     holder = {"pid": me.pid, "start": me.start, "scenario": "storage", "since": "12:00:00 UTC", **said}
     theirs = tmp_path / "theirs.json"
     theirs.write_bytes(msgspec.json.encode(holder))
-    monkeypatch.setattr(locks, "_others", lambda: [tmp_path / "missing", theirs])
+    monkeypatch.setattr(locks, "_other_claims", lambda: [tmp_path / "missing", theirs])
     monkeypatch.setattr(
         locks, "runtime_dir", lambda: tmp_path / "run" / "hostdx"
     )  # root keeps out of a user's
     monkeypatch.setattr(os, "geteuid", lambda: uid)
     monkeypatch.setattr(
-        locks, "private", lambda path, mode: (path.mkdir(parents=True, exist_ok=True), path)[1]
+        locks, "make_private", lambda path, mode: (path.mkdir(parents=True, exist_ok=True), path)[1]
     )
 
 
@@ -174,16 +174,16 @@ def test_another_users_run_keeps_a_user_from_measuring(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     of_another(tmp_path, monkeypatch, 1000)
-    with pytest.raises(locks.Held, match="hostdx run storage"):
+    with pytest.raises(locks.LockHeld, match="hostdx run storage"):
         measuring()
     of_another(tmp_path, monkeypatch, 1000, start=1)  # that process is gone
-    measuring().release()
+    measuring().release_lock()
 
 
 def test_root_is_warned_and_not_kept_from_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     of_another(tmp_path, monkeypatch, 0)
     warnings: list[str] = []
-    locks.measuring("null", "12:00:01 UTC", warnings.append).release()
+    locks.lock_measuring("null", "12:00:01 UTC", warnings.append).release_lock()
     assert len(warnings) == 1 and "hostdx run storage" in warnings[0] and "kill" not in warnings[0]
 
 
@@ -195,25 +195,25 @@ def test_what_another_user_wrote_is_words_of_ours_or_nothing(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, said: dict[str, object], uid: int
 ) -> None:
     of_another(tmp_path, monkeypatch, uid, **said)
-    measuring().release()
+    measuring().release_lock()
 
 
 def test_a_place_of_its_own_is_not_the_hosts() -> None:
-    assert locks._others() == []
+    assert locks._other_claims() == []
 
 
 def test_where_others_locks_lie(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("XDG_RUNTIME_DIR", "/run/user/12345")
-    assert Path("/run/hostdx/measuring.json") in locks._others()
+    assert Path("/run/hostdx/measuring.json") in locks._other_claims()
     monkeypatch.setattr(os, "geteuid", lambda: 0)
     monkeypatch.delenv("XDG_RUNTIME_DIR")
-    assert Path("/run/hostdx/measuring.json") not in locks._others()
+    assert Path("/run/hostdx/measuring.json") not in locks._other_claims()
 
 
 def test_who_measures_now_is_known_before_a_second_run_is_started() -> None:
-    assert locks.measuring_now() is None
+    assert locks.measuring_holder() is None
     held = measuring("storage")
-    found = locks.measuring_now()
+    found = locks.measuring_holder()
     assert found is not None and (found.pid, found.scenario) == (os.getpid(), "storage")
-    held.release()
-    assert locks.measuring_now() is None
+    held.release_lock()
+    assert locks.measuring_holder() is None

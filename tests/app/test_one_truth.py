@@ -12,25 +12,25 @@ from pathlib import Path
 import pytest
 
 from app.recording.interference import others_io
-from app.recording.reader import events_of, load
-from app.recording.session import Session
-from app.recording.store import demos, resolve
+from app.recording.reader import load, read_events
+from app.recording.session import RunSession
+from app.recording.store import list_demos, resolve_recording
 from app.recording.values import values_beside
 from app.report import json_document
 from app.report.figures import verdict_table
-from app.report.figures.tiles import tiles
+from app.report.figures.tiles import summary_tiles
 from app.report.first_page import first_page
 from app.report.forms import csv_rows, html, markdown
 from app.report.full_report import report
-from app.report.headline import remarks
+from app.report.headline import list_remarks
 from app.tui.widgets.measuring.pulse_line import OTHERS_IO, pulse_lines
-from app.tui.widgets.verdict_list import entries
+from app.tui.widgets.verdict_list import list_effects
 from scenarios import events as ev
 from scenarios.plan import Metric
 from scenarios.results.document import Bullets, plain_text
 
 FIXTURES = Path(__file__).parents[1] / "fixtures" / "recordings"
-RECORDINGS = [resolve(name) for name in demos()] + sorted(FIXTURES.glob("*.jsonl"))
+RECORDINGS = [resolve_recording(name) for name in list_demos()] + sorted(FIXTURES.glob("*.jsonl"))
 WITHIN = 0.01
 INSTANTS = 20
 
@@ -39,15 +39,15 @@ INSTANTS = 20
 def test_the_values_divide_to_the_effect_and_are_the_same_in_every_form(path: Path) -> None:
     session = load(path)
     told = report(session, path.name)
-    page, text = html.rendered(told), markdown.rendered(told)
-    of_csv = list(csv.DictReader(io.StringIO(csv_rows.measured(session, path.name))))
+    page, text = html.render_html(told), markdown.render_markdown(told)
+    of_csv = list(csv.DictReader(io.StringIO(csv_rows.csv_of_recording(session, path.name))))
     of_json = json.loads(json_document.document_json(session, path.name))["verdicts"]
     shown = {
         (v.workload, v.metric, v.baseline, v.variant): row
-        for row in verdict_table.rows(session)
+        for row in verdict_table.list_verdict_rows(session)
         for v in [row.verdict]
     }
-    listed = {id(entry.verdict): entry for entry in entries(session) if entry.measured}
+    listed = {id(entry.verdict): entry for entry in list_effects(session) if entry.measured}
     for verdict, row, document in zip(session.verdicts.values(), of_csv, of_json, strict=False):
         left, right = values_beside(session, verdict)
         assert document["values"] == [left, right]
@@ -55,7 +55,9 @@ def test_the_values_divide_to_the_effect_and_are_the_same_in_every_form(path: Pa
             assert row[name] == ("" if value is None else f"{value:.7g}")
         if verdict.ratio is None or not (left and right):
             continue
-        metric = session.metric(verdict.workload, verdict.metric) or Metric(verdict.metric, verdict.metric)
+        metric = session.find_metric(verdict.workload, verdict.metric) or Metric(
+            verdict.metric, verdict.metric
+        )
         quotient = right / left if metric.better == "more" else left / right
         assert quotient == pytest.approx(verdict.ratio, rel=WITHIN)
         cells = shown[verdict.workload, verdict.metric, verdict.baseline, verdict.variant]
@@ -79,15 +81,17 @@ def test_no_claim_of_a_recording_is_one_of_an_order_alone(path: Path) -> None:
 
 
 def test_a_bundled_claim_that_was_an_artefact_of_the_order_is_not_made() -> None:
-    events = [event for event in events_of(resolve("demo:box")) if isinstance(event, ev.RunVerdict)]
+    events = [
+        event for event in read_events(resolve_recording("demo:box")) if isinstance(event, ev.RunVerdict)
+    ]
     assert events  # as recorded; what is shown of them is above
-    for verdict in load(resolve("demo:box")).verdicts.values():
+    for verdict in load(resolve_recording("demo:box")).verdicts.values():
         assert (verdict.order is not None and verdict.is_judged) or verdict.reason
 
 
-def instants(path: Path) -> Iterator[Session]:
-    events = list(events_of(path))
-    session = Session()
+def instants(path: Path) -> Iterator[RunSession]:
+    events = list(read_events(path))
+    session = RunSession()
     for number, event in enumerate(events, 1):
         session.apply(event)
         if number % max(1, len(events) // INSTANTS) == 0 or number == len(events):
@@ -105,10 +109,12 @@ def test_nothing_is_unknown_in_one_place_and_known_in_another(path: Path) -> Non
         if session.pulses and session.pulses[-1].devices:
             spans = [text for line in pulse_lines(session, 400, 9) for text, _ in line]
             assert spans.count(OTHERS_IO) == (known is not None)
-        found = remarks(session)
-        counted = [tile for group in tiles(session) for tile in group.tiles if tile.label == "findings"]
+        found = list_remarks(session)
+        counted = [
+            tile for group in summary_tiles(session) for tile in group.tiles if tile.label == "findings"
+        ]
         worst = Counter(f.severity for f in found)
-        assert bool(counted) == bool(found) or not tiles(session)
+        assert bool(counted) == bool(found) or not summary_tiles(session)
         for tile in counted:
             assert (
                 sum(int(word) for word in f"{tile.value} {tile.more}".split() if word.isdigit())

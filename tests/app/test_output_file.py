@@ -12,7 +12,7 @@ import pytest
 from app import locks
 from app.cli.entry import run_command_line
 from app.failure import Failure
-from app.output_file import deliver, opened, write_bytes
+from app.output_file import deliver_text, open_output, write_bytes
 from app.recording import events_output
 from app.recording.events_output import Tee
 from scenarios import events as ev
@@ -47,12 +47,12 @@ def test_a_block_device_is_refused(
 @pytest.mark.parametrize("device", ["/dev/zero", "/dev/urandom"])
 def test_so_is_another_device(device: str) -> None:
     with pytest.raises(Failure, match="is a device, not a file"):
-        opened("report", device, 0o600)
+        open_output("report", device, 0o600)
 
 
 @pytest.mark.parametrize("device", ["/dev/null", "/dev/full"])
 def test_these_are_asked_for_on_purpose(device: str) -> None:
-    os.close(opened("report", device, 0o600))
+    os.close(open_output("report", device, 0o600))
 
 
 @pytest.mark.parametrize("words", [("report", DEMO, "-o"), ("run", "fake", "--events")])
@@ -67,7 +67,7 @@ def test_a_pipe_that_nobody_reads_is_not_waited_for(
 def test_a_file_is_replaced_whole(tmp_path: Path) -> None:
     path = tmp_path / "report.md"
     path.write_text("what was there before, and longer")
-    deliver("report", str(path), "new")
+    deliver_text("report", str(path), "new")
     assert path.read_text() == "new"
 
 
@@ -90,7 +90,7 @@ def test_a_reader_that_pauses_keeps_neither_the_run_nor_its_lock(
     closed, free = Tee.close, []
 
     def close(tee: Tee, *, hurry: bool) -> None:
-        locks.measuring("another", "now", print).release()
+        locks.lock_measuring("another", "now", print).release_lock()
         free.append(True)
         closed(tee, hurry=hurry)
 
@@ -197,7 +197,7 @@ def test_a_link_that_is_put_there_in_between_is_not_followed(
         if there:
             (alices / "report.md").touch()
         with pytest.raises(Failure, match=r"report\.md: cannot be written"):
-            opened("report", str(alices / "report.md"), 0o644)
+            open_output("report", str(alices / "report.md"), 0o644)
         assert precious.read_text() == "root"
 
 
@@ -210,7 +210,7 @@ def test_what_is_for_root_alone_is_not_written_into_anothers_file(alices: Path) 
     assert (alices / "a.tar.gz").read_text() == "hers"
     (alices / "passwd").hardlink_to(alices.parent / "precious" / "passwd")
     with pytest.raises(Failure, match="has 2 hard links"):
-        opened("report", str(alices / "passwd"), 0o644)
+        open_output("report", str(alices / "passwd"), 0o644)
 
 
 @needs_root
@@ -226,4 +226,4 @@ def test_what_root_named_is_written(alices: Path, monkeypatch: pytest.MonkeyPatc
         write_bytes("capture", f"/dev/fd/{file.fileno()}", 0o600, b"x")
     assert (alices.parent / "open").read_bytes() == b"x"
     with pytest.raises(Failure, match="Is a directory"):
-        opened("report", str(alices), 0o644)
+        open_output("report", str(alices), 0o644)

@@ -160,5 +160,5 @@ def test_a_run(tmp_path: Path, scenario: str) -> None:
     assert json.loads(hostdx.ends(0, "undo", "--json"))["changes"] == []
     hostdx.ends(0, "report", "last")
     # the other forms hold the same texts; that a command writes them is among LINES
-    html.rendered(report(session, scenario)).encode("utf-8", "backslashreplace")
+    html.render_html(report(session, scenario)).encode("utf-8", "backslashreplace")
     assert json.loads(document_json(session, scenario))["scenario"] == scenario

@@ -10,7 +10,7 @@ import pytest
 
 from app import state
 from app.failure import Failure
-from app.state import ELSEWHERE, private, recordings_dir, remedy, runtime_dir
+from app.state import ELSEWHERE, make_private, recordings_dir, remedy_text, runtime_dir
 from tests.needs import ROOT, needs
 
 
@@ -23,17 +23,17 @@ def test_root_makes_nothing_below_another_users_state_directory(
 ) -> None:
     home = tmp_path / "alice"
     home.mkdir()
-    monkeypatch.setattr("app.state.ruled_by_others", ruled)
+    monkeypatch.setattr("app.state.find_known_rulers", ruled)
     monkeypatch.setenv("XDG_STATE_HOME", str(home / "state"))
     with pytest.raises(Failure, match="belongs to alice; as root set XDG_STATE_HOME"):
-        private(recordings_dir())
+        make_private(recordings_dir())
     assert list(home.iterdir()) == []
 
 
 def test_roots_locks_do_not_lie_in_the_runtime_directory_of_who_called_su(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("app.state.ruled_by_others", ruled)
+    monkeypatch.setattr("app.state.find_known_rulers", ruled)
     monkeypatch.setattr(os, "geteuid", lambda: 0)
     monkeypatch.setenv("XDG_RUNTIME_DIR", str(tmp_path / "alice"))
     assert runtime_dir() == Path("/run/hostdx")
@@ -50,7 +50,7 @@ def test_a_directory_that_belongs_to_another_user_is_refused(
     os.chown(home, 65534, 65534)
     monkeypatch.setenv("XDG_STATE_HOME", str(home))
     with pytest.raises(Failure, match="uid 65534"):
-        private(recordings_dir())
+        make_private(recordings_dir())
     assert list(home.iterdir()) == []
 
 
@@ -64,9 +64,9 @@ def test_each_error_has_advice_of_its_own() -> None:
         errno.EFBIG,
         errno.EMFILE,
     )
-    advice = {remedy(OSError(number, "")) for number in numbers}
+    advice = {remedy_text(OSError(number, "")) for number in numbers}
     assert len(advice) == len(numbers) and all(ELSEWHERE in text for text in advice)
-    assert remedy(OSError(errno.ENXIO, "")) == ELSEWHERE
+    assert remedy_text(OSError(errno.ENXIO, "")) == ELSEWHERE
 
 
 def test_open_files_are_asked_for_before_anything_is_made(monkeypatch: pytest.MonkeyPatch) -> None:

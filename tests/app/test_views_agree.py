@@ -6,17 +6,17 @@ from collections.abc import Iterator
 
 import pytest
 
-from app.recording.reader import events_of
-from app.recording.session import Session
-from app.recording.store import demos, resolve
+from app.recording.reader import read_events
+from app.recording.session import RunSession
+from app.recording.store import list_demos, resolve_recording
 from app.report import json_document
 from app.report.figures import verdict_table
-from app.report.figures.interval_chart import drawable, sound
-from app.report.headline import answer
-from app.report.verdict_style import role_of
-from app.report.wording import measured
-from app.tui.widgets.measuring.standing import standings
-from app.tui.widgets.verdict_list import entries
+from app.report.figures.interval_chart import drawable_interval, is_drawable_value
+from app.report.headline import find_answer
+from app.report.verdict_style import verdict_role
+from app.report.wording import is_measured
+from app.tui.widgets.measuring.standing import list_standings
+from app.tui.widgets.verdict_list import list_effects
 from scenarios import events as ev
 from scenarios.results.document import Toned
 from tests.needs import some_always
@@ -29,9 +29,9 @@ CHANGING = (
 )  # after any other event every view says what it said
 
 
-def moments(demo: str) -> Iterator[Session]:
-    session = Session()
-    for event in events_of(resolve(demo)):
+def moments(demo: str) -> Iterator[RunSession]:
+    session = RunSession()
+    for event in read_events(resolve_recording(demo)):
         session.apply(event)
         if isinstance(event, CHANGING):
             yield session
@@ -40,34 +40,37 @@ def moments(demo: str) -> Iterator[Session]:
 LONG = "demo:fullstack"  # the most events by far
 
 
-@pytest.mark.parametrize("demo", some_always([demo for demo in demos() if demo != LONG], demos()))
+@pytest.mark.parametrize("demo", some_always([demo for demo in list_demos() if demo != LONG], list_demos()))
 def test_one_pair_has_one_verdict_in_every_view_at_every_moment(demo: str) -> None:
     judged = 0
     for session in moments(demo):
-        told = {key: verdict for key, verdict in session.verdicts.items() if measured(verdict)}
+        told = {key: verdict for key, verdict in session.verdicts.items() if is_measured(verdict)}
         judged = max(judged, len(told))
         loads = dict.fromkeys(key[0] for key in session.verdicts)
-        live = [one for load in loads for one in standings(session, load) if one.verdict is not None]
-        assert {id(one.verdict) for one in live if measured(one.verdict)} == {id(v) for v in told.values()}
+        live = [one for load in loads for one in list_standings(session, load) if one.verdict is not None]
+        assert {id(one.verdict) for one in live if is_measured(one.verdict)} == {id(v) for v in told.values()}
         for one in live:
-            assert one.verdict is not None and one.role == role_of(one.verdict)
+            assert one.verdict is not None and one.role == verdict_role(one.verdict)
             if one.bar is not None:
-                assert (one.bar.ratio, one.bar.ci95) == (one.verdict.ratio, drawable(one.verdict.ci95))
-        listed = [entry for entry in entries(session) if entry.measured]
-        table = verdict_table.rows(session)
+                assert (one.bar.ratio, one.bar.ci95) == (
+                    one.verdict.ratio,
+                    drawable_interval(one.verdict.ci95),
+                )
+        listed = [entry for entry in list_effects(session) if entry.measured]
+        table = verdict_table.list_verdict_rows(session)
         assert [entry.verdict for entry in listed] == [row.verdict for row in table]
         assert {id(row.verdict) for row in table} == {id(verdict) for verdict in told.values()}
-        bars = verdict_table.bars(table).values()
-        drawn_bars = [(e.ratio, e.ci95, e.size) for e in listed if sound(e.ratio)]
+        bars = verdict_table.make_bars(table).values()
+        drawn_bars = [(e.ratio, e.ci95, e.size) for e in listed if is_drawable_value(e.ratio)]
         assert [(bar.ratio, bar.ci95, bar.size) for bar in bars] == drawn_bars
-        pages = [verdict_table.table(session, appendix=appendix) for appendix in (False, True)]
+        pages = [verdict_table.verdicts_table(session, appendix=appendix) for appendix in (False, True)]
         effects = [row[page.header.index("effect")] for page in pages if page for row in page.rows]
         assert effects == [Toned(entry.size, entry.role) for entry in listed]
-        said = answer(session)
+        said = find_answer(session)
         if said.verdict is not None:
             assert any(said.verdict is verdict for verdict in session.verdicts.values())
         if said.verdict is not None and said.finding is None and said.verdict.verdict in ("slower", "faster"):
             assert said.weight in ({"slower": "critical", "faster": "ok"}[said.verdict.verdict], "warning")
-        document = json_document.document(session, None)["verdicts"]
+        document = json_document.make_document(session, None)["verdicts"]
         assert [one["verdict"] for one in document] == [v.verdict for v in session.verdicts.values()]  # type: ignore[union-attr,call-overload,index]
-    assert judged == sum(measured(verdict) for verdict in session.verdicts.values())
+    assert judged == sum(is_measured(verdict) for verdict in session.verdicts.values())

@@ -13,10 +13,10 @@ from pathlib import Path
 import pytest
 
 from app.bundle import build
-from app.bundle.build import Built
+from app.bundle.build import BuiltBundle
 from app.cli.entry import run_command_line
 from app.failure import Failure
-from app.output_file import Output, check_outputs, write_bytes, write_files
+from app.output_file import OutputFile, check_outputs, write_bytes, write_files
 from tests.app.cli.test_command_line import own_state  # noqa: F401
 from tests.app.launcher import ROOT as TREE
 from tests.needs import ROOT, needs
@@ -65,7 +65,7 @@ def test_a_full_disk_leaves_nothing_of_a_command(
     folder: Path, name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(
-        build, "built", lambda: Built(bytes(99), bytes(2 * LIMIT), 1)
+        build, "build_bundle", lambda: BuiltBundle(bytes(99), bytes(2 * LIMIT), 1)
     )  # the second does not fit
     assert refused(*COMMANDS[name], str(folder / "result")) and list(folder.iterdir()) == []
     if name != "import":  # never over a file
@@ -110,9 +110,9 @@ def test_a_file_keeps_its_owner(folder: Path) -> None:
 
 def test_several_are_there_together_or_not_at_all(folder: Path) -> None:
     (folder / "b").write_text("before")
-    files = [Output(str(folder / name), 0o644, b"new") for name in ("a", "b")]
+    files = [OutputFile(str(folder / name), 0o644, b"new") for name in ("a", "b")]
     with pytest.raises(Failure):
-        write_files("bundle", [*files, Output(str(folder / "no" / "c"), 0o644, b"new")])
+        write_files("bundle", [*files, OutputFile(str(folder / "no" / "c"), 0o644, b"new")])
     assert [(p.name, p.read_text()) for p in folder.iterdir()] == [("b", "before")]
     write_files("bundle", files)
     assert sorted((p.name, p.read_text()) for p in folder.iterdir()) == [("a", "new"), ("b", "new")]
@@ -122,10 +122,10 @@ def test_several_are_there_together_or_not_at_all(folder: Path) -> None:
 def test_a_place_that_is_not_there_is_refused_before_anything_is_made(
     folder: Path, name: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    def never() -> Built:
+    def never() -> BuiltBundle:
         pytest.fail("it was made")
 
-    monkeypatch.setattr(build, "built", never)
+    monkeypatch.setattr(build, "build_bundle", never)
     monkeypatch.setattr("app.cli.telling.capture.RecordedHost", never)
     for where in (folder / "no" / "x", folder):
         assert run_command_line([*COMMANDS[name], str(where)]) == 3

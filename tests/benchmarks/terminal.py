@@ -18,8 +18,8 @@ from pathlib import Path
 
 import msgspec
 
-from app.process import identity
-from app.recording.reader import events_of
+from app.process import identity_of
+from app.recording.reader import read_events
 from tests.fakes.streams.story import storage
 from tests.fakes.terminals.terminal import Terminal
 
@@ -82,12 +82,12 @@ def cost(terminal: Terminal, seconds: float) -> tuple[float, float]:
 
 def grow(path: Path, skip_s: float, *, again: bool = False, recording: Path | None = None) -> None:
     """Writes the made-up storage run in real time, from `skip_s` on; `again`: over and over, without its end."""
-    run = storage() if recording is None else list(events_of(recording))
+    run = storage() if recording is None else list(read_events(recording))
     if again:
         body, length = run[1:-1], run[-1].t
         for turn in range(1, 20):
             run[-1:] = [msgspec.structs.replace(e, t=e.t + turn * length) for e in body] + run[-1:]
-    me = identity()
+    me = identity_of()
     run[0] = msgspec.structs.replace(run[0], pid=me.pid, pid_start=me.start, boot_id=me.boot_id)
     began = time.perf_counter()
     with path.open("ab") as file:

@@ -18,7 +18,7 @@ import pytest
 from probes.bench.measured import Measured
 from probes.host import Host
 from probes.types import Json
-from scenarios.box.scenario import Box
+from scenarios.box.scenario import BoxScenario
 from scenarios.checkup.scenario import Checkup
 from scenarios.contention import plan as contention_plan
 from scenarios.dstate import scenario as dstate
@@ -27,7 +27,7 @@ from scenarios.kernel import plan as kernel_plan
 from scenarios.kernel import scenario as kernel
 from scenarios.model import Options, Scenario
 from scenarios.null.scenario import Null
-from scenarios.numa.scenario import Numa
+from scenarios.numa.scenario import NumaScenario
 from scenarios.storage import plan as storage_plan
 from scenarios.storage import scenario as storage
 from scenarios.workload import scenario as workload
@@ -131,20 +131,20 @@ class DrawnCommand:
         await self.run.clock.sleep(wall_s)
         return Measured(seconds=wall_s, values={WALL: wall_s, CPU: 0.9}, operations=1, cpu_s=0.9)
 
-    async def beside(self, argv: object, option: str, *, bounded: bool = True) -> None:
+    async def run_helper(self, argv: object, option: str, *, bounded: bool = True) -> None:
         return
 
 
 def run_box(own: Path, patch: pytest.MonkeyPatch) -> FakeRun:
     suit_everywhere(patch)
     clock = FakeClock()
-    box = Box(lambda run, layout, private: DrawnBox(clock, 1), lambda run, layout: None)  # type: ignore[arg-type, return-value]
+    box = BoxScenario(lambda run, layout, private: DrawnBox(clock, 1), lambda run, layout: None)  # type: ignore[arg-type, return-value]
     return conducted(box, made_host(), {"dir": [str(own)], "workers": 4}, clock)
 
 
 def run_checkup(own: Path, patch: pytest.MonkeyPatch) -> FakeRun:
     parts = (of_checkup.STORAGE, of_checkup.WALL, of_checkup.NULL, of_checkup.REFUSED, of_checkup.ASKS)
-    patch.setattr("scenarios.checkup.parts.candidates", lambda: parts)
+    patch.setattr("scenarios.checkup.parts.candidate_scenarios", lambda: parts)
     patch.setattr("scenarios.triage.examine_host", lambda *_, **__: iter(()))
     run = of_checkup.Conducted(options={"dir": ["/a b", "/c"]})
     asyncio.run(conduct(Checkup(), run))
@@ -159,7 +159,7 @@ def run_contention(own: Path, patch: pytest.MonkeyPatch) -> FakeRun:
         """As root it would ask the kernel for locks."""
         return made
 
-    patch.setattr("scenarios.contention.scenario._locks", ask_no_kernel)
+    patch.setattr("scenarios.contention.scenario._add_locks", ask_no_kernel)
     patch.setattr(of_contention, "Host", made_host)
 
     def rate(load: str, side: int, workers: int) -> float:
@@ -175,7 +175,9 @@ def run_cpuwatch(own: Path, patch: pytest.MonkeyPatch) -> FakeRun:
 
 
 def run_dstate(own: Path, patch: pytest.MonkeyPatch) -> FakeRun:
-    patch.setattr(dstate, "Follower", lambda: SimpleNamespace(problem="", new=tuple, close=lambda: None))
+    patch.setattr(
+        dstate, "KernelLogFollower", lambda: SimpleNamespace(problem="", new=tuple, close=lambda: None)
+    )
     host = of_dstate.captured(own, (1, "init", "S", "0"), (20, "df", "D", "rpc_wait_bit_killable"))
     (own / "proc/20/task/20/cwd").symlink_to("/nfs/home")
     return of_dstate.watch(host, seconds=5)
@@ -200,10 +202,10 @@ def run_iosched(own: Path, patch: pytest.MonkeyPatch) -> FakeRun:
 def run_kernel(own: Path, patch: pytest.MonkeyPatch) -> FakeRun:
     clock = FakeClock()
     patch.setattr(kernel_plan, "own_affinity", lambda: (0, 1))
-    patch.setattr(kernel, "fingerprint", lambda host, place: ())  # it reads this machine
+    patch.setattr(kernel, "read_fingerprint", lambda host, place: ())  # it reads this machine
     patch.setattr(kernel, "examine_live_host", lambda time: ((), ()))
     patch.setattr(kernel, "BenchmarkSet", lambda *_, **__: DrawnBattery(clock))
-    return conducted(kernel.Kernel(), made_host(), {"only": ["syscall", "getpid"]}, clock)
+    return conducted(kernel.KernelScenario(), made_host(), {"only": ["syscall", "getpid"]}, clock)
 
 
 def run_null(own: Path, patch: pytest.MonkeyPatch) -> FakeRun:
@@ -215,7 +217,7 @@ def run_null(own: Path, patch: pytest.MonkeyPatch) -> FakeRun:
 
 
 def run_numa(own: Path, patch: pytest.MonkeyPatch) -> FakeRun:
-    scenario, host = Numa(), of_numa._two_nodes(own)
+    scenario, host = NumaScenario(), of_numa._two_nodes(own)
     options: dict[str, Json] = {"only": "read", "bios": str(of_numa.BIOS / "dell.json")}
     plan = scenario.prepare(host, Options(options, scenario.options)).plan
     run = FakeRun(host=host, options=options, declared=scenario.options, plan=plan)

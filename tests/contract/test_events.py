@@ -9,7 +9,7 @@ import msgspec
 import pytest
 
 from app.recording import store
-from app.recording.reader import events_of
+from app.recording.reader import read_events
 from probes.types import Json
 from scenarios import events as ev
 from scenarios.results.result import Result
@@ -19,8 +19,8 @@ from tests.contract.test_documents import FORMER
 
 def result_types() -> list[type[Result]]:
     """Return the types of results that scenarios of this tree record, by name."""
-    for name in store.demos():  # reading one loads the types of its scenario
-        list(events_of(store.resolve(name)))
+    for name in store.list_demos():  # reading one loads the types of its scenario
+        list(read_events(store.resolve_recording(name)))
     found, left = list[type[Result]](), [Result]
     while left:
         one = left.pop()
@@ -47,12 +47,12 @@ def test_types_and_fields_of_events() -> None:
     assert_frozen("events", json.loads(json.dumps(frozen, sort_keys=True)))
 
 
-RECORDINGS = [*map(store.resolve, store.demos()), *FORMER]
+RECORDINGS = [*map(store.resolve_recording, store.list_demos()), *FORMER]
 
 
 @pytest.mark.parametrize("path", RECORDINGS, ids=lambda path: path.stem)
 def test_each_line_of_a_recording_is_still_an_event(path: Path) -> None:
     lines = path.read_text(encoding="utf-8").splitlines()
-    read = list(events_of(path))
+    read = list(read_events(path))
     assert len(read) == len(lines)
     assert [event.why for event in read if isinstance(event, ev.LeftOutLine)] == []

@@ -24,7 +24,7 @@ class Answering(Host):
         self.asked: list[str] = []
         self._commands = dict(commands)
 
-    def command(self, *argv: str, timeout_s: float = 2.0, any_status: bool = False) -> str | Absent:
+    def read_command(self, *argv: str, timeout_s: float = 2.0, any_status: bool = False) -> str | Absent:
         line = " ".join(argv)
         self.asked.append(line)
         return self._commands.get(line, Absent(f"{argv[0]} is not installed", "tool", line))

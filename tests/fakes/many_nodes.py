@@ -7,11 +7,11 @@ import random
 from collections.abc import Callable, Iterable, Sequence
 
 from probes.types import Json
-from scenarios.compare.run_summary import FactKey, FigureKey, Load
-from scenarios.peers.facts import FactTable, spelt
-from scenarios.peers.node import Hardware, Node
-from scenarios.peers.retest import Round, following, loads_left
-from scenarios.peers.screen import Screen, peers_for, screen
+from scenarios.compare.run_summary import FactKey, FigureKey, PlannedLoad
+from scenarios.peers.facts import FactTable, spell_facts
+from scenarios.peers.node import Hardware, PeerNode
+from scenarios.peers.retest import Round, loads_left, next_suspects
+from scenarios.peers.screen import Screen, peers_for, screen_nodes
 from scenarios.plan import Metric
 
 RATE = Metric("rate", "1/s")
@@ -44,16 +44,16 @@ class Nodes:
         self.levels = {name: [self.rng.gauss(0, differ) for _ in self.keys] for name in names}
 
     @property
-    def loads(self) -> dict[FigureKey, Load]:
-        return {key: Load(key.workload, RATE) for key in self.keys}
+    def loads(self) -> dict[FigureKey, PlannedLoad]:
+        return {key: PlannedLoad(key.workload, RATE) for key in self.keys}
 
     def slow(self, names: Iterable[str], ratio: float, measure: int = 0) -> None:
         for name in names:
             self.levels[name][measure] += math.log(ratio)
 
-    def measure(self, names: Iterable[str]) -> list[Node]:
+    def measure(self, names: Iterable[str]) -> list[PeerNode]:
         return [
-            Node(
+            PeerNode(
                 name=name,
                 logs={
                     key: level + self.noise(self.rng)
@@ -64,13 +64,13 @@ class Nodes:
             for name in names
         ]
 
-    def all(self) -> list[Node]:
+    def all(self) -> list[PeerNode]:
         return self.measure(self.levels)
 
     def rounds(self, found: Screen) -> list[Round]:
         """As a fleet run does them."""
         done: list[Round] = []
-        while names := following(found, done):
+        while names := next_suspects(found, done):
             beside = peers_for(found, names, self.rng.randrange(1 << 30))
             loads = loads_left(found, done, names)
             measured = self.measure([*names, *beside])
@@ -82,12 +82,12 @@ class Nodes:
 
 
 def screened(nodes: Nodes) -> tuple[Screen, list[Round]]:
-    found = screen(nodes.all())
+    found = screen_nodes(nodes.all())
     return found, nodes.rounds(found)
 
 
 def table_of(names: Sequence[str], facts: Callable[[str], dict[FactKey, Json]]) -> FactTable:
     table = FactTable()
     for name in names:
-        table.add(name, spelt(facts(name)))
+        table.add(name, spell_facts(facts(name)))
     return table

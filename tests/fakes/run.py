@@ -55,7 +55,7 @@ class FakeRun(Run):
         self.reverted: list[Action] = []
         self._began = self.clock.now()
 
-    def time(self) -> float:
+    def elapsed_s(self) -> float:
         return self.clock.now() - self._began
 
     def emit(self, event: AnyEvent) -> None:
@@ -65,7 +65,7 @@ class FakeRun(Run):
         """The events of one kind, in order."""
         return [event for event in self.events if isinstance(event, kind)]
 
-    def change(self, action: Action) -> AbstractAsyncContextManager[Applied]:
+    def apply_change(self, action: Action) -> AbstractAsyncContextManager[Applied]:
         return self._change(action)
 
     @asynccontextmanager

@@ -11,7 +11,7 @@ from tests.fakes.noise import Noise, quiet
 
 
 class FakeVariantBench:
-    """Implements `scenarios.experiment.schedule.blocks.Variant`.
+    """Implements `scenarios.experiment.schedule.blocks.VariantBench`.
 
     `values` maps metric names to what a quiet machine gives (multiplied by the noise; the names in `less` are
     divided by it). `calls` is the log of what was called, shared between variants if given:

@@ -9,8 +9,8 @@ from typing import ClassVar
 from probes.action import Action
 from probes.bench.run.command import CommandBench
 from probes.host import Host
-from probes.system.nodes.memory import memory
-from probes.types import present
+from probes.system.nodes.memory import read_memory
+from probes.types import is_present
 from scenarios.card import Card, Complaint
 from scenarios.experiment.load_schedule import measure_workload
 from scenarios.experiment.schedule.switch import Switch, SwitchedVariantBench, attribute_change
@@ -28,7 +28,7 @@ LOAD = timed_command("command", "the command", controls=("again",))  # the same 
 
 
 def active(host: Host) -> str:
-    return value if present(value := memory(host).transparent_huge_pages) else ""
+    return value if is_present(value := read_memory(host).transparent_huge_pages) else ""
 
 
 class Pages(Result, frozen=True, tag="thp.pages/1"):
@@ -88,7 +88,7 @@ class Thp(Scenario):
         return Prepared(plan, partial(self._run, own))
 
     async def _run(self, own: str, run: Run) -> None:
-        run.emit(Pages(t=run.time(), value=own))
+        run.emit(Pages(t=run.elapsed_s(), value=own))
         with run.begin_step("measure", "measure and judge"):
             async with (
                 own_directory(run, run.options.as_string("dir")) as private,

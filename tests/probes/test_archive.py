@@ -12,7 +12,7 @@ import pytest
 
 from probes.captured import archive as archive_module
 from probes.captured import archive as bounds
-from probes.captured.archive import Refused, unpack
+from probes.captured.archive import ArchiveRefusedError, unpack_archive
 
 
 def member(tar: tarfile.TarFile, name: str, data: bytes = b"x", **fields: object) -> None:
@@ -35,7 +35,7 @@ def test_what_leads_out_is_left_out(tmp_path: Path) -> None:
         member(tar, "dev/null", type=tarfile.CHRTYPE, size=0, data=b"")
         member(tar, "pipe", type=tarfile.FIFOTYPE, size=0, data=b"")
         member(tar, "hard", type=tarfile.LNKTYPE, linkname="sys/block/sda/size", size=0, data=b"")
-    kept, left_out, _ = unpack(str(archive), str(into))
+    kept, left_out, _ = unpack_archive(str(archive), str(into))
     assert (kept, left_out) == (3, 5)
     assert (into / "sys/block/sda/size").read_bytes() == b"12"
     assert (
@@ -51,8 +51,8 @@ def test_what_leads_out_is_left_out(tmp_path: Path) -> None:
 def test_what_is_no_tar_is_said_in_one_line(tmp_path: Path, data: bytes) -> None:
     (tmp_path / "a").write_bytes(data)
     (tmp_path / "in").mkdir()
-    with pytest.raises(Refused) as why:
-        unpack(str(tmp_path / "a"), str(tmp_path / "in"))
+    with pytest.raises(ArchiveRefusedError) as why:
+        unpack_archive(str(tmp_path / "a"), str(tmp_path / "in"))
     assert "\n" not in str(why.value)
 
 
@@ -61,8 +61,8 @@ def test_a_cut_archive_is_refused(tmp_path: Path) -> None:
         member(tar, "sys/x", bytes(range(256)) * 4000)
     (tmp_path / "cut").write_bytes((tmp_path / "a.tar.gz").read_bytes()[:-200])
     (tmp_path / "in").mkdir()
-    with pytest.raises(Refused):
-        unpack(str(tmp_path / "cut"), str(tmp_path / "in"))
+    with pytest.raises(ArchiveRefusedError):
+        unpack_archive(str(tmp_path / "cut"), str(tmp_path / "in"))
 
 
 def test_a_header_that_never_ends_is_refused_before_it_is_in_memory(tmp_path: Path) -> None:
@@ -75,22 +75,22 @@ def test_a_header_that_never_ends_is_refused_before_it_is_in_memory(tmp_path: Pa
     (tmp_path / "in").mkdir()
     tracemalloc.start()
     try:
-        with pytest.raises(Refused, match="a header of more than"):
-            unpack(str(tmp_path / "a.tar.gz"), str(tmp_path / "in"))
+        with pytest.raises(ArchiveRefusedError, match="a header of more than"):
+            unpack_archive(str(tmp_path / "a.tar.gz"), str(tmp_path / "in"))
         assert tracemalloc.get_traced_memory()[1] < 16 << 20
     finally:
         tracemalloc.stop()
 
 
 def test_what_is_left_out_counts_too(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(bounds, "MOST_FILE_BYTES", 1000)
-    monkeypatch.setattr(bounds, "MOST_STREAM_BYTES", 100_000)
+    monkeypatch.setattr(bounds, "MAX_FILE_BYTES", 1000)
+    monkeypatch.setattr(bounds, "MAX_STREAM_BYTES", 100_000)
     with tarfile.open(tmp_path / "a.tar.xz", "w:xz") as tar:
         member(tar, "big", bytes(200_000))
         member(tar, "sys/x")
     (tmp_path / "in").mkdir()
-    with pytest.raises(Refused, match="more than 100000 bytes"):
-        unpack(str(tmp_path / "a.tar.xz"), str(tmp_path / "in"))
+    with pytest.raises(ArchiveRefusedError, match="more than 100000 bytes"):
+        unpack_archive(str(tmp_path / "a.tar.xz"), str(tmp_path / "in"))
 
 
 @pytest.mark.parametrize("how", ["", ":gz", ":bz2", ":xz"])
@@ -99,7 +99,7 @@ def test_every_packer_is_read(tmp_path: Path, how: str) -> None:
         member(tar, "sys/" + "long/" * 60 + "x", bytes(3 << 20))
         member(tar, "sys/y", b"1")
     (tmp_path / "in").mkdir()
-    assert unpack(str(tmp_path / "a"), str(tmp_path / "in")) == (2, 0, 0)
+    assert unpack_archive(str(tmp_path / "a"), str(tmp_path / "in")) == (2, 0, 0)
 
 
 def test_of_a_crowded_folder_the_first_names_are_read(
@@ -112,6 +112,6 @@ def test_of_a_crowded_folder_the_first_names_are_read(
             member(tar, f"proc/{pid}/status", b"y")
         member(tar, "sys/y", b"1")
     (tmp_path / "in").mkdir()
-    assert unpack(str(tmp_path / "a"), str(tmp_path / "in")) == (7, 0, 6)
+    assert unpack_archive(str(tmp_path / "a"), str(tmp_path / "in")) == (7, 0, 6)
     assert sorted(path.name for path in (tmp_path / "in" / "proc").iterdir()) == ["1", "2", "3"]
     assert (tmp_path / "in" / "proc" / "3" / "status").exists() and (tmp_path / "in" / "sys" / "y").exists()

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from probes.captured.captured_paths import resolve
+from probes.captured.captured_paths import resolve_host_path
 from probes.host import Host
 from probes.types import Absent
 from tests.fakes.hosts.tree import Tree
@@ -29,43 +29,43 @@ def test_absolute_targets_start_at_the_root(tree: Tree, secret: Path) -> None:
     tree.link("/sys/hop", "/proc/there").put("/proc/there", "inside")
     tree.link("/sys/passwd", "/etc/passwd").link("/sys/secret", str(secret))
     host = tree.host()
-    assert host.text("/sys/hop") == "inside"
+    assert host.read_file_text("/sys/hop") == "inside"
     for path in ("/sys/passwd", "/sys/secret"):
         for may_hang in (False, True):
-            value = host.text(path, may_hang=may_hang)
+            value = host.read_file_text(path, may_hang=may_hang)
             assert isinstance(value, Absent) and value.kind == "captured"
 
 
 def test_dots_stop_at_the_root(tree: Tree, secret: Path) -> None:
     up = "../" * 40
     host = tree.link("/sys/up", f"{up}secret").link("/sys/dir", up).put("/top", "inside").host()
-    assert isinstance(host.text("/sys/up"), Absent)
-    assert isinstance(host.text("/sys/dir/secret"), Absent)
-    assert isinstance(host.text(f"/sys/{up}secret"), Absent)
-    assert host.text("/sys/dir/top") == "inside"
-    assert host.glob("/sys/dir/*") == ("/sys/dir/proc", "/sys/dir/sys", "/sys/dir/top")
+    assert isinstance(host.read_file_text("/sys/up"), Absent)
+    assert isinstance(host.read_file_text("/sys/dir/secret"), Absent)
+    assert isinstance(host.read_file_text(f"/sys/{up}secret"), Absent)
+    assert host.read_file_text("/sys/dir/top") == "inside"
+    assert host.glob_paths("/sys/dir/*") == ("/sys/dir/proc", "/sys/dir/sys", "/sys/dir/top")
 
 
 def test_links_through_folders(tree: Tree, secret: Path) -> None:
     tree.link("/sys/out", str(secret.parent)).put("/sys/in/file", "inside").link("/sys/in/self", ".")
     host = tree.host()
-    assert isinstance(host.text("/sys/out/secret"), Absent)
-    assert isinstance(host.listing("/sys/out"), Absent)
-    assert host.glob("/sys/out/*") == ()
-    assert host.text("/sys/in/self/self/self/file") == "inside"
+    assert isinstance(host.read_file_text("/sys/out/secret"), Absent)
+    assert isinstance(host.list_names("/sys/out"), Absent)
+    assert host.glob_paths("/sys/out/*") == ()
+    assert host.read_file_text("/sys/in/self/self/self/file") == "inside"
 
 
 def test_loops_end(tree: Tree) -> None:
     tree.link("/sys/a", "b").link("/sys/b", "a").link("/sys/c", "c/c/c")
     host = tree.host()
     for path in ("/sys/a", "/sys/b/x", "/sys/c"):
-        value = host.text(path)
+        value = host.read_file_text(path)
         assert isinstance(value, Absent) and value.kind == "invalid"
 
 
 def test_a_link_itself_can_be_read_wherever_it_points(tree: Tree) -> None:
-    assert tree.link("/sys/up", "/etc/passwd").host().link("/sys/up") == "/etc/passwd"
-    assert resolve(str(tree.root), "/sys/up/", last=False) == "/sys/up"
+    assert tree.link("/sys/up", "/etc/passwd").host().read_link("/sys/up") == "/etc/passwd"
+    assert resolve_host_path(str(tree.root), "/sys/up/", last=False) == "/sys/up"
 
 
 names = st.sampled_from(["a", "b", "c", "secret", "sys", ".."])
@@ -92,11 +92,11 @@ def test_no_forest_of_symlinks_escapes_or_raises(forest: dict[str, str], asked: 
                 continue
         host = Host(str(root))
         for path in [*asked, *forest]:
-            for text in (host.text(f"/{path}"), host.text(f"/{path}/secret")):
+            for text in (host.read_file_text(f"/{path}"), host.read_file_text(f"/{path}/secret")):
                 assert isinstance(text, Absent) or text == "inside"
-            assert isinstance(host.listing(f"/{path}"), tuple | Absent)
-            real = host.real(f"/{path}")
+            assert isinstance(host.list_names(f"/{path}"), tuple | Absent)
+            real = host.resolve_path(f"/{path}")
             if isinstance(real, str):
                 assert os.path.realpath(f"{root}{real}").startswith(str(root.resolve()))
-            for found in host.glob(f"/{path}/*"):
-                assert "secret" not in (host.text(found) or "")
+            for found in host.glob_paths(f"/{path}/*"):
+                assert "secret" not in (host.read_file_text(found) or "")

@@ -24,35 +24,35 @@ def absent(value: object) -> Absent:
 
 def test_text_drops_the_last_line_ends_only(tree: Tree) -> None:
     host = tree.put("/sys/a", "  one\ntwo\n\n").host()
-    assert host.text("/sys/a") == "  one\ntwo"
+    assert host.read_file_text("/sys/a") == "  one\ntwo"
 
 
 def test_bytes_that_are_no_text_can_be_encoded_again(tree: Tree) -> None:
-    text = tree.put("/sys/model", b"KINGSTON\xff\xfe\n").host().text("/sys/model")
+    text = tree.put("/sys/model", b"KINGSTON\xff\xfe\n").host().read_file_text("/sys/model")
     assert text == "KINGSTON\\xff\\xfe"
     assert text.encode("utf-8")
 
 
 @pytest.mark.parametrize(("content", "value"), [("7\n", 7), ("-1\n", -1), (" 12 \n", 12), ("0x1f\n", 31)])
 def test_integer(tree: Tree, content: str, value: int) -> None:
-    assert tree.put("/sys/n", content).host().integer("/sys/n") == value
+    assert tree.put("/sys/n", content).host().read_integer("/sys/n") == value
 
 
 @pytest.mark.parametrize("content", ["", "max", "1.5", "0xzz", "1 2"])
 def test_integer_of_something_else_is_invalid(tree: Tree, content: str) -> None:
-    assert absent(tree.put("/sys/n", content).host().integer("/sys/n")).kind == "invalid"
+    assert absent(tree.put("/sys/n", content).host().read_integer("/sys/n")).kind == "invalid"
 
 
 def test_a_file_over_the_limit_is_not_cut_but_absent(tree: Tree) -> None:
     host = tree.put("/proc/big", "x" * 101).host()
-    assert absent(host.text("/proc/big", 100)).kind == "invalid"
-    assert host.text("/proc/big", 101) == "x" * 101
+    assert absent(host.read_file_text("/proc/big", 100)).kind == "invalid"
+    assert host.read_file_text("/proc/big", 101) == "x" * 101
 
 
 def test_missing_says_captured_or_missing(tree: Tree) -> None:
-    assert absent(tree.host().text("/sys/nothing")).kind == "captured"
-    assert absent(Host().text("/sys/nothing")).kind == "missing"
-    assert "/sys/nothing" in absent(Host().listing("/sys/nothing")).reason
+    assert absent(tree.host().read_file_text("/sys/nothing")).kind == "captured"
+    assert absent(Host().read_file_text("/sys/nothing")).kind == "missing"
+    assert "/sys/nothing" in absent(Host().list_names("/sys/nothing")).reason
 
 
 def test_what_is_no_regular_file_is_never_opened(tmp_path: Path) -> None:
@@ -66,22 +66,22 @@ def test_what_is_no_regular_file_is_never_opened(tmp_path: Path) -> None:
         os.close(place)
         host = Host()
         for path in (str(fifo), str(sock), "/dev/zero", str(tmp_path)):
-            assert absent(host.text(path)).kind == "unsupported"
-            assert path in absent(host.text(path)).reason
+            assert absent(host.read_file_text(path)).kind == "unsupported"
+            assert path in absent(host.read_file_text(path)).reason
 
 
 def test_a_fifo_of_a_captured_tree_does_not_block(tree: Tree) -> None:
     os.mkfifo(tree.root / "sys" / "fifo")
-    assert absent(tree.host().text("/sys/fifo")).kind == "unsupported"
+    assert absent(tree.host().read_file_text("/sys/fifo")).kind == "unsupported"
 
 
 @pytest.mark.parametrize("path", ["/sys/a\0b", "/sys/\ud800", "", "/" + "x" * 300, "/" + "a/" * 5000])
 def test_paths_that_cannot_be_do_not_raise(tree: Tree, path: str) -> None:
     for host in (tree.host(), Host()):
-        assert isinstance(host.text(path), Absent)
-        assert isinstance(host.text(path, may_hang=True), Absent)
-        assert isinstance(host.link(path), Absent)
-        assert host.glob(path + "/*") == () or path == ""
+        assert isinstance(host.read_file_text(path), Absent)
+        assert isinstance(host.read_file_text(path, may_hang=True), Absent)
+        assert isinstance(host.read_link(path), Absent)
+        assert host.glob_paths(path + "/*") == () or path == ""
 
 
 def as_nobody(read: Callable[[], str]) -> str:
@@ -113,7 +113,7 @@ def test_permission_names_the_right() -> None:
         secret.chmod(0o400 if os.geteuid() == 0 else 0)
 
         def read() -> str:
-            found = absent(Host().text(str(secret)))
+            found = absent(Host().read_file_text(str(secret)))
             return f"{found.kind}|{found.reason}"
 
         assert as_nobody(read) == f"permission|{secret}: needs root"
@@ -122,18 +122,18 @@ def test_permission_names_the_right() -> None:
 def test_permission_knows_the_files_of_other_processes() -> None:
     need(ROOT)
     pid = os.getpid()
-    reason = as_nobody(lambda: absent(Host().text(f"/proc/{pid}/io")).reason)
+    reason = as_nobody(lambda: absent(Host().read_file_text(f"/proc/{pid}/io")).reason)
     assert reason == f"/proc/{pid}/io: needs root or CAP_SYS_PTRACE"
 
 
 def test_listing_link_real_exists(tree: Tree) -> None:
     host = tree.put("/sys/devices/x/b").put("/sys/devices/x/a").link("/sys/block/x", "../devices/x").host()
-    assert host.listing("/sys/block/x") == ("a", "b")
-    assert host.link("/sys/block/x") == "../devices/x"
-    assert absent(host.link("/sys/devices/x/a")).kind == "invalid"
-    assert host.real("/sys/block/x/a") == "/sys/devices/x/a"
-    assert host.exists("/sys/block/x/a")
-    assert not host.exists("/sys/block/x/c")
+    assert host.list_names("/sys/block/x") == ("a", "b")
+    assert host.read_link("/sys/block/x") == "../devices/x"
+    assert absent(host.read_link("/sys/devices/x/a")).kind == "invalid"
+    assert host.resolve_path("/sys/block/x/a") == "/sys/devices/x/a"
+    assert host.path_exists("/sys/block/x/a")
+    assert not host.path_exists("/sys/block/x/c")
 
 
 def test_glob(tree: Tree) -> None:
@@ -143,12 +143,12 @@ def test_glob(tree: Tree) -> None:
     tree.link("/sys/block/sda", "../devices/sda").link("/sys/block/sdb", "/sys/devices/sdb")
     host = tree.host()
     both = ("/sys/block/sda/queue/scheduler", "/sys/block/sdb/queue/scheduler")
-    assert host.glob("/sys/block/*/queue/scheduler") == both
-    assert host.glob("/sys/block/sd[b-c]/queue/sched?ler") == both[1:]
-    assert host.glob("/sys/devices/sdb/*") == ("/sys/devices/sdb/queue",)
-    assert host.glob("/sys/devices/sdb/.h*") == ("/sys/devices/sdb/.hidden",)
-    assert host.glob("/sys/block/sda") == ("/sys/block/sda",)
-    assert host.glob("/sys/none/*") == ()
+    assert host.glob_paths("/sys/block/*/queue/scheduler") == both
+    assert host.glob_paths("/sys/block/sd[b-c]/queue/sched?ler") == both[1:]
+    assert host.glob_paths("/sys/devices/sdb/*") == ("/sys/devices/sdb/queue",)
+    assert host.glob_paths("/sys/devices/sdb/.h*") == ("/sys/devices/sdb/.hidden",)
+    assert host.glob_paths("/sys/block/sda") == ("/sys/block/sda",)
+    assert host.glob_paths("/sys/none/*") == ()
 
 
 def test_once_works_out_a_thing_once(tree: Tree) -> None:
@@ -159,25 +159,25 @@ def test_once_works_out_a_thing_once(tree: Tree) -> None:
         return len(calls)
 
     first, second = tree.host(), tree.host()
-    assert (first.once(count), first.once(count), second.once(count)) == (1, 1, 2)
+    assert (first.compute_once(count), first.compute_once(count), second.compute_once(count)) == (1, 1, 2)
 
 
 def test_a_kernel_that_refuses_a_read_is_unsupported() -> None:
     """sysfs answers EINVAL for the speed of the loopback interface."""
     host = Host()
-    if not host.exists("/sys/class/net/lo/speed"):
+    if not host.path_exists("/sys/class/net/lo/speed"):
         not_here("no /sys/class/net/lo/speed here")
-    assert absent(host.text("/sys/class/net/lo/speed")).kind == "unsupported"
+    assert absent(host.read_file_text("/sys/class/net/lo/speed")).kind == "unsupported"
 
 
 def test_a_live_file_that_waits_for_input_does_not_block() -> None:
     """/proc/kmsg is a regular file by its mode, and waits when it was read to its end."""
-    assert isinstance(Host().text("/proc/kmsg"), str | Absent)
+    assert isinstance(Host().read_file_text("/proc/kmsg"), str | Absent)
 
 
 def test_root_may_be_one_folder_too_high(tmp_path: Path) -> None:
     Tree(tmp_path / "archive" / "host-2026").put("/proc/version", "Linux")
-    assert Host(str(tmp_path / "archive")).text("/proc/version") == "Linux"
+    assert Host(str(tmp_path / "archive")).read_file_text("/proc/version") == "Linux"
     assert root_problem(str(tmp_path / "archive")) == ""
 
 
@@ -186,7 +186,7 @@ def test_root_problem_says_what_is_wrong(tmp_path: Path) -> None:
     assert "No such file" in root_problem(str(tmp_path / "nothing"))
     assert "Not a directory" in root_problem(str(tmp_path / "file"))
     assert "neither sys nor proc" in root_problem(str(tmp_path))
-    assert isinstance(Host(str(tmp_path / "nothing")).text("/proc/version"), Absent)
+    assert isinstance(Host(str(tmp_path / "nothing")).read_file_text("/proc/version"), Absent)
     Tree(tmp_path / "host").put("/proc/sys/vm/swappiness", "60")
     assert "neither sys nor proc" in root_problem(str(tmp_path / "host/proc"))
     assert root_problem(str(tmp_path / "host")) == ""
@@ -194,10 +194,10 @@ def test_root_problem_says_what_is_wrong(tmp_path: Path) -> None:
 
 def test_what_a_container_hides_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(rights, "in_container", lambda: True)
-    hidden = absent(Host().text("/sys/firmware/hostdx-no-such-file"))
+    hidden = absent(Host().read_file_text("/sys/firmware/hostdx-no-such-file"))
     assert hidden.kind == "container"
-    assert absent(Host().text("/sys/block/hostdx-no-such-disk/size")).kind == "missing"
-    assert rights.denied("/proc/1/io", "/proc/1/io", "x").kind == (
+    assert absent(Host().read_file_text("/sys/block/hostdx-no-such-disk/size")).kind == "missing"
+    assert rights.explain_denied("/proc/1/io", "/proc/1/io", "x").kind == (
         "container" if os.geteuid() == 0 else "permission"
     )
 
@@ -205,7 +205,7 @@ def test_what_a_container_hides_says_so(monkeypatch: pytest.MonkeyPatch) -> None
 def test_a_root_without_its_capabilities_is_told_which(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(rights, "in_container", lambda: False)
     monkeypatch.setattr(os, "geteuid", lambda: 0)
-    found = rights.denied("/proc/1/environ", "/proc/1/environ", "x")
+    found = rights.explain_denied("/proc/1/environ", "/proc/1/environ", "x")
     assert found.kind == "permission" and "CAP_SYS_PTRACE" in found.reason
 
 
@@ -215,8 +215,8 @@ def test_names_that_are_no_utf_8_can_be_opened(tmp_path: Path) -> None:
     (tmp_path / raw / "file").write_text("1")
     (tmp_path / "link").symlink_to(raw)
     host = Host()
-    assert host.listing(str(tmp_path)) == ("link", raw) == host.listing(str(tmp_path), may_hang=True)
-    assert host.link(f"{tmp_path}/link") == raw and host.subfolders(str(tmp_path)) == (raw,)
-    assert host.real(f"{tmp_path}/link", may_hang=True) == str(tmp_path / raw)
-    assert host.integer(f"{tmp_path}/{raw}/file") == 1
-    assert host.text(f"{tmp_path}/{raw}/file", 9, may_hang=True) == "1"
+    assert host.list_names(str(tmp_path)) == ("link", raw) == host.list_names(str(tmp_path), may_hang=True)
+    assert host.read_link(f"{tmp_path}/link") == raw and host.list_subfolders(str(tmp_path)) == (raw,)
+    assert host.resolve_path(f"{tmp_path}/link", may_hang=True) == str(tmp_path / raw)
+    assert host.read_integer(f"{tmp_path}/{raw}/file") == 1
+    assert host.read_file_text(f"{tmp_path}/{raw}/file", 9, may_hang=True) == "1"

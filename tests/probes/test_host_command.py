@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from app.undo.kinds.command import CommandFailed, command
+from app.undo.kinds.command import CommandFailed, run_changing_command
 from probes import command as module
-from probes.command import run_command, tool
+from probes.command import find_tool, run_command
 from probes.host import Host
 from probes.types import Absent
 from tests.needs import ROOT, needs
@@ -27,11 +27,11 @@ def script(folder: Path, name: str, body: str) -> str:
 def test_output_and_environment(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("LC_MESSAGES", "de_DE.UTF-8")
     path = script(tmp_path, "show", 'echo "$LC_ALL|$LC_MESSAGES|$PWD|$1"; read line || echo "no input"')
-    assert Host().command(path, "$(reboot)") == "C||/|$(reboot)\nno input"
+    assert Host().read_command(path, "$(reboot)") == "C||/|$(reboot)\nno input"
 
 
 def test_not_installed() -> None:
-    value = Host().command("hostdx-no-such-tool")
+    value = Host().read_command("hostdx-no-such-tool")
     assert isinstance(value, Absent) and value.kind == "tool" and "hostdx-no-such-tool" in value.reason
 
 
@@ -39,9 +39,9 @@ def test_the_current_folder_is_never_searched(tmp_path: Path, monkeypatch: pytes
     script(tmp_path, "hostdx-trap", "echo trapped")
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("PATH", f".::{tmp_path.name}:/usr/bin")
-    assert tool("hostdx-trap") is None and tool("./hostdx-trap") is None
+    assert find_tool("hostdx-trap") is None and find_tool("./hostdx-trap") is None
     monkeypatch.setenv("PATH", f"{tmp_path}:/usr/bin")
-    assert tool("hostdx-trap") == f"{tmp_path}/hostdx-trap"
+    assert find_tool("hostdx-trap") == f"{tmp_path}/hostdx-trap"
 
 
 @needs(ROOT)
@@ -50,32 +50,32 @@ def test_root_runs_nothing_that_others_could_have_put_there(
 ) -> None:
     path = Path(script(tmp_path, "hostdx-trap", "echo trapped"))
     monkeypatch.setenv("PATH", f"{tmp_path}:/usr/bin")
-    assert tool("hostdx-trap") == str(path)
+    assert find_tool("hostdx-trap") == str(path)
     path.chmod(0o777)
-    assert tool("hostdx-trap") is None
+    assert find_tool("hostdx-trap") is None
     path.chmod(0o755)
     os.chown(path, 1234, 1234)
-    assert tool("hostdx-trap") is None
+    assert find_tool("hostdx-trap") is None
     os.chown(path, 0, 0)
     os.chown(tmp_path, 1234, 1234)
-    assert tool("hostdx-trap") is None
+    assert find_tool("hostdx-trap") is None
     with pytest.raises(CommandFailed, match="not installed"):
-        command(["hostdx-trap"])
+        run_changing_command(["hostdx-trap"])
 
 
 def test_the_admin_folders_are_searched(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PATH", "")
-    assert tool("sh") in ("/usr/bin/sh", "/bin/sh")
+    assert find_tool("sh") in ("/usr/bin/sh", "/bin/sh")
 
 
 def test_failures_say_what_the_command_said(tmp_path: Path) -> None:
     said = "no such volume"
     path = script(tmp_path, "fails", f"echo partial; echo; echo '{said}' >&2; exit 3")
-    value = Host().command(path)
+    value = Host().read_command(path)
     assert isinstance(value, Absent) and value.kind == "unsupported"
     assert said in value.reason and "3" in value.reason
-    assert Host().command(path, any_status=True) == "partial"
-    denied = Host().command(script(tmp_path, "denied", "echo 'open: Permission denied' >&2; exit 1"))
+    assert Host().read_command(path, any_status=True) == "partial"
+    denied = Host().read_command(script(tmp_path, "denied", "echo 'open: Permission denied' >&2; exit 1"))
     assert isinstance(denied, Absent) and denied.kind == "permission"
 
 
@@ -102,8 +102,8 @@ def test_a_child_that_keeps_the_pipe_open_does_not_hold_us(tmp_path: Path) -> No
 
 
 def test_too_much_output_is_absent(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module, "MOST_OUTPUT_BYTES", 1000)
-    value = Host().command(script(tmp_path, "talks", "yes"), timeout_s=20)
+    monkeypatch.setattr(module, "MAX_OUTPUT_BYTES", 1000)
+    value = Host().read_command(script(tmp_path, "talks", "yes"), timeout_s=20)
     assert isinstance(value, Absent) and value.kind == "invalid"
 
 

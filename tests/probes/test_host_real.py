@@ -12,10 +12,10 @@ import pytest
 
 from probes.hang_safe.client import GuardedReader
 from probes.host import Host
-from probes.system.disk.block import block_devices, layers, leaves
-from probes.system.disk.mounts import mount_of, mounts_now
-from probes.system.disk.topology import placement
-from probes.types import Absent, present
+from probes.system.disk.block import block_devices, list_layers, list_leaves
+from probes.system.disk.mounts import find_mount, read_mounts_now
+from probes.system.disk.topology import find_placement
+from probes.types import Absent, is_present
 from tests.needs import ROOT, need, not_here, program
 
 pytestmark = [pytest.mark.real]
@@ -92,8 +92,8 @@ def test_a_file_system_in_a_file(workshop: Workshop) -> None:
     Path(place, "inner").mkdir()
     Path(workshop.folder, "link").symlink_to(f"{place}/inner")
     host = Host()
-    found = placement(host, str(workshop.folder / "link"))
-    assert present(found)
+    found = find_placement(host, str(workshop.folder / "link"))
+    assert is_present(found)
     assert (found.directory, found.device, found.leaves) == (
         f"{place}/inner",
         name_of(device),
@@ -120,8 +120,8 @@ def test_the_kernel_and_we_find_the_same_mount(workshop: Workshop) -> None:
     workshop.undo.callback(run, "umount", place)
     Path(place, "deep").mkdir()
     for path in (place, f"{place}/deep", "/", "/proc", "/sys", str(workshop.folder)):
-        found = mount_of(mounts_now(Host()), path)
-        assert present(found)
+        found = find_mount(read_mounts_now(Host()), path)
+        assert is_present(found)
         device_number = Path(path).stat().st_dev
         assert found.devno == f"{os.major(device_number)}:{os.minor(device_number)}", path
 
@@ -141,15 +141,17 @@ def test_partitions_of_a_loop_device(workshop: Workshop) -> None:
         8192 * 512,
     )
     found = block_devices(host)
-    assert layers(found, part) == (part, name_of(device)) and leaves(found, part) == (name_of(device),)
+    assert list_layers(found, part) == (part, name_of(device)) and list_leaves(found, part) == (
+        name_of(device),
+    )
 
 
 def test_btrfs_over_two_devices(workshop: Workshop) -> None:
     need(ROOT, program("losetup", "mkfs.btrfs", "mount"))
     devices = [workshop.loop(name, 120) for name in ("one", "two")]
     run("mkfs.btrfs", "-q", "-d", "single", "-m", "raid1", *devices)
-    found = placement(Host(), workshop.mount("-t", "btrfs", devices[0], at="b"))
-    assert present(found) and found.mount.devno.startswith("0:")
+    found = find_placement(Host(), workshop.mount("-t", "btrfs", devices[0], at="b"))
+    assert is_present(found) and found.mount.devno.startswith("0:")
     assert sorted(found.leaves) == sorted(map(name_of, devices))
 
 
@@ -159,8 +161,8 @@ def test_an_overlay_over_memory_says_that_it_lies_there(workshop: Workshop) -> N
     for name in ("lower", "upper", "work"):
         (base / name).mkdir()
     options = f"lowerdir={base}/lower,upperdir={base}/upper,workdir={base}/work"
-    found = placement(Host(), workshop.mount("-t", "overlay", "overlay", "-o", options, at="merged"))
-    assert present(found) and found.mount.fstype == "overlay" and found.memory == "tmpfs"
+    found = find_placement(Host(), workshop.mount("-t", "overlay", "overlay", "-o", options, at="merged"))
+    assert is_present(found) and found.mount.fstype == "overlay" and found.memory == "tmpfs"
 
 
 def test_a_file_system_that_never_answers_does_not_hang_us(workshop: Workshop) -> None:
@@ -187,16 +189,16 @@ def test_a_file_system_that_never_answers_does_not_hang_us(workshop: Workshop) -
         host._guarded = GuardedReader(abandon_after_s=0.3)
         inside = f"{place}/file"
         for value in (
-            host.statvfs(str(place)),
-            host.text(inside, may_hang=True),
-            placement(host, f"{inside}/x"),
+            host.read_statvfs(str(place)),
+            host.read_file_text(inside, may_hang=True),
+            find_placement(host, f"{inside}/x"),
         ):
             assert isinstance(value, Absent) and value.kind == "timeout", value
-        assert host.exists(f"{place}/other", may_hang=True) is False
-        assert present(host.statvfs("/"))  # a new child serves what answers
-        table = mount_of(mounts_now(host), str(place))
+        assert host.path_exists(f"{place}/other", may_hang=True) is False
+        assert is_present(host.read_statvfs("/"))  # a new child serves what answers
+        table = find_mount(read_mounts_now(host), str(place))
         assert (
-            present(table) and table.fstype == "fuse"
+            is_present(table) and table.fstype == "fuse"
         )  # the table itself is read without touching the mount
         host.close()
     finally:

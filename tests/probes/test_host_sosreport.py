@@ -27,13 +27,13 @@ def test_names_are_mangled_as_sos_does(argv: tuple[str, ...], name: str) -> None
 
 def test_commands_are_found_in_any_plugin(tree: Tree) -> None:
     host = tree.put("/sos_commands/devicemapper/dmsetup_status", "pool: 0 1 thin-pool\n").host()
-    assert host.command("dmsetup", "status") == "pool: 0 1 thin-pool"
-    other = host.command("dmsetup", "table")
+    assert host.read_command("dmsetup", "status") == "pool: 0 1 thin-pool"
+    other = host.read_command("dmsetup", "table")
     assert isinstance(other, Absent) and other.kind == "captured" and "sosreport" in other.reason
 
 
 def test_a_plain_dump_holds_no_commands(tree: Tree) -> None:
-    value = tree.host().command("dmsetup", "status")
+    value = tree.host().read_command("dmsetup", "status")
     assert isinstance(value, Absent) and value.kind == "captured"
 
 
@@ -46,12 +46,12 @@ def test_settings_come_from_sysctl(tree: Tree) -> None:
     )
     tree.put("/sos_commands/kernel/sysctl_-a", "\n".join(lines)).put("/proc/sys/vm/swappiness", "60\n")
     host = tree.host()
-    assert host.integer("/proc/sys/net/ipv4/conf/eth0.100/rp_filter") == 2
-    assert host.text("/proc/sys/kernel/osrelease") == "5.14.0-427.el9.x86_64"
-    assert host.integer("/proc/sys/vm/swappiness") == 60  # the file itself comes first
-    assert isinstance(host.text("/proc/sys/vm/nothing"), Absent)
+    assert host.read_integer("/proc/sys/net/ipv4/conf/eth0.100/rp_filter") == 2
+    assert host.read_file_text("/proc/sys/kernel/osrelease") == "5.14.0-427.el9.x86_64"
+    assert host.read_integer("/proc/sys/vm/swappiness") == 60  # the file itself comes first
+    assert isinstance(host.read_file_text("/proc/sys/vm/nothing"), Absent)
 
 
 def test_a_command_file_may_not_lead_out(tree: Tree) -> None:
     host = tree.link("/sos_commands/kernel/uname_-a", "/etc/hostname").host()
-    assert isinstance(host.command("uname", "-a"), Absent)
+    assert isinstance(host.read_command("uname", "-a"), Absent)

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from app.recording.writer import encoded
-from probes.lossless_json import Decoder, encode, escaped, unescaped
+from app.recording.writer import encode_event
+from probes.lossless_json import Decoder, encode, escape_text, unescape_text
 from scenarios import events as ev
 
 ANY_TEXT = st.text(st.characters(exclude_categories=()))  # with lone surrogates
@@ -22,16 +22,16 @@ ANY_TEXT = st.text(st.characters(exclude_categories=()))  # with lone surrogates
 @example(b"\\\\\\xe9\xe9\\")
 @example("ré\ud7ff".encode())
 def test_every_byte_string_comes_back(path: bytes) -> None:
-    form = escaped(path.decode("utf-8", "surrogateescape"))
+    form = escape_text(path.decode("utf-8", "surrogateescape"))
     form.encode("utf-8", "strict")
-    assert unescaped(form).encode("utf-8", "surrogateescape") == path
+    assert unescape_text(form).encode("utf-8", "surrogateescape") == path
 
 
 def test_every_single_byte_and_every_pair_with_a_backslash() -> None:
     paths = [bytes([a]) for a in range(256)] + [b"\\" + bytes([a]) for a in range(256)]
-    forms = [escaped(os.fsdecode(path)) for path in paths]
+    forms = [escape_text(os.fsdecode(path)) for path in paths]
     assert len(set(forms)) == len(paths)
-    assert [os.fsencode(unescaped(form)) for form in forms] == paths
+    assert [os.fsencode(unescape_text(form)) for form in forms] == paths
 
 
 @given(st.dictionaries(ANY_TEXT, ANY_TEXT))
@@ -48,13 +48,13 @@ def test_what_needs_no_escape_is_as_msgspec_writes_it() -> None:
 
 def test_an_event_with_a_raw_name_comes_back() -> None:
     fact = ev.Note(t=1.0, text=os.fsdecode(b"/data/r\xe9sul\\tats"))
-    line = encoded(fact)
+    line = encode_event(fact)
     assert line.isascii() and b"r\\\\xe9sul\\\\\\\\tats" in line
     assert Decoder(ev.Common).decode(line) == fact
 
 
 def test_a_backslash_of_an_earlier_version_stays() -> None:
-    assert unescaped("dev-disk\\x2duuid C:\\temp \\") == "dev-disk\\x2duuid C:\\temp \\"
+    assert unescape_text("dev-disk\\x2duuid C:\\temp \\") == "dev-disk\\x2duuid C:\\temp \\"
 
 
 @pytest.mark.parametrize("line", [b'{"type":"\\\\xe9","t":0}', b'{"\\u005cxe9":1,"type":"note"}'])

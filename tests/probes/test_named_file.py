@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from probes.named_file import opened
+from probes.named_file import open_regular
 from probes.safe_read import TooLarge, read_named
 from tests.needs import ROOT, needs
 
@@ -48,7 +48,7 @@ def test_what_is_no_file_is_refused_without_being_opened(
     for name, path in odd.items():
         before = list(Path("/proc/self/fd").iterdir())
         with pytest.raises(OSError, match="not a regular file"):
-            opened(path)
+            open_regular(path)
         assert len(list(Path("/proc/self/fd").iterdir())) == len(before), name
     assert made and all(flags & os.O_PATH for flags in made)
 
@@ -85,7 +85,7 @@ def test_a_link_in_a_folder_that_others_may_write_is_refused(tmp_path: Path) -> 
         (folder / "up").symlink_to("..")
         for path in (folder / "link", folder / "up" / "secret"):
             with pytest.raises(PermissionError, match="is a link in a folder that others may write to"):
-                opened(path)
+                open_regular(path)
         (folder / "file").write_text("hers")
         assert read_named(folder / "file", 9) == b"hers"
 
@@ -107,4 +107,4 @@ def test_what_is_swapped_after_the_look_is_not_what_is_opened(
         return found
 
     monkeypatch.setattr("probes.named_file.os.fstat", swapped)
-    assert os.read(opened(place), 9) == b"seen"
+    assert os.read(open_regular(place), 9) == b"seen"

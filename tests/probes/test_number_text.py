@@ -2,7 +2,14 @@
 
 import pytest
 
-from probes.number_text import hexadecimal, hexadecimals, real, signed, whole, wholes
+from probes.number_text import (
+    parse_hexadecimal,
+    parse_hexadecimal_list,
+    parse_real,
+    parse_signed,
+    parse_unsigned,
+    parse_unsigned_list,
+)
 
 
 @pytest.mark.parametrize(
@@ -14,15 +21,30 @@ from probes.number_text import hexadecimal, hexadecimals, real, signed, whole, w
     ],
 )  # fmt: skip
 def test_whole(text: str, number: int | None) -> None:
-    assert whole(text) == number
+    assert parse_unsigned(text) == number
 
 
 def test_the_others() -> None:
-    assert (signed("-7"), signed("+7"), signed("7"), signed("--7"), signed("")) == (-7, 7, 7, None, None)
-    assert (hexadecimal("0x1F"), hexadecimal("ffffffffffffffff")) == (31, (1 << 64) - 1)
-    assert (hexadecimal("f" * 17), hexadecimal("0x"), hexadecimal("-f"), hexadecimal("1_f")) == (None,) * 4
-    assert wholes(["1", "2"]) == [1, 2] and wholes(["1", "x"]) is None and wholes([]) == []
-    assert hexadecimals(["a", "10"]) == [10, 16] and hexadecimals(["g"]) is None
+    assert (
+        parse_signed("-7"),
+        parse_signed("+7"),
+        parse_signed("7"),
+        parse_signed("--7"),
+        parse_signed(""),
+    ) == (-7, 7, 7, None, None)
+    assert (parse_hexadecimal("0x1F"), parse_hexadecimal("ffffffffffffffff")) == (31, (1 << 64) - 1)
+    assert (
+        parse_hexadecimal("f" * 17),
+        parse_hexadecimal("0x"),
+        parse_hexadecimal("-f"),
+        parse_hexadecimal("1_f"),
+    ) == (None,) * 4
+    assert (
+        parse_unsigned_list(["1", "2"]) == [1, 2]
+        and parse_unsigned_list(["1", "x"]) is None
+        and parse_unsigned_list([]) == []
+    )
+    assert parse_hexadecimal_list(["a", "10"]) == [10, 16] and parse_hexadecimal_list(["g"]) is None
 
 
 @pytest.mark.parametrize(
@@ -31,4 +53,4 @@ def test_the_others() -> None:
      ("9" * 5000, None), ("1_0.0", None), ("", None), ("٣.٥", None)],
 )  # fmt: skip
 def test_real(text: str, number: float | None) -> None:
-    assert real(text) == number
+    assert parse_real(text) == number

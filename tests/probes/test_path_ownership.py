@@ -10,7 +10,7 @@ import pytest
 from probes import path_ownership as module
 from probes.action import private_directory
 from probes.host import Host
-from probes.path_ownership import exposure
+from probes.path_ownership import describe_exposure
 from scenarios.model import directory_action
 
 
@@ -45,7 +45,7 @@ def test_a_folder_above_by_its_mode(tmp_path: Path, mode: int, says: str) -> Non
     folder = tmp_path / "scratch"
     (folder / "mine").mkdir(parents=True)
     folder.chmod(mode)
-    found = exposure(str(folder / "mine"))
+    found = describe_exposure(str(folder / "mine"))
     assert (says in found and str(folder) in found) if says else not found
 
 
@@ -54,24 +54,24 @@ def test_over_a_link_and_where_it_lies(tmp_path: Path) -> None:
     (tmp_path / "real").mkdir()
     free.mkdir()
     (free / "link").symlink_to("../real")
-    assert not exposure(str(free / "link"))
+    assert not describe_exposure(str(free / "link"))
     free.chmod(0o777)
-    assert str(free) in exposure(str(free / "link"))
+    assert str(free) in describe_exposure(str(free / "link"))
     free.chmod(0o755)
     (tmp_path / "real").chmod(0o777)
-    assert f"{tmp_path}/real may be written to by everybody" in exposure(str(free / "link"))
+    assert f"{tmp_path}/real may be written to by everybody" in describe_exposure(str(free / "link"))
 
 
 def test_only_root_and_only_this_host(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     folder = tmp_path / "free"
     folder.mkdir()
     folder.chmod(0o777)
-    assert exposure(str(folder))
+    assert describe_exposure(str(folder))
     captured = Host(str(tmp_path))
     assert directory_action(captured, str(folder)) == private_directory(str(folder))
     monkeypatch.setattr(os, "geteuid", lambda: 1000)
-    assert not exposure(str(folder))
-    assert not exposure(str(tmp_path / "missing"))
+    assert not describe_exposure(str(folder))
+    assert not describe_exposure(str(tmp_path / "missing"))
 
 
 def test_another_user_s_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -84,4 +84,4 @@ def test_another_user_s_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
         return os.stat_result(found)
 
     monkeypatch.setattr(module.os, "lstat", lstat)
-    assert "alice belongs to uid 4242, who can rename" in exposure(str(tmp_path / "alice"))
+    assert "alice belongs to uid 4242, who can rename" in describe_exposure(str(tmp_path / "alice"))

@@ -13,8 +13,8 @@ import pytest
 from app.failure import Failure
 from app.output_file import write_bytes
 from probes import path_writers as module
-from probes.path_ownership import not_roots_alone, ruled_by_others
-from probes.path_walk import Misled, located
+from probes.path_ownership import find_known_rulers, find_root_objection
+from probes.path_walk import Misled, locate_name
 from probes.path_writers import Writers, writers_of
 from scenarios.knowledge.load import trusted_files
 from tests.needs import ROOT, needs
@@ -63,7 +63,7 @@ def judged(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Callable[..., Wri
 
         monkeypatch.setattr(module.os, "getxattr", attribute)
         monkeypatch.setattr(module.os, "geteuid", lambda: 0)
-        monkeypatch.setattr(module, "_mounted", lambda device: (fstype, options))
+        monkeypatch.setattr(module, "_find_mount", lambda device: (fstype, options))
         found = list(tmp_path.stat())
         found[0], found[4], found[5] = 0o040000 | mode, 0, gid
         return writers_of(os.stat_result(found), str(tmp_path))
@@ -120,13 +120,13 @@ def test_who_may_write(judged: Callable[..., Writers], described: dict[str, obje
 )
 def test_what_cannot_be_known_is_said(judged: Callable[..., Writers], described: dict[str, object]) -> None:
     found = judged(**described)
-    assert not found.others and found.unknown and found.anybody == found.unknown
+    assert not found.others and found.unknown and found.objection == found.unknown
 
 
 def test_members_of_group_0_are_others(
     judged: Callable[..., Writers], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(module, "_members", lambda gid, primary: ["alice"])
+    monkeypatch.setattr(module, "_list_members", lambda gid, primary: ["alice"])
     assert "alice" in judged(mode=0o775).others
 
 
@@ -151,7 +151,7 @@ def test_root_writes_through_no_link_in_a_folder_with_an_acl(opened_to_alice: Pa
     precious.write_text("as before")
     (opened_to_alice / "report.md").symlink_to(precious)
     with pytest.raises(Misled):
-        located(str(opened_to_alice / "report.md"))
+        locate_name(str(opened_to_alice / "report.md"))
     with pytest.raises(Failure):
         write_bytes("report", str(opened_to_alice / "report.md"), 0o644, b"other")
     assert precious.read_text() == "as before"
@@ -170,4 +170,4 @@ def test_a_rule_file_with_an_acl_is_not_read_by_root(opened_to_alice: Path, tmp_
     assert files == () and len(problems) == 1
     (opened_to_alice / "other.toml").write_text("")
     assert trusted_files(opened_to_alice)[0] == ()
-    assert ruled_by_others(str(opened_to_alice)) and not_roots_alone(str(rule))
+    assert find_known_rulers(str(opened_to_alice)) and find_root_objection(str(rule))

@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from probes.parsed_toml import parse
+from probes.parsed_toml import parse_toml
 from probes.patterns import needed_words
-from scenarios.rules.known import written
+from scenarios.rules.known import written_rules
 
 LINES = Path(__file__).parents[1] / "data"
 
@@ -30,7 +30,7 @@ def test_words_without_which_nothing_matches(pattern: str, words: list[str]) -> 
 
 
 def test_no_line_of_a_fault_lacks_the_words_of_its_rule() -> None:
-    rules = [rule for rule in written(Path("/nonexistent")).rules if rule.log]
+    rules = [rule for rule in written_rules(Path("/nonexistent")).rules if rule.log]
     files = (LINES / "kernel_log/faults.tsv", LINES / "unseen/lines.tsv")
     lines = [line.split("\t", 1)[1] for file in files for line in file.read_text().splitlines()]
     met = [(rule, line) for rule in rules for line in lines if re.search(rule.log, line)]
@@ -42,8 +42,8 @@ def test_a_changed_file_is_parsed_anew(tmp_path: Path, monkeypatch: pytest.Monke
     monkeypatch.setattr(sys, "dont_write_bytecode", False)
     path = tmp_path / "x.toml"
     (tmp_path / "__pycache__").mkdir()
-    assert parse(path, b"a = 1") == parse(path, b"a = 1") == {"a": 1}
-    assert parse(path, b"a = 2") == {"a": 2}
+    assert parse_toml(path, b"a = 1") == parse_toml(path, b"a = 1") == {"a": 1}
+    assert parse_toml(path, b"a = 2") == {"a": 2}
     assert len(list((tmp_path / "__pycache__").glob("*.json"))) == 1, "the old one is gone"
 
 
@@ -51,5 +51,5 @@ def test_nothing_is_kept_where_python_keeps_no_byte_code(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(sys, "dont_write_bytecode", True)
-    assert parse(tmp_path / "x.toml", b"a = 1") == {"a": 1}
+    assert parse_toml(tmp_path / "x.toml", b"a = 1") == {"a": 1}
     assert not (tmp_path / "__pycache__").exists()

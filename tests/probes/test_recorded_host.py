@@ -10,11 +10,11 @@ from pathlib import Path
 
 import pytest
 
-from probes.captured.archive import unpack
+from probes.captured.archive import unpack_archive
 from probes.host import Host
-from probes.recorded_host import RecordedHost, write
-from probes.secrecy.redaction import Redaction, kept
-from probes.types import present
+from probes.recorded_host import RecordedHost, write_archive
+from probes.secrecy.redaction import Redaction, strip_secrets
+from probes.types import is_present
 
 
 def test_what_was_read_is_read_again_and_nothing_else(tmp_path: Path) -> None:
@@ -24,28 +24,34 @@ def test_what_was_read_is_read_again_and_nothing_else(tmp_path: Path) -> None:
     (there / "real/secret").write_text("not asked for\n")
     (there / "link").symlink_to("real")
     host = RecordedHost()
-    assert host.text(f"{there}/link/size") == "12" and host.listing(f"{there}/link") == ("secret", "size")
-    assert host.subfolders(str(there)) == ("real",)
-    space = host.statvfs(str(there))
+    assert host.read_file_text(f"{there}/link/size") == "12" and host.list_names(f"{there}/link") == (
+        "secret",
+        "size",
+    )
+    assert host.list_subfolders(str(there)) == ("real",)
+    space = host.read_statvfs(str(there))
     with (tmp_path / "c.tgz").open("wb") as file:
-        write(host, file, kept)
+        write_archive(host, file, strip_secrets)
     host.close()
     out = tmp_path / "out"
     out.mkdir()
-    unpack(str(tmp_path / "c.tgz"), str(out))
+    unpack_archive(str(tmp_path / "c.tgz"), str(out))
     (out / "proc").mkdir(exist_ok=True)
     again = Host(str(out))
-    assert again.text(f"{there}/link/size") == "12"
-    assert again.listing(f"{there}/link") == ("secret", "size") and again.text(f"{there}/real/secret") == ""
-    assert again.subfolders(str(there)) == ("real",)
-    kept_space = again.statvfs(str(there))
-    assert present(space) and present(kept_space) and kept_space.f_files == space.f_files
+    assert again.read_file_text(f"{there}/link/size") == "12"
+    assert (
+        again.list_names(f"{there}/link") == ("secret", "size")
+        and again.read_file_text(f"{there}/real/secret") == ""
+    )
+    assert again.list_subfolders(str(there)) == ("real",)
+    kept_space = again.read_statvfs(str(there))
+    assert is_present(space) and is_present(kept_space) and kept_space.f_files == space.f_files
 
 
 def test_an_environment_is_never_kept_but_for_the_containers_mark() -> None:
-    assert kept("/proc/1/environ", "TOKEN=x\0container=lxc\0A=b") == "container=lxc\0"
-    assert kept("/proc/1/environ", "TOKEN=x") is None
-    assert kept("/proc/cmdline", "root=/dev/sda password=hunter2") == "root=/dev/sda password=***"
+    assert strip_secrets("/proc/1/environ", "TOKEN=x\0container=lxc\0A=b") == "container=lxc\0"
+    assert strip_secrets("/proc/1/environ", "TOKEN=x") is None
+    assert strip_secrets("/proc/cmdline", "root=/dev/sda password=hunter2") == "root=/dev/sda password=***"
 
 
 def test_names_and_addresses_become_others_of_the_same_form() -> None:
@@ -116,9 +122,9 @@ def test_names_of_files_and_what_links_lead_to_are_replaced_too() -> None:
 def test_a_device_or_a_pipe_is_never_in_it(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "pipe")
     host = RecordedHost()
-    host.listing(str(tmp_path))
+    host.list_names(str(tmp_path))
     data = io.BytesIO()
-    write(host, data, kept)
+    write_archive(host, data, strip_secrets)
     data.seek(0)
     with tarfile.open(fileobj=data) as tar:
         assert all(member.isfile() or member.isdir() or member.issym() for member in tar)
@@ -126,5 +132,5 @@ def test_a_device_or_a_pipe_is_never_in_it(tmp_path: Path) -> None:
 
 
 def test_the_word_after_a_password_option_is_masked_in_a_command_line() -> None:
-    told = kept("/proc/123/cmdline", "job\0--password\0hunter2\0-v\0")
+    told = strip_secrets("/proc/123/cmdline", "job\0--password\0hunter2\0-v\0")
     assert told == "job\0--password\0***\0-v\0"

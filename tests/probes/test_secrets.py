@@ -6,10 +6,10 @@ import shlex
 
 import pytest
 
-from app.recording.writer import encoded
+from app.recording.writer import encode_event
 from probes.secrecy.secret_forms import MASK, SECRET_FORMS, SecretForm
-from probes.secrecy.secrets import masked, masked_tree, masked_words
-from probes.time_limit import alarm
+from probes.secrecy.secrets import mask_secrets, mask_tree, mask_words
+from probes.time_limit import limit_time
 from scenarios import events as ev
 
 
@@ -54,8 +54,8 @@ from scenarios import events as ev
     ],
 )
 def test_secrets_are_masked(text: str, kept: str) -> None:
-    assert masked(text) == kept
-    assert masked(kept) == kept
+    assert mask_secrets(text) == kept
+    assert mask_secrets(kept) == kept
 
 
 @pytest.mark.parametrize(
@@ -68,7 +68,7 @@ def test_secrets_are_masked(text: str, kept: str) -> None:
     ],
 )  # fmt: skip
 def test_other_words_stay(text: str) -> None:
-    assert masked(text) == text
+    assert mask_secrets(text) == text
 
 
 @pytest.mark.parametrize("form", SECRET_FORMS, ids=lambda form: form.name.replace(" ", "-"))
@@ -76,7 +76,7 @@ def test_each_form_masks_its_example(form: SecretForm) -> None:
     """Alone, and with all the others."""
     assert MASK in form.masked_example and form.masked_example != form.example
     assert form.pattern.sub(form.kept, form.example) == form.masked_example
-    assert masked(form.example) == masked(form.masked_example) == form.masked_example
+    assert mask_secrets(form.example) == mask_secrets(form.masked_example) == form.masked_example
 
 
 SECRET = "hunter2"
@@ -124,16 +124,16 @@ COMMANDS = [
 @pytest.mark.parametrize(("words", "kept"), COMMANDS, ids=lambda one: one if isinstance(one, str) else "")
 def test_a_command_keeps_no_secret_as_words_as_text_and_in_a_recording(words: list[str], kept: str) -> None:
     plain = kept.replace("'", "")
-    assert " ".join(masked_words(words)) == plain
+    assert " ".join(mask_words(words)) == plain
     text = shlex.join(words)
-    assert masked(text).replace("'", "") == plain
-    assert masked(masked(text)) == masked(text)
+    assert mask_secrets(text).replace("'", "") == plain
+    assert mask_secrets(mask_secrets(text)) == mask_secrets(text)
     event = ev.Note(t=0.0, text=f"ran {text}")
     began = ev.Began(
         t=0.0, schema=ev.SCHEMA, version="", scenario="workload", command=["hostdx", "run", "--cmd", text],
         host="", wall="", seed=0, pid=0, pid_start=0, boot_id="", options={"cmd": text, "variant": [f"a: {text}"]},
     )  # fmt: skip
-    assert SECRET.encode() not in encoded(event) + encoded(began)
+    assert SECRET.encode() not in encode_event(event) + encode_event(began)
 
 
 @pytest.mark.parametrize(
@@ -149,9 +149,9 @@ def test_a_command_keeps_no_secret_as_words_as_text_and_in_a_recording(words: li
     ],
 )  # fmt: skip
 def test_ordinary_options_stay(text: str) -> None:
-    assert masked(text) == text
+    assert mask_secrets(text) == text
     if not set(";\n") & set(text):  # a shell's own, and no words of a command
-        assert masked_words(text.split(" ")) == text.split(" ")
+        assert mask_words(text.split(" ")) == text.split(" ")
 
 
 @pytest.mark.parametrize(
@@ -160,15 +160,15 @@ def test_ordinary_options_stay(text: str) -> None:
 )
 def test_no_text_keeps_it_busy(part: str) -> None:
     """Ten times the text may take ten times as long, not a hundred times."""
-    with alarm(2.5):
+    with limit_time(2.5):
         for head, tail in (("env ", "=x curl"), ("curl ", ":x@h:1"), ("mysql http://", "@h")):
-            masked(head + part * (30_000 // len(part)) + tail)
+            mask_secrets(head + part * (30_000 // len(part)) + tail)
 
 
 def test_a_value_may_be_the_next_word() -> None:
     words = ["job", "--password", "two words", "--token", "-v", "--url=ftp://a:b@c"]
-    assert masked_words(words) == ["job", "--password", "***", "--token", "-v", "--url=ftp://***@c"]
-    assert masked_words(()) == []
+    assert mask_words(words) == ["job", "--password", "***", "--token", "-v", "--url=ftp://***@c"]
+    assert mask_words(()) == []
 
 
 def test_at_any_depth() -> None:
@@ -184,4 +184,4 @@ def test_at_any_depth() -> None:
         "rows": [{"command": ["a", "--token", "***"]}],
         "token": 7,
     }
-    assert masked_tree(tree) == kept
+    assert mask_tree(tree) == kept

@@ -12,7 +12,7 @@ import pytest
 from app.failure import Failure
 from app.recording import imported
 from probes.host import Host, OutOfTime
-from probes.time_limit import in_time
+from probes.time_limit import iterate_in_time
 
 ENDLESS = re.compile(r"(a+)+b")  # doubles with each letter
 
@@ -28,7 +28,7 @@ def busy() -> Iterator[int]:
 
 def test_an_expression_that_would_outlive_the_host_is_interrupted(tmp_path: Path) -> None:
     host = Host(str(tmp_path))
-    assert list(in_time(busy(), host, 0.05)) == [1, 2, 3]
+    assert list(iterate_in_time(busy(), host, 0.05)) == [1, 2, 3]
     assert host.out_of_time
     assert isinstance(signal.getsignal(signal.SIGALRM), (signal.Handlers, type(None)))
     assert signal.getitimer(signal.ITIMER_REAL) == (0.0, 0.0)
@@ -40,7 +40,7 @@ def test_what_does_not_take_it_itself_ends_there(tmp_path: Path) -> None:
         ENDLESS.fullmatch("a" * 60)
         yield 2
 
-    assert list(in_time(parts(), Host(str(tmp_path)), 0.05)) == [1]
+    assert list(iterate_in_time(parts(), Host(str(tmp_path)), 0.05)) == [1]
 
 
 def test_every_part_after_the_end_gets_a_second(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -53,13 +53,13 @@ def test_every_part_after_the_end_gets_a_second(tmp_path: Path, monkeypatch: pyt
             except OutOfTime:
                 yield number
 
-    assert list(in_time(parts(), Host(str(tmp_path)), 0.05)) == [0, 1, 2]
+    assert list(iterate_in_time(parts(), Host(str(tmp_path)), 0.05)) == [0, 1, 2]
 
 
 def test_who_takes_it_is_not_interrupted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("probes.time_limit.AGAIN_S", 0.01)
     taken = []
-    for number in in_time(range(3), Host(str(tmp_path)), 0.01):
+    for number in iterate_in_time(range(3), Host(str(tmp_path)), 0.01):
         until = time.monotonic() + 0.05
         while time.monotonic() < until:
             pass
@@ -70,7 +70,7 @@ def test_who_takes_it_is_not_interrupted(tmp_path: Path, monkeypatch: pytest.Mon
 def test_beyond_the_main_thread_the_reading_ends_at_least(tmp_path: Path) -> None:
     host = Host(str(tmp_path))
     found: list[int] = []
-    thread = threading.Thread(target=lambda: found.extend(in_time(range(2), host, 0.0)))
+    thread = threading.Thread(target=lambda: found.extend(iterate_in_time(range(2), host, 0.0)))
     thread.start()
     thread.join()
     assert found == [0, 1] and host.out_of_time
@@ -80,7 +80,7 @@ def test_an_imported_file_that_is_read_for_ever_is_one_line(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (tmp_path / "a").write_text("anything")
-    monkeypatch.setattr(imported, "MOST_S", 0.05)
+    monkeypatch.setattr(imported, "MAX_READ_S", 0.05)
     monkeypatch.setattr(imported, "parse", lambda *_: ENDLESS.fullmatch("a" * 60))
     with pytest.raises(Failure, match=r"^import: .*/a: took longer than 0 s to read; import the parts"):
         imported.read(tmp_path / "a")

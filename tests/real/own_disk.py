@@ -8,7 +8,7 @@ import time
 from pathlib import Path
 from types import TracebackType
 
-from probes.process_stat import own_stat
+from probes.process_stat import read_own_stat
 from tests.needs import LOOP, need
 from tests.real.polled import within
 
@@ -60,7 +60,7 @@ class OwnDisk:
                     continue
             except OSError:
                 continue
-            stat = own_stat(place.name)
+            stat = read_own_stat(place.name)
             if stat and stat.start_ticks / os.sysconf("SC_CLK_TCK") >= self.began_s:
                 return True
         return False

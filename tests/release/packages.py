@@ -17,8 +17,8 @@ from pathlib import Path
 
 import pytest
 
-from app.watch.battery import Wanted
-from app.watch.timer import NAME, Timer
+from app.watch.battery import WatchSettings
+from app.watch.timer import NAME, WatchTimer
 from probes.children.environment import STARTED_AS
 from tests.syntax import ROOT
 
@@ -53,9 +53,9 @@ def staged(bundle: Path, root: Path, machine: str) -> Path:
         _write(root / path, gzip.compress(said, mtime=0) if path.endswith(".gz") else said)
     with pytest.MonkeyPatch.context() as patched:  # as the package's own program would print them
         patched.setenv(STARTED_AS, "/usr/bin/hostdx")
-        timer = Timer(at="02:30", wanted=Wanted())
-        _write(root / UNITS / f"{NAME}.service", timer.service.encode())
-        _write(root / UNITS / f"{NAME}.timer", timer.timer.encode())
+        timer = WatchTimer(at="02:30", wanted=WatchSettings())
+        _write(root / UNITS / f"{NAME}.service", timer.service_unit.encode())
+        _write(root / UNITS / f"{NAME}.timer", timer.timer_unit.encode())
     _write(root / TMPFILES, (RECIPES / "tmpfiles.conf").read_bytes())
     _write(root / "usr/bin/hostdx", (RECIPES / "hostdx.sh").read_bytes(), 0o755)
     _write(root / "etc/hostdx/README", (RECIPES / "etc-README").read_bytes())

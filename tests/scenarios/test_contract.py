@@ -52,7 +52,7 @@ def test_it_declares_all_that_hostdx_asks(name: str) -> None:
 @pytest.mark.parametrize("name", scenario_names())
 def test_its_options_do_not_hide_those_of_every_run(name: str) -> None:
     assert isinstance(run_command, Scenarios)
-    command = run_command._command(name, load(name))
+    command = run_command._make_command(name, load(name))
     spelled = [word for parameter in command.params for word in parameter.opts]
     assert len(set(spelled)) == len(spelled)
 

@@ -9,14 +9,14 @@ import pytest
 
 from app.cli.telling import triage as command
 from probes.host import Host
-from probes.time_limit import in_time
+from probes.time_limit import iterate_in_time
 from scenarios import events as ev
 from scenarios import triage
 from scenarios.knowledge.load import read_tables
 from scenarios.rule import HostRule
-from scenarios.rules.read import Read, read
-from scenarios.rules.rule_file import rule_file
-from scenarios.workload.group import Score
+from scenarios.rules.read import Read, read_value
+from scenarios.rules.rule_file import parse_rule_file
+from scenarios.workload.group import ScoreReader
 from tests.fakes.hosts.tree import Tree
 
 MANY_DIGITS = "9" * 5000  # int() raises ValueError beyond 4,300
@@ -50,7 +50,7 @@ def test_no_text_keeps_triage_busy_or_makes_a_rule_fail(tmp_path: Path) -> None:
         tree.put(path, text)
     tree.put("/sys/fs/cgroup/a/cpu.max", f"{MANY_DIGITS} {MANY_DIGITS}")
     host = Host(str(tmp_path))
-    seen = list(in_time(triage.examine_host(host, lambda: 0.0), host, 60.0))
+    seen = list(iterate_in_time(triage.examine_host(host, lambda: 0.0), host, 60.0))
     failed = [e.reason for e in seen if isinstance(e, ev.Checked) and e.fault]
     assert failed == [] and not host.out_of_time
     assert [e.text for e in seen if isinstance(e, ev.Note)] == []
@@ -66,11 +66,11 @@ def test_the_command_ends_a_rule_that_is_busy_for_ever(
             pass
 
     monkeypatch.setattr("probes.time_limit.AGAIN_S", 0.05)
-    monkeypatch.setattr(command, "MOST_S", 0.05)
+    monkeypatch.setattr(command, "MAX_TRIAGE_S", 0.05)
     rules = [HostRule(f"test.{n}", "test", "endless", endless) for n in range(2)]
     monkeypatch.setattr(triage, "all_rules", lambda: rules)
     tree = Tree(tmp_path)
-    seen = list(command._events(Host(str(tree.root)), str(tmp_path), facts=False))
+    seen = list(command._triage_events(Host(str(tree.root)), str(tmp_path), facts=False))
     checks = [(e.rule, e.state, e.reason) for e in seen if isinstance(e, ev.Checked)]
     assert checks == [(rule.id, "unreadable", triage.OUT_OF_TIME) for rule in rules]
     assert isinstance(seen[-1], ev.RunEnded)
@@ -91,13 +91,13 @@ def test_the_command_ends_a_rule_that_is_busy_for_ever(
 )
 def test_values_are_read_line_by_line(tmp_path: Path, what: Read, text: str, value: object) -> None:
     Tree(tmp_path).put("/proc/a", text)
-    assert read(Host(str(tmp_path)), what, "/proc", {}) == value
+    assert read_value(Host(str(tmp_path)), what, "/proc", {}) == value
 
 
 def test_a_file_of_a_sites_with_thousands_of_digits_is_one_problem(tmp_path: Path) -> None:
     file = tmp_path / "a.toml"
     file.write_text(f"[[rule]]\nid = {MANY_DIGITS}\n")
-    assert [p.startswith(f"{file}:1: ") for p in rule_file(file).problems] == [True]
+    assert [p.startswith(f"{file}:1: ") for p in parse_rule_file(file).problems] == [True]
     with pytest.raises(ValueError, match=rf"^{file}: Exceeds"):
         read_tables(file)
 
@@ -105,5 +105,5 @@ def test_a_file_of_a_sites_with_thousands_of_digits_is_one_problem(tmp_path: Pat
 @pytest.mark.parametrize("digits", [4000, 5000])
 def test_a_score_of_thousands_of_digits_is_none(digits: int) -> None:
     """JSON's whole numbers have no bound of their own; a float has one."""
-    assert Score("json:score").find(f'{{"score": {"9" * digits}}}') is None
-    assert Score("score=(.*)").find(f"score={'9' * digits}") is None
+    assert ScoreReader("json:score").find(f'{{"score": {"9" * digits}}}') is None
+    assert ScoreReader("score=(.*)").find(f"score={'9' * digits}") is None

@@ -21,10 +21,10 @@ print(sorted({name.split(".")[0] for name in sys.modules} & set(sys.argv[2:])))
 AT_WORK = """
 import sys
 from probes.host import Host
-from scenarios.triage import examine
+from scenarios.triage import examine_host
 from scenarios.storage.scenario import Storage
 from scenarios.model import Options
-for event in examine(Host(), lambda: 0.0):
+for event in examine_host(Host(), lambda: 0.0):
     pass
 scenario = Storage()
 scenario.prepare(Host(), Options({"dir": ["/var/tmp"]}, scenario.options))

@@ -6,7 +6,7 @@ import asyncio
 
 import pytest
 
-from app.recording.session import Session
+from app.recording.session import RunSession
 from probes.types import Absent
 from scenarios import events as ev
 from scenarios.model import RunRefused
@@ -59,7 +59,7 @@ def test_a_fact_of_a_subject_and_one_that_could_not_be_read() -> None:
     run.emit_fact("disk:sda", "size", 1 << 40, "B", source="/sys/block/sda/size")
     run.emit_fact("disk:sdb", "size", 1 << 41, "B", source="/sys/block/sdb/size")
     run.emit_fact("disk:sda", "health", Absent("needs root", "permission"), source="smartctl -a /dev/sda")
-    session = Session()
+    session = RunSession()
     for event in run.events:
         session.apply(event)
     assert {label: fact.value for label, fact in session.facts.items()} == {
@@ -72,7 +72,7 @@ def test_a_fact_of_a_subject_and_one_that_could_not_be_read() -> None:
 
 
 def test_a_fact_that_is_read_after_all_is_absent_no_more() -> None:
-    session = Session()
+    session = RunSession()
     run = FakeRun()
     run.emit_fact("kernel", "log", Absent("needs root", "permission"))
     run.emit_fact("kernel", "log", "readable", source="/dev/kmsg")

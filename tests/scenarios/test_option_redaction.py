@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from probes.secrecy.secrets import digest
+from probes.secrecy.secrets import digest_text
 from probes.types import Json
 from scenarios.option_value import Discretion
 from scenarios.plan import Option, Plan, Variant
@@ -20,12 +20,12 @@ COMMAND = ["hostdx", "run", "--cmd", "/job tiger7", f"--variant={VARIANT}", "--b
 def test_options_and_command_become_digests() -> None:
     told = Discretion({**VALUES, "private": True}, DECLARED)
     assert told.discreet_options(VALUES) == {
-        "cmd": digest("/job tiger7"),
-        "variant": [digest(VARIANT)],
+        "cmd": digest_text("/job tiger7"),
+        "variant": [digest_text(VARIANT)],
         "budget": 9.0,
     }
     assert told.discreet_command(COMMAND) == [
-        "hostdx", "run", "--cmd", digest("/job tiger7"), f"--variant={digest(VARIANT)}", "--budget", "9"
+        "hostdx", "run", "--cmd", digest_text("/job tiger7"), f"--variant={digest_text(VARIANT)}", "--budget", "9"
     ]  # fmt: skip
 
 

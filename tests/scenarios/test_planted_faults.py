@@ -12,7 +12,7 @@ from probes.host import Host
 from scenarios import events as ev
 from scenarios.finding import Finding
 from scenarios.rule import HostRule
-from scenarios.rules.known import written
+from scenarios.rules.known import written_rules
 from scenarios.rules.rule_file import RuleText
 from scenarios.triage import all_rules, apply_rule
 from tests.every_case import assert_each
@@ -34,7 +34,7 @@ def rules_of_triage() -> tuple[HostRule, ...]:
 
 def findings(root: Path, *only: str) -> dict[str, Finding]:
     host = Host(str(root))
-    host.still = True
+    host.is_static = True
     found: dict[str, Finding] = {}
     for rule in rules_of_triage():
         if only and rule.id not in only:
@@ -233,7 +233,7 @@ PLANTED: list[tuple[str, str, dict[str, str]]] = [
 
 PLANTED += classes.PLANTED + services.PLANTED + state.PLANTED
 TRAPS = classes.TRAPS + services.TRAPS + state.TRAPS
-RULES = written(Path("/nonexistent"), tested=False).rules
+RULES = written_rules(Path("/nonexistent"), tested=False).rules
 LINES = Path(__file__).parents[1] / "data" / "kernel_log"
 OF_LINES = {
     line.split("\t")[0] for line in (LINES / "faults.tsv").read_text().splitlines()

@@ -95,10 +95,10 @@ def test_a_host_is_read_for_so_long_and_no_longer(tmp_path: Path) -> None:
     checks = [e for e in events if isinstance(e, ev.Checked)]
     assert checks and {e.state for e in checks} <= {"unreadable", "not applicable"}
     assert not [e for e in events if isinstance(e, ev.Found)]
-    assert host.text("/proc/cpuinfo").kind == "timeout"  # type: ignore[union-attr]
-    assert host.listing("/sys") == Absent(
+    assert host.read_file_text("/proc/cpuinfo").kind == "timeout"  # type: ignore[union-attr]
+    assert host.list_names("/sys") == Absent(
         "/sys was not read: the time for reading this host is over", "timeout", "/sys"
     )
-    assert isinstance(host.command("true"), Absent) and not host.exists("/proc/cpuinfo")
+    assert isinstance(host.read_command("true"), Absent) and not host.path_exists("/proc/cpuinfo")
     host.until_s = None
-    assert host.text("/proc/cpuinfo") == "processor : 0"
+    assert host.read_file_text("/proc/cpuinfo") == "processor : 0"

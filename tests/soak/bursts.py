@@ -23,9 +23,9 @@ from unittest.mock import patch
 from textual import events
 from textual.geometry import Size
 
-from app.recording.session import Session
+from app.recording.session import RunSession
 from app.run.launch import HOSTDX
-from app.tui.children.command import Outcome
+from app.tui.children.command import CommandOutcome
 from app.tui.children.event_child import EventChild
 from app.tui.children.feed import RunFeed
 from app.tui.shell import Shell
@@ -41,12 +41,12 @@ STORIES = ("storage", "iosched", "dstate", "failed", "interrupted", "hostile")
 
 
 @cache
-def _real(argv: tuple[str, ...]) -> Outcome:
+def _real(argv: tuple[str, ...]) -> CommandOutcome:
     done = subprocess.run([*HOSTDX, *argv], capture_output=True, text=True, stdin=subprocess.DEVNULL)
-    return Outcome(done.stdout, "" if not done.returncode else done.stderr.strip())
+    return CommandOutcome(done.stdout, "" if not done.returncode else done.stderr.strip())
 
 
-def _answer(argv: Sequence[str]) -> Outcome:
+def _answer(argv: Sequence[str]) -> CommandOutcome:
     """What the command would say, of a bundled recording where it names one."""
     if argv[0] == "report":
         return _real(("report", "demo:storage", *argv[2:]))
@@ -54,18 +54,18 @@ def _answer(argv: Sequence[str]) -> Outcome:
         return _real(("compare", "demo:kernel-5-10", "demo:kernel", "--format", "document"))
     if argv[0] == "undo":
         change = {"title": "a title", "state": "open", "would": "put it back", "line": "a line"}
-        return Outcome(
+        return CommandOutcome(
             json.dumps({"schema": "hostdx/1", "changes": [change]}), random.choice(("", "not here"))
         )
     if argv[0] == "import":
-        return Outcome("imported it", "")
+        return CommandOutcome("imported it", "")
     return _real(tuple(argv))
 
 
-async def _late(argv: Sequence[str]) -> Outcome:
+async def _late(argv: Sequence[str]) -> CommandOutcome:
     for _ in range(random.choice((0, 1, 2, 5, 20, 100))):
         await asyncio.sleep(random.choice((0, 0, 0, 0.001)))
-    return _answer(argv) if random.random() < 0.8 else Outcome("", "not here")
+    return _answer(argv) if random.random() < 0.8 else CommandOutcome("", "not here")
 
 
 class _Ended:
@@ -81,7 +81,7 @@ class Slow(EventChild):
     """A child whose events come by and by."""
 
     def __init__(self, name: str) -> None:
-        self.session, self.ended, self.error, self.before_close = Session(), False, "", None
+        self.session, self.ended, self.error, self.before_close = RunSession(), False, "", None
         self._rest, self._stderr, self._process = b"", tempfile.TemporaryFile(), _Ended()  # type: ignore[assignment]  # noqa: SIM115
         self._fd, self._end = os.pipe()
         os.set_blocking(self._fd, False)
@@ -104,8 +104,8 @@ class Slow(EventChild):
             os.close(self._end)
             self._end = -1
 
-    def _release(self) -> None:
-        super()._release()
+    def _close_streams(self) -> None:
+        super()._close_streams()
         os.close(self._fd)
         if self._end >= 0:
             os.close(self._end)
@@ -145,9 +145,9 @@ def soak(seconds: int, seed: int) -> Figures:
         with (
             tempfile.TemporaryDirectory(prefix="hostdx-soak-") as place,
             chdir(place),  # p saves pictures
-            patch("app.tui.children.command.answer", _late),
+            patch("app.tui.children.command.run_command", _late),
             patch(
-                "app.tui.screens.before.plan.planner",
+                "app.tui.screens.before.plan.start_planner",
                 lambda _argv: Slow(random.choice(("storage", "iosched"))),
             ),
             patch("app.tui.screens.home.EventChild", lambda _argv: Slow("storage")),
@@ -155,10 +155,10 @@ def soak(seconds: int, seed: int) -> Figures:
             patch("app.tui.shell.STARTED_S", 0.01),
             patch("app.tui.shell.TICK_S", 0.01),
             patch("app.tui.requests.EventChild", lambda _argv: Slow("triage")),
-            patch("app.run.launch.start", lambda *_a, recording, **_k: _Runner(recording)),
-            patch("app.run.launch.stop", return_value="not stopped: this is a soak"),
-            patch("app.tui.children.feed.stop", return_value="not stopped: this is a soak"),
-            patch("app.tui.children.feed.running", lambda _began: random.random() < 0.98),
+            patch("app.run.launch.start_runner", lambda *_a, recording, **_k: _Runner(recording)),
+            patch("app.run.launch.stop_runner", return_value="not stopped: this is a soak"),
+            patch("app.tui.children.feed.stop_runner", return_value="not stopped: this is a soak"),
+            patch("app.tui.children.feed.is_running", lambda _began: random.random() < 0.98),
         ):
             asyncio.run(_session(seed, Path(place), figures))
         seed += 1

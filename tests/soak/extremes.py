@@ -82,7 +82,7 @@ async def _session(left: list[tuple[int, bytes]], place: Path, figures: Figures)
             except Failure:
                 del left[:1]
                 continue
-            feed.playback.finish()
+            feed.playback.seek_end()
             app.open_feed(feed)
             await idle()
             for key in KEYS[len(left) % len(KEYS)]:

@@ -18,7 +18,7 @@ import time
 from pathlib import Path
 
 from app.failure import Failure
-from app.undo.journal import peek
+from app.undo.journal import read_unlocked
 from tests.app.launcher import hostdx, started
 from tests.real.iosched_kill import journals, kill_all, left_behind
 from tests.real.loop_disk import LoopDisk
@@ -109,7 +109,7 @@ def pending(place: Path) -> bool:
     """A journal holds a change that is not undone. One that goes meanwhile holds none."""
     for path in journals(place):
         try:
-            if peek(path)[1]:
+            if read_unlocked(path)[1]:
                 return True
         except Failure:
             continue

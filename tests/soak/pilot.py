@@ -17,7 +17,7 @@ from unittest.mock import patch
 import msgspec
 
 from app.failure import Failure
-from app.tui.children.command import Outcome
+from app.tui.children.command import CommandOutcome
 from app.tui.children.event_child import EventChild
 from app.tui.children.feed import RunFeed
 from app.undo.change_report import ChangeReport, UndoneChange
@@ -35,12 +35,12 @@ KEYS = (
 KEYS_EACH = 40
 
 
-async def _said(argv: Sequence[str]) -> Outcome:
+async def _said(argv: Sequence[str]) -> CommandOutcome:
     if argv[0] != "undo":
-        return Outcome("", f"{hostile.ATTACK} is not here")
+        return CommandOutcome("", f"{hostile.ATTACK} is not here")
     change = UndoneChange(title="a title", state="open", would=hostile.ATTACK)
     told = msgspec.json.encode(ChangeReport(schema="hostdx/1", changes=(change,)))
-    return Outcome(told.decode(), random.choice(("", "not here")))
+    return CommandOutcome(told.decode(), random.choice(("", "not here")))
 
 
 def _planned(_argv: Sequence[str]) -> EventChild:
@@ -52,10 +52,10 @@ def soak(seconds: int, seed: int) -> Figures:
     rng = random.Random(seed)
     end = time.monotonic() + seconds
     with (
-        patch("app.tui.children.command.answer", _said),
-        patch("app.tui.screens.before.plan.planner", _planned),
-        patch("app.run.launch.start", side_effect=OSError("not started: this is a soak")),
-        patch("app.run.launch.stop", return_value="not stopped: this is a soak"),
+        patch("app.tui.children.command.run_command", _said),
+        patch("app.tui.screens.before.plan.start_planner", _planned),
+        patch("app.run.launch.start_runner", side_effect=OSError("not started: this is a soak")),
+        patch("app.run.launch.stop_runner", return_value="not stopped: this is a soak"),
     ):
         while time.monotonic() < end:
             with tempfile.TemporaryDirectory(prefix="hostdx-soak-") as place:

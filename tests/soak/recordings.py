@@ -22,24 +22,24 @@ import msgspec
 
 from app.cli.measuring import progress
 from app.failure import Failure
-from app.lines import cleaned
-from app.printable import printable
+from app.lines import clean_line
+from app.printable import make_printable
 from app.recording.playback import Playback
-from app.recording.reader import events_of, load
-from app.recording.sides import takes
-from app.recording.store import examined
+from app.recording.reader import load, read_events
+from app.recording.sides import read_run_summaries
+from app.recording.store import examine_recording
 from app.report import json_document
-from app.report.end_of_run import summary
+from app.report.end_of_run import summary_lines
 from app.report.forms import html, markdown
 from app.report.forms.cells import document_lines
 from app.report.full_report import report
-from app.report.headline import answer
-from app.report.results.comparison import comparison
-from app.tui.screens.recordings import Listing, RecordingAnswer, _line
-from probes.units import duration
+from app.report.headline import find_answer
+from app.report.results.comparison import comparison_document
+from app.tui.screens.recordings import RecordingAnswer, RecordingRow, _recording_line
+from probes.units import format_duration
 from scenarios.compare import worse
-from scenarios.compare.comparison import compared
-from scenarios.compare.run_summary import Take
+from scenarios.compare.comparison import compare_recordings
+from scenarios.compare.run_summary import RunSummary
 from tests.fakes.streams import hostile
 from tests.soak.figures import Figures
 
@@ -152,7 +152,7 @@ def shown(path: Path, figures: Figures, about: str) -> None:
 
 def _texts(path: Path, figures: Figures, about: str) -> Iterator[tuple[str, str]]:
     try:
-        examined(path)
+        examine_recording(path)
         session = load(path)
     except Failure as why:
         figures.good("refused")
@@ -164,8 +164,8 @@ def _texts(path: Path, figures: Figures, about: str) -> Iterator[tuple[str, str]
         return
     figures.good("shown")
     for kind, make in (
-        ("markdown", lambda: markdown.rendered(report(session, path.name))),
-        ("html", lambda: html.rendered(report(session, path.name, with_arguments=True))),
+        ("markdown", lambda: markdown.render_markdown(report(session, path.name))),
+        ("html", lambda: html.render_html(report(session, path.name, with_arguments=True))),
         (
             "json",
             lambda: json.dumps(
@@ -173,7 +173,10 @@ def _texts(path: Path, figures: Figures, about: str) -> Iterator[tuple[str, str]
             ),
         ),
         ("screen", lambda: _cells(session, path)),
-        ("summary", lambda: "\n".join("".join(text for text, _ in line) for line in summary(session, path))),
+        (
+            "summary",
+            lambda: "\n".join("".join(text for text, _ in line) for line in summary_lines(session, path)),
+        ),
         ("progress", lambda: _progress(path)),
         ("playback", lambda: _played(path)),
         ("list", lambda: _row(path)),
@@ -187,52 +190,52 @@ def _texts(path: Path, figures: Figures, about: str) -> Iterator[tuple[str, str]
 
 def _cells(session: Any, path: Path) -> str:
     lines = document_lines(report(session, path.name), 78)
-    return "\n".join("".join(part for part, _ in cleaned(line)) for line in lines)
+    return "\n".join("".join(part for part, _ in clean_line(line)) for line in lines)
 
 
 def _progress(path: Path) -> str:
     view, said = progress.Plain(), io.StringIO()
     with contextlib.redirect_stderr(said):
-        for event in events_of(path):
+        for event in read_events(path):
             view.show(event)
     return said.getvalue()
 
 
 def _row(path: Path) -> str:
     """Of `hostdx recordings` and of the app's list, which catch what a headline cannot be made of: here it is told."""
-    entry = examined(path)
-    headline = answer(load(path))
-    row = Listing(entry, entry.name, "", "text")
-    drawn = [_line(row, {entry.name: RecordingAnswer(headline)}, width) for width in (80, 120)]
-    cells = ("".join(part for part, _ in cleaned(line)) for line in drawn)
-    return "\n".join((*cells, printable(headline.sentence), duration(entry.seconds)))
+    entry = examine_recording(path)
+    headline = find_answer(load(path))
+    row = RecordingRow(entry, entry.name, "", "text")
+    drawn = [_recording_line(row, {entry.name: RecordingAnswer(headline)}, width) for width in (80, 120)]
+    cells = ("".join(part for part, _ in clean_line(line)) for line in drawn)
+    return "\n".join((*cells, make_printable(headline.sentence), format_duration(entry.seconds)))
 
 
 def _compared(path: Path) -> str:
     """With itself, and as either side beside a sound one; what `--against` says of it."""
-    own, beside = takes([path]), _sound()
+    own, beside = read_run_summaries([path]), _sound()
     said = []
     for a, b in ((own, own), (own, beside), (beside, own)):
-        found = compared(a, b)
-        made = comparison(found)
+        found = compare_recordings(a, b)
+        made = comparison_document(found)
         said += [
-            markdown.rendered(made),
-            html.rendered(made),
-            json_document.encoded(msgspec.to_builtins(found)),
+            markdown.render_markdown(made),
+            html.render_html(made),
+            json_document.encode_document(msgspec.to_builtins(found)),
         ]
-        said.append(printable(str(worse.finding(found, "before", "r.jsonl"))))
+        said.append(make_printable(str(worse.worse_finding(found, "before", "r.jsonl"))))
     return "\n".join(said)
 
 
 @functools.cache
-def _sound() -> list[Take]:
-    return takes([ROOT / "app/recording/demos/storage.jsonl"])
+def _sound() -> list[RunSummary]:
+    return read_run_summaries([ROOT / "app/recording/demos/storage.jsonl"])
 
 
 def _played(path: Path) -> str:
-    playback = Playback(list(events_of(path)))
-    playback.finish()
+    playback = Playback(list(read_events(path)))
+    playback.seek_end()
     for _ in range(4):
-        playback.step(-1)
-        playback.jump(-1)
+        playback.step_group(-1)
+        playback.jump_to_mark(-1)
     return playback.next_mark.replace("\n", " ") if playback.next_mark.isprintable() else ""

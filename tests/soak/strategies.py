@@ -14,7 +14,7 @@ import msgspec
 from hypothesis import strategies as st
 from msgspec import inspect
 
-from app.recording.reader import events_of
+from app.recording.reader import read_events
 from scenarios import events as ev
 from tests.fakes.streams.event_types import EVERY, as_formerly
 from tests.soak.recordings import SOURCES
@@ -122,7 +122,7 @@ def made() -> st.SearchStrategy[bytes]:
 
 @functools.cache
 def _true_ones() -> list[list[dict[str, Any]]]:
-    return [[msgspec.to_builtins(event) for event in events_of(path)] for path in sorted(SOURCES)]
+    return [[msgspec.to_builtins(event) for event in read_events(path)] for path in sorted(SOURCES)]
 
 
 @st.composite

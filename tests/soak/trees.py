@@ -19,8 +19,8 @@ from pathlib import Path
 
 import msgspec
 
-from app.recording.session import Session
-from app.recording.writer import encoded
+from app.recording.session import RunSession
+from app.recording.writer import encode_event
 from app.report import json_document
 from app.report.forms import markdown
 from app.report.full_report import report
@@ -65,17 +65,19 @@ class Seen(Host):
         super().__init__()
         self.paths: set[str] = set()
 
-    def text(self, path: str, limit_bytes: int = 1 << 20, *, may_hang: bool = False) -> str | Absent:
+    def read_file_text(
+        self, path: str, limit_bytes: int = 1 << 20, *, may_hang: bool = False
+    ) -> str | Absent:
         self.paths.add(path)
-        return super().text(path, limit_bytes, may_hang=may_hang)
+        return super().read_file_text(path, limit_bytes, may_hang=may_hang)
 
-    def link(self, path: str) -> str | Absent:
+    def read_link(self, path: str) -> str | Absent:
         self.paths.add(path)
-        return super().link(path)
+        return super().read_link(path)
 
-    def listing(self, path: str) -> list[str] | Absent:
+    def list_names(self, path: str) -> list[str] | Absent:
         self.paths.add(path)
-        return super().listing(path)
+        return super().list_names(path)
 
 
 def soak(count: int, seed: int) -> Figures:
@@ -165,7 +167,7 @@ def damage(rng: random.Random, tree: Path, outside: Path) -> None:
 
 
 def looked_at(tree: Path, figures: Figures, about: str) -> None:
-    session = Session()
+    session = RunSession()
     host = Host(str(tree))
     began = time.process_time()
     try:
@@ -181,15 +183,18 @@ def looked_at(tree: Path, figures: Figures, about: str) -> None:
     figures.most("s of processor time for a tree", time.process_time() - began)
 
 
-def look(host: Host, session: Session, figures: Figures, about: str) -> None:
+def look(host: Host, session: RunSession, figures: Figures, about: str) -> None:
     for event in examine_host(host, lambda: 0.0):
         session.apply(event)
         if isinstance(event, ev.Checked) and event.fault:
             figures.bad("crashes", f"{event.rule}: {event.reason[:160]}")
-        line = encoded(event).decode()
+        line = encode_event(event).decode()
         if CANARY in line:
             figures.bad("escapes", f"read outside of the tree: {line[:200]} ({about})")
-    for shown in (json_document.document_json(session, None), markdown.rendered(report(session, "tree"))):
+    for shown in (
+        json_document.document_json(session, None),
+        markdown.render_markdown(report(session, "tree")),
+    ):
         if leaks := hostile.leaks(shown):
             figures.bad("escapes", f"{', '.join(leaks)} ({about})")
     msgspec.json.decode(json_document.document_json(session, None))

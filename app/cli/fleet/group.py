@@ -16,10 +16,10 @@ COMMANDS: dict[str, tuple[str, str]] = {
 }
 
 
-class Commands(LazyGroup):
-    named = COMMANDS
+class FleetCommands(LazyGroup):
+    command_modules = COMMANDS
 
 
-@click.command(cls=Commands, short_help="Many nodes: which is the odd one, and what it alone has.")
+@click.command(cls=FleetCommands, short_help="Many nodes: which is the odd one, and what it alone has.")
 def fleet() -> None:
     """Many nodes: which of them is slower than its peers, and which setting it alone has."""

@@ -3,14 +3,14 @@
 import click
 import msgspec
 
-from app.cli.look import with_colour
+from app.cli.look import add_color_option
 from app.cli.options import form_option, margin_option, output_option
 from app.failure import Failure
-from app.output_file import deliver
-from app.report.json_document import encoded
+from app.output_file import deliver_text
+from app.report.json_document import encode_document
 
 
-@with_colour
+@add_color_option
 @click.command(short_help="Which node is odd, of recordings or triages.")
 @click.argument("answers", nargs=-1, required=True, metavar="RECORDING|TRIAGE.json|DIR...")
 @margin_option("difference")
@@ -34,24 +34,28 @@ def judge(
     (clush, pdsh, Ansible, sbatch --array). Nodes are compared with nodes of the same hardware. Without a retest
     nothing is named: it says which nodes to measure again.
     """
-    from app.fleet.reading import fleet_of
+    from app.fleet.reading import read_fleet
 
-    found = fleet_of(answers).judged(margin)
+    judgement = read_fleet(answers).judge_answers(margin)
     if parquet is not None:
         from app.fleet.rows import write_parquet
 
-        write_parquet(found, parquet)
+        write_parquet(judgement, parquet)
     if form == "json" or as_json:
-        deliver("fleet", output, encoded(msgspec.to_builtins(found)) + "\n")
+        deliver_text("fleet", output, encode_document(msgspec.to_builtins(judgement)) + "\n")
     elif form == "ndjson":
-        from app.fleet.rows import ndjson
+        from app.fleet.rows import rows_as_ndjson
 
-        deliver("fleet", output, ndjson(found))
+        deliver_text("fleet", output, rows_as_ndjson(judgement))
     else:
         from app.report.forms.delivery import deliver_document
         from app.report.results.fleet import fleet_document
 
-        deliver_document("fleet", output, fleet_document(found), form)
-    if len(found.missing) and not found.compared and not any(group.nodes for group in found.groups):
+        deliver_document("fleet", output, fleet_document(judgement), form)
+    if (
+        len(judgement.missing)
+        and not judgement.compared
+        and not any(group.nodes for group in judgement.groups)
+    ):
         raise Failure("fleet: no node gave an answer that can be read; the reasons stand in the table")
     return 0

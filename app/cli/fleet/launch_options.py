@@ -14,24 +14,24 @@ import click
 import msgspec
 
 from app.failure import USAGE, Failure
-from app.fleet.folder import SCHEMA, Folder, Head
-from app.state import private, state_dir
+from app.fleet.folder import SCHEMA, FleetFolder, FleetRunHead
+from app.state import make_private, state_dir
 from probes.types import Json
 
 if TYPE_CHECKING:
-    from app.fleet.launch.campaign import Campaign
+    from app.fleet.launch.campaign import FleetCampaign
 
-MOST_FANOUT = 1024
+MAX_FANOUT = 1024
 _SECONDS = click.FloatRange(1, 86400)
 
 
-def where_and_how() -> list[click.Parameter]:
+def launch_parameters() -> list[click.Parameter]:
     return [
         click.Option(("--nodes", "-w"), default="", metavar="NODES", help="node[001-200],@group!node7 (ClusterShell)."),
         click.Option(
             ("--rsh",), default="ssh", show_default=True, metavar="COMMAND", help="ssh or srun, or a command like it."
         ),
-        click.Option(("--fanout",), type=click.IntRange(1, MOST_FANOUT), default=64, show_default=True,
+        click.Option(("--fanout",), type=click.IntRange(1, MAX_FANOUT), default=64, show_default=True,
                      help="Connections at once."),
         click.Option(("--python",), default="", metavar="PATH", help="Python on the nodes (default: looked for)."),
         click.Option(("--become",), type=click.Choice(("sudo",)), default=None, help="Run as root there, by sudo -n."),
@@ -50,42 +50,46 @@ def where_and_how() -> list[click.Parameter]:
     ]  # fmt: skip
 
 
-def campaign(scenario: str, options: dict[str, Json], values: Mapping[str, object]) -> Campaign:
+def make_campaign(scenario: str, options: dict[str, Json], values: Mapping[str, object]) -> FleetCampaign:
     """A new one, or the one to resume. Raises Failure."""
-    from app.fleet.launch.campaign import Campaign, Manner
-    from app.fleet.launch.engine import expanded
-    from app.fleet.launch.parcel import parcel
+    from app.fleet.launch.campaign import FleetCampaign, Manner
+    from app.fleet.launch.engine import expand_nodes
+    from app.fleet.launch.parcel import make_parcel
 
-    named, resume, output, shared = (str(values[name]) for name in ("nodes", "resume", "output", "shared"))
-    nodes = expanded(named) if named else []
+    node_spec, resume, output, shared = (
+        str(values[name]) for name in ("nodes", "resume", "output", "shared")
+    )
+    nodes = expand_nodes(node_spec) if node_spec else []
     if resume and output:
         raise Failure("fleet: give --resume or -o, not both", USAGE)
     if resume:
-        folder, head = _resumed(_absolute(resume), scenario, options, nodes)
+        folder, head = _resume_folder(_absolute_path(resume), scenario, options, nodes)
     elif not nodes:
         raise Failure(
             "fleet: which nodes? -w node[001-200] or -w @group; `nodeset -LL` lists the groups", USAGE
         )
     else:
-        folder, head = _new(scenario, options, nodes, output, together=bool(values.get("together")))
+        folder, head = _make_folder(scenario, options, nodes, output, together=bool(values.get("together")))
     signal.signal(signal.SIGHUP, signal.SIG_IGN)  # a closed terminal does not stop it, as with `hostdx run`
     manner = msgspec.convert({name: value for name, value in values.items() if value is not None}, Manner)
-    return Campaign(folder, head, parcel(str(_absolute(shared)) if shared else ""), manner)
+    return FleetCampaign(folder, head, make_parcel(str(_absolute_path(shared)) if shared else ""), manner)
 
 
-def _absolute(path: str) -> Path:
+def _absolute_path(path: str) -> Path:
     return Path(os.path.abspath(path))  # noqa: PTH100 (a Path would keep `..`)
 
 
-def _new(
+def _make_folder(
     scenario: str, options: dict[str, Json], nodes: Sequence[str], output: str, *, together: bool
-) -> tuple[Folder, Head]:
+) -> tuple[FleetFolder, FleetRunHead]:
     now = datetime.now(UTC)
     place = (
-        _absolute(output) if output else private(state_dir() / "fleets") / f"{now:%Y%m%dT%H%M%SZ}-{scenario}"
+        _absolute_path(output)
+        if output
+        else make_private(state_dir() / "fleets") / f"{now:%Y%m%dT%H%M%SZ}-{scenario}"
     )
     seed = options.get("seed")
-    head = Head(
+    head = FleetRunHead(
         schema=SCHEMA,
         scenario=scenario,
         nodes=list(nodes),
@@ -94,22 +98,22 @@ def _new(
         options=options,
         together=together,
     )
-    return Folder.made(place, head), head
+    return FleetFolder.make_new(place, head), head
 
 
-def _resumed(
+def _resume_folder(
     place: Path, scenario: str, options: dict[str, Json], nodes: Sequence[str]
-) -> tuple[Folder, Head]:
-    from app.fleet.launch.engine import sound
+) -> tuple[FleetFolder, FleetRunHead]:
+    from app.fleet.launch.engine import is_node_name
 
-    folder = Folder(place)
-    head = folder.head()
+    folder = FleetFolder(place)
+    head = folder.read_head()
     if head.scenario != scenario or head.options != options:
         raise Failure(
             f"fleet: {place}: was started as `{head.scenario}` with other options; give the same ones", USAGE
         )
     if nodes and list(nodes) != head.nodes:
         raise Failure(f"fleet: {place}: was started with other nodes; leave out -w", USAGE)
-    if not all(map(sound, head.nodes)):
+    if not all(map(is_node_name, head.nodes)):
         raise Failure(f"fleet: {place}: names what is no node", USAGE)
     return folder, head

@@ -5,35 +5,35 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from app.failure import COULD_NOT, INTERRUPTED
-from app.output import say
-from app.printable import printable
+from app.output import print_note
+from app.printable import make_printable
 
 if TYPE_CHECKING:
-    from app.fleet.launch.campaign import Campaign
+    from app.fleet.launch.campaign import FleetCampaign
 
 
-def told(fleet: Campaign, margin: float) -> int:
+def report_outcome(fleet: FleetCampaign, margin: float) -> int:
     """The exit status: 3 where most nodes did not answer. After a stop there is no judgement: `--resume` takes the rest
     up again.
     """
-    from app.fleet.launch.campaign import unanswered
+    from app.fleet.launch.campaign import unanswered_lines
 
-    for line in unanswered(fleet):
-        say(printable(line))
-    say(printable(f"answers: {fleet.folder.path}"))
-    if fleet.interrupted:
-        say(
-            printable(
+    for line in unanswered_lines(fleet):
+        print_note(make_printable(line))
+    print_note(make_printable(f"answers: {fleet.folder.path}"))
+    if fleet.was_interrupted:
+        print_note(
+            make_printable(
                 f"to measure the rest, give the same options with --resume {fleet.folder.path}, without -o"
             )
         )
         return INTERRUPTED
-    if not fleet.answered():
+    if not fleet.answered_nodes():
         return COULD_NOT
-    from app.fleet.reading import fleet_of
+    from app.fleet.reading import read_fleet
     from app.report.forms.delivery import deliver_document
     from app.report.results.fleet import fleet_document
 
-    document = fleet_document(fleet_of((str(fleet.folder.path),)).judged(margin))
+    document = fleet_document(read_fleet((str(fleet.folder.path),)).judge_answers(margin))
     deliver_document("fleet", None, document, "md")
-    return COULD_NOT if 2 * len(fleet.answered()) < len(fleet.head.nodes) else 0
+    return COULD_NOT if 2 * len(fleet.answered_nodes()) < len(fleet.head.nodes) else 0

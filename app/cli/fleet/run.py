@@ -2,8 +2,8 @@
 
 import click
 
-from app.cli.fleet.launch_options import campaign, where_and_how
-from app.cli.fleet.outcome import told
+from app.cli.fleet.launch_options import launch_parameters, make_campaign
+from app.cli.fleet.outcome import report_outcome
 from app.cli.scenario_command import Scenarios
 from probes.types import Json
 from scenarios.model import Scenario
@@ -12,21 +12,21 @@ from scenarios.plan import Option
 
 
 def _run(scenario: Scenario, options: tuple[Option, ...], chosen: dict[str, Json], **values: object) -> int:
-    from app.fleet.launch.rounds import margin_of, retested
+    from app.fleet.launch.rounds import margin_of, retest_suspects
 
     if scenario.remembers:
         chosen.pop("state", None)  # a directory of this host's
-    fleet = campaign(scenario.id, chosen, values)
+    fleet = make_campaign(scenario.id, chosen, values)
     words = command_arguments(chosen)
-    plans = fleet.agreed(fleet.plans(fleet.left(fleet.head.nodes, 0), words))
-    fleet.measure(0, plans, words)
-    retested(fleet, scenario.options, plans)
-    return told(fleet, margin_of(chosen))
+    plans = fleet.agreed_plans(fleet.fetch_plans(fleet.unanswered_nodes(fleet.head.nodes, 0), words))
+    fleet.measure_nodes(0, plans, words)
+    retest_suspects(fleet, scenario.options, plans)
+    return report_outcome(fleet, margin_of(chosen))
 
 
-def _extra() -> list[click.Parameter]:
+def _extra_options() -> list[click.Parameter]:
     return [
-        *where_and_how(),
+        *launch_parameters(),
         click.Option(
             ("--at-once",), type=click.IntRange(1, 1024), default=None,
             help="Nodes that measure at once (default: --fanout; one where the load falls on a shared file system).",
@@ -46,7 +46,7 @@ def _extra() -> list[click.Parameter]:
 run: click.Group = Scenarios(
     name="run",
     action=_run,
-    extra=_extra,
+    extra=_extra_options,
     help="Run a scenario on many nodes: their plans first, agreed to in groups; then each measures itself; the ones "
     "that differ are measured again beside peers. Needs only Python 3.11 on the nodes. Ctrl-C ends all runs with their "
     "changes undone; --resume takes the rest up again.",

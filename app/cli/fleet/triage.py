@@ -2,16 +2,16 @@
 
 import click
 
-from app.cli.fleet.launch_options import campaign, where_and_how
-from app.cli.fleet.outcome import told
+from app.cli.fleet.launch_options import launch_parameters, make_campaign
+from app.cli.fleet.outcome import report_outcome
 
 
-@click.command(params=where_and_how())
+@click.command(params=launch_parameters())
 def triage(**values: object) -> int:
     """Check many nodes with every read-only rule. Needs only Python 3.11 there; writes nothing that stays."""
     from app.fleet.folder import TRIAGE
     from app.fleet.launch.rounds import MARGIN
 
-    fleet = campaign(TRIAGE, {}, values)
-    fleet.look()
-    return told(fleet, MARGIN)
+    fleet = make_campaign(TRIAGE, {}, values)
+    fleet.triage_nodes()
+    return report_outcome(fleet, MARGIN)

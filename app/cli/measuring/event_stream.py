@@ -11,14 +11,14 @@ from datetime import UTC, datetime
 import click
 
 from app import __version__
-from app.process import identity
+from app.process import identity_of
 from probes.types import Json
 from scenarios import events as ev
 
 
-def header(scenario: str, options: dict[str, Json], host: str = "") -> ev.Began:
+def make_header(scenario: str, options: dict[str, Json], host: str = "") -> ev.Began:
     """The first event of a stream that is no run: of `plan` and `triage`. `host`: its name; empty: this one's."""
-    me = identity()
+    me = identity_of()
     return ev.Began(
         t=0.0,
         schema=ev.SCHEMA,
@@ -35,7 +35,7 @@ def header(scenario: str, options: dict[str, Json], host: str = "") -> ev.Began:
     )
 
 
-def _to_stdout(_ctx: click.Context, _parameter: click.Parameter, value: str | None) -> bool:
+def _check_stdout(_ctx: click.Context, _parameter: click.Parameter, value: str | None) -> bool:
     if value not in (None, "-"):
         raise click.BadParameter("only `-` (stdout) here")
     return value == "-"
@@ -44,6 +44,6 @@ def _to_stdout(_ctx: click.Context, _parameter: click.Parameter, value: str | No
 events_option = click.Option(
     ("--events",),
     metavar="-",
-    callback=_to_stdout,
+    callback=_check_stdout,
     help="Print the events as they happen, one JSON object a line.",
 )

@@ -6,7 +6,7 @@ import sys
 import click
 
 from app.failure import COULD_NOT, Failure
-from app.output import say
+from app.output import print_note
 
 SECONDS = click.FloatRange(1, 86400)
 SECONDS.name = "seconds"
@@ -33,16 +33,16 @@ def peer(bind: str, port: int, seconds: float) -> int:
     tie_to(os.getppid())
     token = new_token()
     try:
-        made = open_listener(bind, port)
+        server_socket = open_listener(bind, port)
     except (OSError, TypeError, UnicodeError) as error:  # the latter two: of a name that none can have
         why = error.strerror if isinstance(error, OSError) else "is no address"
         raise Failure(f"peer: {bind or 'any address'} port {port}: {why}", COULD_NOT) from None
-    with made:
-        number = made.getsockname()[1]
-        say(f"listening on port {number} for {seconds:g} s; the run on the other host takes")
-        say(f"  --peer {bind or os.uname().nodename}:{number} --token {token}")
-        why = Peer(made, token, seconds).serve_until_over()
-    say(f"ended: {why}")
+    with server_socket:
+        number = server_socket.getsockname()[1]
+        print_note(f"listening on port {number} for {seconds:g} s; the run on the other host takes")
+        print_note(f"  --peer {bind or os.uname().nodename}:{number} --token {token}")
+        why = Peer(server_socket, token, seconds).serve_until_over()
+    print_note(f"ended: {why}")
     sys.stderr.flush()
     sys.stdout.flush()
     os._exit(0)  # its threads may still wait for bytes

@@ -10,9 +10,9 @@ import platform
 import click
 
 from app.failure import COULD_NOT, Failure
-from app.output import complain
-from app.printable import printable
-from probes.units import counted
+from app.output import print_complaint
+from app.printable import make_printable
+from probes.units import count_noun
 
 _SET_MEMPOLICY = {"x86_64": 238, "aarch64": 237, "riscv64": 237, "ppc64le": 261, "ppc64": 261, "s390x": 270}
 _PREFERRED, _INTERLEAVE = 1, 3  # include/uapi/linux/mempolicy.h
@@ -38,7 +38,7 @@ def pin(cores: int, dry_run: bool, command: tuple[str, ...]) -> int:
     from probes.bench.engine.parent_death import as_a_shell_would
     from probes.host import Host
     from probes.system.processor.cpulist import as_list
-    from probes.system.running.pinned import taken_cpus
+    from probes.system.running.pinned import find_pinned_cpus
     from scenarios.cpus.slot import choose_slot
     from scenarios.cpus.usable import usable_cpus
 
@@ -46,31 +46,33 @@ def pin(cores: int, dry_run: bool, command: tuple[str, ...]) -> int:
         raise click.UsageError("name a command: hostdx pin --cores 8 -- COMMAND")
     host = Host()
     usable = usable_cpus(host)
-    chosen = choose_slot(usable, cores, taken_cpus(host, frozenset({os.getpid()})))
+    chosen = choose_slot(usable, cores, find_pinned_cpus(host, frozenset({os.getpid()})))
     host.close()
     if chosen is None:
-        count = counted(len(usable.usable_cores()), "core")
+        count = count_noun(len(usable.usable_cores()), "core")
         raise Failure(
             f"pin: {count} may be used here (CPUs {as_list(usable.cpus)}), --cores asks for {cores}",
             COULD_NOT,
         )
     nodes = f", memory on node {', '.join(map(str, chosen.nodes))}" if chosen.nodes else ""
     crowded = "; other pinned processes use some of them" if chosen.shared else ""
-    complain(printable(f"pin: {counted(chosen.cores, 'core')}, {chosen.cpu_words}{nodes}{crowded}"))
+    print_complaint(
+        make_printable(f"pin: {count_noun(chosen.cores, 'core')}, {chosen.cpu_words}{nodes}{crowded}")
+    )
     if dry_run:
         return 0
     os.sched_setaffinity(0, chosen.cpus)
-    if chosen.nodes and not _prefer(chosen.nodes):
-        complain("pin: the memory policy cannot be set here; memory comes from where the CPUs are")
+    if chosen.nodes and not _prefer_nodes(chosen.nodes):
+        print_complaint("pin: the memory policy cannot be set here; memory comes from where the CPUs are")
     as_a_shell_would()
     try:
         os.execvp(command[0], command)
     except OSError as error:
         status = NOT_FOUND if isinstance(error, FileNotFoundError) else NOT_STARTED
-        raise Failure(f"pin: {printable(command[0])}: {error.strerror}", status) from None
+        raise Failure(f"pin: {make_printable(command[0])}: {error.strerror}", status) from None
 
 
-def _prefer(nodes: tuple[int, ...]) -> bool:
+def _prefer_nodes(nodes: tuple[int, ...]) -> bool:
     """set_mempolicy(2), which the command inherits: one node is preferred, several are used in turn."""
     number = _SET_MEMPOLICY.get(platform.machine())
     if number is None or max(nodes) >= _BITS:

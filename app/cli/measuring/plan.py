@@ -9,19 +9,19 @@ import msgspec
 
 from app import failure
 from app.cli.look import color_option
-from app.cli.measuring.event_stream import events_option, header
-from app.cli.measuring.several_runs import one_of_several
+from app.cli.measuring.event_stream import events_option, make_header
+from app.cli.measuring.several_runs import check_run_series
 from app.cli.root_option import host_at
 from app.cli.scenario_command import Scenarios
 from app.failure import Failure
-from app.output import complain, out, out_parts, raw
-from app.printable import printable
-from app.recording.writer import encoded
-from app.report.json_document import encoded as encoded_document
+from app.output import print_complaint, print_parts, print_raw, print_result
+from app.printable import make_printable
+from app.recording.writer import encode_event
+from app.report.json_document import encode_document as encoded_document
 from app.report.plan_text import plan_lines
 from app.state import journal_dir
-from app.undo.journal_disk import refusal
-from app.undo.leftovers import mentions
+from app.undo.journal_disk import refusal_reason
+from app.undo.leftovers import leftover_lines
 from probes.host import Host
 from probes.system.disk.topology import network_file_systems
 from probes.types import Json
@@ -40,46 +40,46 @@ def _plan(
     root: str | None,
 ) -> int:
     began = time.monotonic()
-    one_of_several("plan", scenario, chosen)  # what the run would refuse
+    check_run_series("plan", scenario, chosen)  # what the run would refuse
     if events:
-        raw(encoded(header(scenario.id, chosen)))
-    plan, reason, status = _made(scenario, host_at(root), Options(chosen, options))
-    left = mentions() if root is None else []
+        print_raw(encode_event(make_header(scenario.id, chosen)))
+    plan, reason, status = _make_plan(scenario, host_at(root), Options(chosen, options))
+    left = leftover_lines() if root is None else []
     if not events:
         for line in left:  # what such a run left is shown below as the host's own
-            complain(line)
+            print_complaint(line)
     if events:
         for line in left:
-            raw(encoded(ev.Note(t=time.monotonic() - began, text=line)))
+            print_raw(encode_event(ev.Note(t=time.monotonic() - began, text=line)))
         t = time.monotonic() - began
         if plan is not None:
-            raw(encoded(ev.Planned(t=t, plan=plan)))
+            print_raw(encode_event(ev.Planned(t=t, plan=plan)))
         end: ev.Status = "done" if not status else ("skipped" if status == failure.COULD_NOT else "failed")
-        raw(encoded(ev.RunEnded(t=t, status=end, reason=reason or None, exit=status)))
+        print_raw(encode_event(ev.RunEnded(t=t, status=end, reason=reason or None, exit=status)))
         return status
     if as_json:
         body = msgspec.to_builtins(plan) if plan is not None else {"scenario": scenario.id, "refusal": reason}
-        out(encoded_document({"schema": ev.SCHEMA, **body}))
+        print_result(encoded_document({"schema": ev.SCHEMA, **body}))
     elif plan is not None and not reason:
         for parts in plan_lines(plan):
-            out_parts(parts)
+            print_parts(parts)
     elif plan is not None and plan.reads and scenario.reads_anyway:
-        out(printable(f"hostdx run {scenario.id} only reads here: {'; '.join(plan.reads)}"))
+        print_result(make_printable(f"hostdx run {scenario.id} only reads here: {'; '.join(plan.reads)}"))
     if reason:
         raise Failure(failure.of_scenario("plan", scenario.id, reason), status)
     return status
 
 
-def _made(scenario: Scenario, host: Host, options: Options) -> tuple[Plan | None, str, int]:
+def _make_plan(scenario: Scenario, host: Host, options: Options) -> tuple[Plan | None, str, int]:
     """The plan, why not, and the exit status."""
     try:
-        with host.standing_still():
+        with host.hold_static():
             blocked = scenario.blocked(host)
             if blocked and not (host.live and scenario.reads_anyway):
                 return None, blocked, failure.COULD_NOT
             plan = scenario.prepare(host, options).plan.with_digest()
-            why = blocked or plan.refusal or refusal(host, journal_dir(), plan)
-        plan = msgspec.structs.replace(plan, refusal=why, shares=_shared(host, plan))
+            why = blocked or plan.refusal or refusal_reason(host, journal_dir(), plan)
+        plan = msgspec.structs.replace(plan, refusal=why, shares=_shared_file_systems(host, plan))
     except UsageError as why:
         return None, str(why), failure.USAGE
     except RunRefused as why:
@@ -87,13 +87,13 @@ def _made(scenario: Scenario, host: Host, options: Options) -> tuple[Plan | None
     return plan, plan.refusal, failure.COULD_NOT if plan.refusal else 0
 
 
-def _shared(host: Host, plan: Plan) -> tuple[str, ...]:
+def _shared_file_systems(host: Host, plan: Plan) -> tuple[str, ...]:
     """The network file systems that it makes its directories in."""
     places = [os.path.dirname(a.target) for a in plan.actions if a.resource == "directory"]  # noqa: PTH120
     return network_file_systems(host, places)
 
 
-def _extra() -> list[click.Parameter]:
+def _extra_options() -> list[click.Parameter]:
     return [
         click.Option(("--json", "as_json"), is_flag=True, help="Print the plan as one JSON document."),
         events_option,
@@ -105,6 +105,6 @@ def _extra() -> list[click.Parameter]:
 plan: Any = Scenarios(
     name="plan",
     action=_plan,
-    extra=_extra,
+    extra=_extra_options,
     help="Show what a run would do; changes and measures nothing.",
 )

@@ -1,10 +1,10 @@
 """What a person at the terminal sees on stderr while `hostdx run` measures."""
 
 from app import output
-from app.printable import printable
-from app.recording.session import Session
+from app.printable import make_printable
+from app.recording.session import RunSession
 from app.report.wording import verdict_sentence
-from probes.units import duration
+from probes.units import format_duration
 from scenarios import events as ev
 
 # of the events' time: what is being done is said this often where no terminal redraws it
@@ -18,48 +18,48 @@ class Quiet:
     def show(self, event: ev.AnyEvent) -> None:
         pass
 
-    def complain(self, text: str) -> None:
-        output.complain(text)
+    def show_complaint(self, text: str) -> None:
+        output.print_complaint(text)
 
 
 class Plain(Quiet):
     """One line for what changes: steps, verdicts, disturbances, findings, and now and then how long it takes."""
 
     def __init__(self) -> None:
-        self._session = Session()
+        self._session = RunSession()
         self._notable = Notable(self._session)
         self._next_s = 0.0
 
     def show(self, event: ev.AnyEvent) -> None:
         self._session.apply(event)
-        line = self._notable.line(event)
+        line = self._notable.line_for_event(event)
         if not line and isinstance(event, ev.Progress) and event.t >= self._next_s:
             self._next_s = event.t + PLAIN_EVERY_S
-            line = event.text + left(event.seconds_left)
+            line = event.text + time_left_text(event.seconds_left)
         if line:
-            output.say(f"{event.t:7.1f} s  {printable(line)}")
+            output.print_note(f"{event.t:7.1f} s  {make_printable(line)}")
 
 
 class Notable:
     """A workload that is not started is told by a note, a verdict and a step with the same reason: once will do."""
 
-    def __init__(self, session: Session) -> None:
+    def __init__(self, session: RunSession) -> None:
         self._session = session
         self._last = ""
         self._disturbed: dict[tuple[str, str], float] = {}  # by kind and by whom: when it was told
 
-    def line(self, event: ev.AnyEvent) -> str:
+    def line_for_event(self, event: ev.AnyEvent) -> str:
         """Empty for what is not worth a line, or was said just now."""
         reason = event.reason if isinstance(event, ev.RunVerdict | ev.RunStep) else None
         if reason and reason in self._last:
             return ""
-        if isinstance(event, ev.Guard) and self._told(event):
+        if isinstance(event, ev.Guard) and self._is_repeated(event):
             return ""
-        line = _worded(self._session, event)
+        line = _event_text(self._session, event)
         self._last = line or self._last
         return line
 
-    def _told(self, event: ev.Guard) -> bool:
+    def _is_repeated(self, event: ev.Guard) -> bool:
         if event.disturbance is None or event.again or event.early:
             return False
         culprit = event.disturbance.culprit
@@ -70,7 +70,7 @@ class Notable:
         return False
 
 
-def _worded(session: Session, event: ev.AnyEvent) -> str:
+def _event_text(session: RunSession, event: ev.AnyEvent) -> str:
     match event:
         case ev.RunStep(state="started"):
             return event.title
@@ -91,5 +91,7 @@ def _worded(session: Session, event: ev.AnyEvent) -> str:
     return ""
 
 
-def left(seconds: float | None) -> str:
-    return f", {duration(seconds)} left" if seconds is not None and seconds > 0 else ""  # late: nobody knows
+def time_left_text(seconds: float | None) -> str:
+    return (
+        f", {format_duration(seconds)} left" if seconds is not None and seconds > 0 else ""
+    )  # late: nobody knows

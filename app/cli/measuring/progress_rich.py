@@ -12,9 +12,9 @@ from rich.progress_bar import ProgressBar
 from rich.text import Text
 
 from app import output
-from app.cli.measuring.progress import Notable, Quiet, left
-from app.printable import printable
-from app.recording.session import Session, pair
+from app.cli.measuring.progress import Notable, Quiet, time_left_text
+from app.printable import make_printable
+from app.recording.session import RunSession, pair_key
 from app.report.wording import interval, ratio, workload_title
 from scenarios import events as ev
 
@@ -25,7 +25,7 @@ class Unhurried:
     encoding = "utf-8"
 
     def write(self, text: str) -> int:
-        output.draw(text)
+        output.draw_text(text)
         return len(text)
 
     def flush(self) -> None:
@@ -45,7 +45,7 @@ class Drawn(Quiet):
     """Redrawn when an event says something new, at most about once a second: drawing must not disturb the run."""
 
     def __init__(self) -> None:
-        self._session = Session()
+        self._session = RunSession()
         self._notable = Notable(self._session)
         self._console = Console(file=cast("IO[str]", Unhurried()), highlight=False)
         self._live = Live(
@@ -63,36 +63,42 @@ class Drawn(Quiet):
         with suppress(OSError):  # a terminal that was closed meanwhile
             self._live.stop()
 
-    def complain(self, text: str) -> None:
+    def show_complaint(self, text: str) -> None:
         with suppress(OSError):
-            self._console.print(Text(printable(f"hostdx: {text}")))
+            self._console.print(Text(make_printable(f"hostdx: {text}")))
 
     def show(self, event: ev.AnyEvent) -> None:
         self._session.apply(event)
-        line = self._notable.line(event)
+        line = self._notable.line_for_event(event)
         if line:
-            self._console.print(Text(printable(line)), soft_wrap=True)
+            self._console.print(Text(make_printable(line)), soft_wrap=True)
         if isinstance(event, REDRAWN):
             self._live.start()  # not before: there may be a question to ask on this terminal first
-            self._live.update(self._drawn(), refresh=True)
+            self._live.update(self._render_group(), refresh=True)
 
-    def _drawn(self) -> Group:
+    def _render_group(self) -> Group:
         session = self._session
         parts: list[Text | ProgressBar] = []
         now = session.progress
         if now is not None and session.ended is None:
             parts.append(
-                Text(printable(now.text + left(now.seconds_left)), no_wrap=True, overflow="ellipsis")
+                Text(
+                    make_printable(now.text + time_left_text(now.seconds_left)),
+                    no_wrap=True,
+                    overflow="ellipsis",
+                )
             )
             if now.done is not None:
                 parts.append(ProgressBar(total=1.0, completed=now.done, width=40))
         for estimate in list(session.estimates.values())[-3:]:
-            if pair(estimate) not in session.verdicts:
-                parts.append(Text(printable(self._estimate(estimate)), no_wrap=True, overflow="ellipsis"))
+            if pair_key(estimate) not in session.verdicts:
+                parts.append(
+                    Text(make_printable(self._estimate_text(estimate)), no_wrap=True, overflow="ellipsis")
+                )
         return Group(*parts)
 
-    def _estimate(self, estimate: ev.RunningEstimate) -> str:
-        what = workload_title(self._session, estimate.workload)
+    def _estimate_text(self, estimate: ev.RunningEstimate) -> str:
+        title = workload_title(self._session, estimate.workload)
         number = f"{ratio(estimate.ratio)} ({interval(estimate.ci95)})"
         sides = f"{estimate.variant} against {estimate.baseline}"
-        return f"  {what}, {estimate.metric}: {sides} {number}, {estimate.groups} groups"
+        return f"  {title}, {estimate.metric}: {sides} {number}, {estimate.groups} groups"

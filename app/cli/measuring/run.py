@@ -11,12 +11,12 @@ import msgspec
 from app import failure
 from app.cli.look import color_option, line_width
 from app.cli.measuring.progress import Plain, Quiet
-from app.cli.measuring.several_runs import one_of_several, so_far
+from app.cli.measuring.several_runs import check_run_series, describe_progress
 from app.cli.scenario_command import Scenarios
 from app.failure import Failure
-from app.invocation import pasted
-from app.output import complain, out, out_parts
-from app.printable import printable
+from app.invocation import command_to_paste
+from app.output import print_complaint, print_parts, print_result
+from app.printable import make_printable
 from app.report import json_document
 from probes.host import Host
 from probes.types import Json
@@ -27,7 +27,7 @@ from scenarios.plan import Option
 
 
 @contextmanager
-def _progress(*, quiet: bool) -> Iterator[Quiet]:
+def _open_progress(*, quiet: bool) -> Iterator[Quiet]:
     """rich on a terminal, plain lines else, only complaints with `quiet`."""
     if quiet:
         yield Quiet()
@@ -56,7 +56,7 @@ def _run(
     with_arguments: bool,
     tied: int | None,
 ) -> int:
-    from app.run.execution import Execution, Request
+    from app.run.execution import Execution, RunRequest
 
     if tied is not None:
         import signal
@@ -66,14 +66,14 @@ def _run(
         tie_to(tied, signal.SIGTERM)
 
     if against:
-        from app.recording.baselines import kept
+        from app.recording.baselines import load_baseline_runs
 
         # that there is one, and that it can be read, is asked before anything is measured
-        kept(against, scenario.id)
+        load_baseline_runs(against, scenario.id)
     if as_json and events == "-":
         raise Failure("run: --json and --events - both want stdout; give --events a file", failure.USAGE)
-    several = one_of_several("run", scenario, chosen)
-    request = Request(
+    several = check_run_series("run", scenario, chosen)
+    request = RunRequest(
         options=chosen,
         declared=options,
         command=["hostdx", *sys.argv[1:]],
@@ -83,50 +83,52 @@ def _run(
         events=events,
         with_arguments=with_arguments,
     )
-    with _progress(quiet=quiet) as view:
-        execution = Execution(scenario, Host(), request, view.show, view.complain)
-        ended = execution.outcome()
-    session = execution.session
+    with _open_progress(quiet=quiet) as view:
+        execution = Execution(scenario, Host(), request, view.show, view.show_complaint)
+        ended = execution.run_to_end()
+    session = execution.run_session
     if ended.status != "done":
-        complain(failure.of_scenario("run", scenario.id, ended.reason or "no reason given"))
+        print_complaint(failure.of_scenario("run", scenario.id, ended.reason or "no reason given"))
     compared = None
-    if against and execution.recording is not None and ended.status == "done":
-        from app.recording.baselines import since
+    if against and execution.recording_path is not None and ended.status == "done":
+        from app.recording.baselines import compare_since
 
-        compared = since(against, execution.recording)
+        compared = compare_since(against, execution.recording_path)
     if as_json:
-        document = json_document.document(session, str(execution.recording) if execution.recording else None)
+        document = json_document.make_document(
+            session, str(execution.recording_path) if execution.recording_path else None
+        )
         if compared is not None:
             document["against"] = {"baseline": against, **msgspec.to_builtins(compared)}
-        out(json_document.encoded(document))
+        print_result(json_document.encode_document(document))
     elif events != "-" and ended.exit != failure.USAGE:  # nothing was begun: its one line says all
-        from app.report.end_of_run import summary
+        from app.report.end_of_run import summary_lines
 
-        for line in summary(session, execution.recording, line_width()):
-            out_parts(line)
+        for line in summary_lines(session, execution.recording_path, line_width()):
+            print_parts(line)
         if several and ended.status == "done":
-            for text in so_far(scenario):
-                out(printable(text))
-        if compared is not None and execution.recording is not None:
-            for text in _against(against, compared, execution.recording.name):
-                out(printable(text))
-    if ended.exit == 0 and fail_on and json_document.reaches(session, fail_on):
+            for text in describe_progress(scenario):
+                print_result(make_printable(text))
+        if compared is not None and execution.recording_path is not None:
+            for text in _comparison_lines(against, compared, execution.recording_path.name):
+                print_result(make_printable(text))
+    if ended.exit == 0 and fail_on and json_document.has_severity(session, fail_on):
         return 1
     return ended.exit
 
 
-def _against(name: str, compared: ComparedRecordings, recording: str) -> Iterator[str]:
+def _comparison_lines(name: str, compared: ComparedRecordings, recording: str) -> Iterator[str]:
     """What got worse, what else to know, and the command for the rest."""
     from scenarios.compare import worse
 
-    found = worse.finding(compared, name, recording)
-    yield f"against the baseline: {found.title}"
-    for evidence in found.evidence:
+    finding = worse.worse_finding(compared, name, recording)
+    yield f"against the baseline: {finding.title}"
+    for evidence in finding.evidence:
         yield f"  {evidence.text}"
-    yield f"comparison: {pasted(f'hostdx compare --against {name} {recording}')}"
+    yield f"comparison: {command_to_paste(f'hostdx compare --against {name} {recording}')}"
 
 
-def _extra() -> list[click.Parameter]:
+def _extra_options() -> list[click.Parameter]:
     return [
         click.Option(("--yes", "-y"), is_flag=True, help="Agree to the changes listed in the plan."),
         click.Option(("--json", "as_json"), is_flag=True, help="Print the result as one JSON document."),
@@ -165,7 +167,7 @@ def _extra() -> list[click.Parameter]:
 run: Any = Scenarios(
     name="run",
     action=_run,
-    extra=_extra,
+    extra=_extra_options,
     help="Run an experiment in the foreground: Ctrl-C stops it within 2 s with everything undone; a closed terminal "
     "does not stop it. `hostdx plan` shows beforehand what it would do.",
 )

@@ -14,15 +14,21 @@ from scenarios import events as ev
 from scenarios.model import Earlier, Options, Scenario, UsageError
 
 
-def earlier(scenario: Scenario) -> list[Earlier]:
+def find_earlier_runs(scenario: Scenario) -> list[Earlier]:
     """Only those that are one of several: an interrupted run is no measurement."""
-    named = sorted(path for path in store.files(recordings_dir()) if f"-{scenario.id}-" in path.name)
-    return [found for path in named if (found := _run(path, scenario)) is not None]
+    recording_paths = sorted(
+        path for path in store.list_files(recordings_dir()) if f"-{scenario.id}-" in path.name
+    )
+    return [
+        earlier_run
+        for path in recording_paths
+        if (earlier_run := _read_earlier_run(path, scenario)) is not None
+    ]
 
 
-def _run(path: Path, scenario: Scenario) -> Earlier | None:
+def _read_earlier_run(path: Path, scenario: Scenario) -> Earlier | None:
     try:
-        head = store.beginning(path)
+        head = store.read_beginning(path)
     except BrokenRecording:
         return None
     began = head[0] if head else None
@@ -32,7 +38,7 @@ def _run(path: Path, scenario: Scenario) -> Earlier | None:
         several = scenario.one_of_several(Options(began.options))
     except UsageError:
         several = False
-    if not several or store.examined(path).state != "done":
+    if not several or store.examine_recording(path).state != "done":
         return None
     facts = {event.label: event.value for event in head if isinstance(event, ev.FactRead)}
     return Earlier(
@@ -40,28 +46,30 @@ def _run(path: Path, scenario: Scenario) -> Earlier | None:
     )
 
 
-def one_of_several(command: str, scenario: Scenario, chosen: Mapping[str, Json]) -> bool:
+def check_run_series(command: str, scenario: Scenario, chosen: Mapping[str, Json]) -> bool:
     """Before the run. Raises Failure where it cannot follow the earlier ones."""
     options = Options(chosen)
     try:
         if not scenario.one_of_several(options):
             return False
-        scenario.check(options, boot_id(), earlier(scenario))
+        scenario.check(options, boot_id(), find_earlier_runs(scenario))
     except UsageError as why:
         raise Failure(of_scenario(command, scenario.id, str(why)), USAGE) from None
     return True
 
 
-def so_far(scenario: Scenario) -> Iterator[str]:
+def describe_progress(scenario: Scenario) -> Iterator[str]:
     """What was measured until now, the answer as far as there is one, and what is still to do."""
-    found = scenario.describe_series(earlier(scenario))
-    yield from found.lines
-    if found.sides is not None:
-        from app.recording.sides import paths, takes
-        from app.report.results.comparison import headline
-        from scenarios.compare.comparison import compared
+    progress = scenario.describe_series(find_earlier_runs(scenario))
+    yield from progress.lines
+    if progress.sides is not None:
+        from app.recording.sides import read_run_summaries, resolve_paths
+        from app.report.results.comparison import headline_text
+        from scenarios.compare.comparison import compare_recordings
 
-        a, b = found.sides
-        yield headline(compared(takes(paths(a)), takes(paths(b))))
+        a, b = progress.sides
+        yield headline_text(
+            compare_recordings(read_run_summaries(resolve_paths(a)), read_run_summaries(resolve_paths(b)))
+        )
         yield f"comparison: hostdx compare {' '.join(a)} -- {' '.join(b)}"
-    yield from found.to_do
+    yield from progress.to_do

@@ -6,7 +6,7 @@ import click
 
 from app.cli.recording_argument import recording_argument
 from app.failure import Failure
-from app.output import say
+from app.output import print_note
 from app.recording import store
 from app.recording.limits import LINE_LIMIT
 from app.run import launch
@@ -17,17 +17,17 @@ from scenarios import events as ev
 @recording_argument()
 def stop(recording: str | None) -> int:
     """Stop a run that is under way; its changes are undone first. Without RECORDING: the only one under way."""
-    path = _under_way() if recording is None else store.resolve(recording)
+    path = _under_way() if recording is None else store.resolve_recording(recording)
     began = _first(path)
-    why = launch.GONE if began is None else launch.stop(path, began)
+    why = launch.GONE if began is None else launch.stop_runner(path, began)
     if why:
         raise Failure(f"stop: {path.name}: {why}")
-    say(f"stopping {path.name}: its changes are undone first")
+    print_note(f"stopping {path.name}: its changes are undone first")
     return 0
 
 
 def _under_way() -> Path:
-    running = [entry.path for entry in store.listed() if entry.state == "running"]
+    running = [entry.path for entry in store.list_recordings() if entry.state == "running"]
     if not running:
         raise Failure("stop: no run of yours is under way; `hostdx recordings` lists what was run")
     if len(running) > 1:
@@ -38,5 +38,5 @@ def _under_way() -> Path:
 
 def _first(path: Path) -> ev.Began | None:
     """The line that names the runner; None where there is none yet. Raises Failure for what is no recording."""
-    events = store.beginning(path, LINE_LIMIT)
+    events = store.read_beginning(path, LINE_LIMIT)
     return events[0] if events and isinstance(events[0], ev.Began) else None

@@ -10,31 +10,31 @@ from typing import TYPE_CHECKING
 
 import click
 
-from app.cli.look import with_colour
+from app.cli.look import add_color_option
 from app.cli.options import Directory
 from app.failure import COULD_NOT, USAGE, Failure
-from app.output import complain, out, out_parts
-from app.printable import printable
+from app.output import print_complaint, print_parts, print_result
+from app.printable import make_printable
 from scenarios.finding import SEVERITIES
 
 if TYPE_CHECKING:
-    from app.watch.battery import Wanted
+    from app.watch.battery import WatchSettings
     from app.watch.night import Tonight
-    from scenarios.nights.history import History
+    from scenarios.nights.history import HostHistory
 
 AT = "02:30"
-LEAST_KEPT, KEEP = 7, 180  # nights
-KEPT = click.IntRange(min=LEAST_KEPT)
+MIN_KEPT_RUNS, KEEP = 7, 180  # nights
+KEPT = click.IntRange(min=MIN_KEPT_RUNS)
 KEPT.name = "number of nights"  # click says "integer range"
 
 
-def _clock(_ctx: click.Context, _parameter: click.Parameter, value: str) -> str:
+def _check_clock(_ctx: click.Context, _parameter: click.Parameter, value: str) -> str:
     if not re.fullmatch(r"([01][0-9]|2[0-3]):[0-5][0-9]", value):
         raise click.BadParameter(f"{value!r} is no time of day; write 02:30")
     return value
 
 
-@with_colour
+@add_color_option
 @click.command()
 @click.option("--install", is_flag=True, help="Measure every night: a systemd timer, kept until --remove.")
 @click.option("--remove", is_flag=True, help="Remove the timer; the nights stay.")
@@ -42,7 +42,7 @@ def _clock(_ctx: click.Context, _parameter: click.Parameter, value: str) -> str:
 @click.option("--dry-run", is_flag=True, help="With --install: show the plan; change nothing.")
 @click.option("--units", is_flag=True, help="Print the units and a cron line; change nothing.")
 @click.option(
-    "--at", default=AT, callback=_clock, metavar="HH:MM", show_default=True, help="When a night begins."
+    "--at", default=AT, callback=_check_clock, metavar="HH:MM", show_default=True, help="When a night begins."
 )
 @click.option(
     "--dir", "directory", type=Directory(), help="Directory to measure in (default: the battery's own)."
@@ -85,12 +85,12 @@ def watch(
     """Measure a minute's battery every night, and say when something became slower. Alone: how it stands."""
     if install + remove + night + units > 1:
         raise click.UsageError("--install, --remove, --night and --units: choose one")
-    from app.watch.battery import Wanted
+    from app.watch.battery import WatchSettings
     from app.watch.openmetrics import SUFFIX
 
     if textfile is not None and not textfile.endswith(SUFFIX):
         raise Failure(f"watch: {textfile}: node_exporter reads files that end in {SUFFIX} only", USAGE)
-    wanted = Wanted(
+    wanted = WatchSettings(
         directory=directory or "",
         keep=keep,
         textfile=os.path.abspath(textfile) if textfile else "",  # noqa: PTH100
@@ -101,104 +101,108 @@ def watch(
     if remove:
         return _remove()
     if night:
-        return _night(wanted, as_json=as_json, fail_on=fail_on)
-    return _status()
+        return _measure_night(wanted, as_json=as_json, fail_on=fail_on)
+    return _print_status()
 
 
-def _install(at: str, wanted: Wanted, *, yes: bool, dry_run: bool, units: bool) -> int:
-    from app.watch.battery import checked
-    from app.watch.timer import NAME, REMOVE, Timer, install, systemd_runs
+def _install(at: str, wanted: WatchSettings, *, yes: bool, dry_run: bool, units: bool) -> int:
+    from app.watch.battery import check_directories
+    from app.watch.timer import NAME, REMOVE, WatchTimer, install_timer, systemd_runs
 
-    checked(wanted)
-    timer = Timer(at=at, wanted=wanted)
+    check_directories(wanted)
+    timer = WatchTimer(at=at, wanted=wanted)
     if os.geteuid() == 0:
         timer.check_program()
     if dry_run:
         from app.report.plan_text import plan_lines
 
-        for line in plan_lines(timer.plan()):
-            out_parts(line)
+        for line in plan_lines(timer.install_plan()):
+            print_parts(line)
         return 0
     if units or os.geteuid() != 0 or not systemd_runs():
         if not units:
             why = "only root installs a timer" if systemd_runs() else "no systemd runs here"
-            complain(
+            print_complaint(
                 f"watch: not installed: {why}; a line for `crontab -e`, or the units for who may install them:"
             )
-        out(timer.cron)
-        for name, text in ((f"{NAME}.service", timer.service), (f"{NAME}.timer", timer.timer)):
-            out(f"\n# /etc/systemd/system/{name}\n{text}".rstrip("\n"))
+        print_result(timer.cron_line)
+        for name, text in ((f"{NAME}.service", timer.service_unit), (f"{NAME}.timer", timer.timer_unit)):
+            print_result(f"\n# /etc/systemd/system/{name}\n{text}".rstrip("\n"))
         return 0 if units else COULD_NOT
-    install(timer, yes=yes)
-    out(f"installed: every night at {at}; `{REMOVE}` removes it, `hostdx history` shows the nights")
+    install_timer(timer, yes=yes)
+    print_result(f"installed: every night at {at}; `{REMOVE}` removes it, `hostdx history` shows the nights")
     return 0
 
 
 def _remove() -> int:
-    from app.watch.timer import remove
+    from app.watch.timer import remove_timer
 
     failed = False
-    for one in remove():
-        change = one.told
+    for removal in remove_timer():
+        change = removal.change_report
         failed = failed or change.state == "failed"
-        (complain if change.state == "failed" else out)(printable(change.line))
+        (print_complaint if change.state == "failed" else print_result)(make_printable(change.change_line))
     return COULD_NOT if failed else 0
 
 
-def _night(wanted: Wanted, *, as_json: bool, fail_on: str | None) -> int:
-    from app.cli.recorded.history import fails
-    from app.report.json_document import encoded
+def _measure_night(wanted: WatchSettings, *, as_json: bool, fail_on: str | None) -> int:
+    from app.cli.recorded.history import reaches_severity
+    from app.report.json_document import encode_document
     from app.watch import night as nights
     from probes.host import Host
 
-    def busy() -> str:
+    def find_busy_reason() -> str:
         with closing(Host()) as host:
-            return nights.busy(host)
+            return nights.busy_reason(host)
 
-    measure = nights.measured(wanted, ["hostdx", *sys.argv[1:]], lambda event: None, complain)
-    found = nights.night(wanted, measure, complain, busy=busy)
+    measure = nights.measure_of(wanted, ["hostdx", *sys.argv[1:]], lambda event: None, print_complaint)
+    tonight = nights.measure_night(wanted, measure, print_complaint, busy=find_busy_reason)
     if as_json:
         import msgspec
 
         from scenarios import events as ev
 
-        document = msgspec.to_builtins(found.history, str_keys=True)
-        out(encoded({"schema": ev.SCHEMA, "skipped": found.skipped, **document}))
+        document = msgspec.to_builtins(tonight.history, str_keys=True)
+        print_result(encode_document({"schema": ev.SCHEMA, "skipped": tonight.skipped, **document}))
     else:
-        _told(found)
-    if found.failed or found.skipped:
+        _print_outcome(tonight)
+    if tonight.failed or tonight.skipped:
         return COULD_NOT
-    return int(fails(found.history, fail_on))
+    return int(reaches_severity(tonight.history, fail_on))
 
 
-def _told(found: Tonight) -> None:
-    if found.skipped:
-        complain(printable(f"watch: not measured: {found.skipped}"))
-    elif found.failed:
-        complain(printable(f"watch: {found.failed}"))
-    _headline(found.history)
+def _print_outcome(tonight: Tonight) -> None:
+    if tonight.skipped:
+        print_complaint(make_printable(f"watch: not measured: {tonight.skipped}"))
+    elif tonight.failed:
+        print_complaint(make_printable(f"watch: {tonight.failed}"))
+    _print_headline(tonight.history)
 
 
-def _headline(history: History) -> None:
-    from app.report.results.nights import headline
+def _print_headline(history: HostHistory) -> None:
+    from app.report.results.nights import headline_words
 
-    out(printable("".join(words if isinstance(words, str) else words.text for words in headline(history))))
+    print_result(
+        make_printable(
+            "".join(words if isinstance(words, str) else words.text for words in headline_words(history))
+        )
+    )
 
 
-def _status() -> int:
+def _print_status() -> int:
     from app.recording.nights import Nights
-    from app.watch.night import folder
-    from app.watch.timer import installed
+    from app.watch.night import nights_folder
+    from app.watch.timer import find_installation
 
-    found = installed()
-    if found is None:
-        out("not installed; `hostdx watch --install` measures a minute's battery every night")
+    timer = find_installation()
+    if timer is None:
+        print_result("not installed; `hostdx watch --install` measures a minute's battery every night")
     else:
-        out(printable(f"installed: {' '.join(found.header.command)}"))
-    nights = Nights(folder())
-    if nights.files:
-        last = nights.runs()[-1]
+        print_result(make_printable(f"installed: {' '.join(timer.header.command)}"))
+    nights = Nights(nights_folder())
+    if nights.recording_paths:
+        last = nights.read_runs()[-1]
         reason = f" ({last.reason})" if last.reason else ""
-        out(printable(f"last night: {last.wall}, {last.state}{reason}"))
-        _headline(nights.history())
+        print_result(make_printable(f"last night: {last.wall}, {last.state}{reason}"))
+        _print_headline(nights.read_history())
     return 0

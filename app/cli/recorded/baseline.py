@@ -2,10 +2,10 @@
 
 import click
 
-from app.cli.look import with_colour
-from app.output import out, out_parts
-from app.report.json_document import encoded
-from probes.units import counted
+from app.cli.look import add_color_option
+from app.output import print_parts, print_result
+from app.report.json_document import encode_document
+from probes.units import count_noun
 from scenarios import events as ev
 
 
@@ -20,28 +20,30 @@ def baseline() -> None:
 def save(name: str, recordings: tuple[str, ...]) -> int:
     """Add recordings (default: the last one) to the baseline NAME."""
     from app.recording import baselines
-    from app.recording.sides import paths
+    from app.recording.sides import resolve_paths
 
-    saved = baselines.save(name, paths(recordings or ("last",)))
+    saved = baselines.save(name, resolve_paths(recordings or ("last",)))
     count = len(saved.recordings)
-    out(f"baseline {saved.name}: {counted(count, 'recording')}; `hostdx compare --against {saved.name}`")
+    print_result(
+        f"baseline {saved.name}: {count_noun(count, 'recording')}; `hostdx compare --against {saved.name}`"
+    )
     return 0
 
 
-@with_colour
+@add_color_option
 @baseline.command("list")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
-def list_(as_json: bool) -> int:
+def print_baselines(as_json: bool) -> int:
     """The baselines and how many recordings each has."""
     from app.recording import baselines
 
-    found = baselines.listed()
+    stored = baselines.list_baselines()
     if as_json:
-        kept = [{"name": b.name, "recordings": [str(p) for p in b.recordings]} for b in found]
-        out(encoded({"schema": ev.SCHEMA, "baselines": kept}))
+        documents = [{"name": b.name, "recordings": [str(p) for p in b.recordings]} for b in stored]
+        print_result(encode_document({"schema": ev.SCHEMA, "baselines": documents}))
         return 0
-    for one in found:
-        out_parts([(one.name, "strong"), (f"  {len(one.recordings)}  {one.recordings[-1].name}", "")])
-    if not found:
-        out("no baseline; `hostdx baseline save NAME` keeps the last recording")
+    for entry in stored:
+        print_parts([(entry.name, "strong"), (f"  {len(entry.recordings)}  {entry.recordings[-1].name}", "")])
+    if not stored:
+        print_result("no baseline; `hostdx baseline save NAME` keeps the last recording")
     return 0

@@ -5,11 +5,11 @@ from collections.abc import Sequence
 import click
 import msgspec
 
-from app.cli.look import with_colour
+from app.cli.look import add_color_option
 from app.cli.options import form_option, margin_option, output_option
 from app.failure import USAGE, Failure
-from app.output_file import deliver
-from app.report.json_document import encoded
+from app.output_file import deliver_text
+from app.report.json_document import encode_document
 from scenarios import events as ev
 from scenarios.compare.comparison import ComparedRecordings
 
@@ -30,7 +30,7 @@ class TwoSides(click.Command):
         return super().parse_args(ctx, args)
 
 
-@with_colour
+@add_color_option
 @click.command(cls=TwoSides, short_help="Two sides of recordings, compared.")
 @click.argument("recordings", nargs=-1, metavar="A... -- B...")
 @click.option(
@@ -63,64 +63,68 @@ def compare(
     Two recordings need no `--`. Side A is the baseline: before the change, the old node, the old kernel.
     """
     if odd:
-        return _odd([*recordings, *ctx.meta["hostdx.b"]], against, anyway, form, output)
-    a, b = _sides(recordings, tuple(ctx.meta["hostdx.b"]), against)
-    found = _compared(a, b, margin, anyway)
+        return _print_outliers([*recordings, *ctx.meta["hostdx.b"]], against, anyway, form, output)
+    a, b = _split_sides(recordings, tuple(ctx.meta["hostdx.b"]), against)
+    result = _compare_paths(a, b, margin, anyway)
     if form == "json":
-        document = {"schema": ev.SCHEMA, **msgspec.to_builtins(found)}
-        deliver("compare", output, encoded(document) + "\n")
+        document = {"schema": ev.SCHEMA, **msgspec.to_builtins(result)}
+        deliver_text("compare", output, encode_document(document) + "\n")
     elif form == "csv":
         from app.report.forms import csv_rows
 
-        deliver("compare", output, csv_rows.compared(found))
+        deliver_text("compare", output, csv_rows.csv_of_comparison(result))
     else:
         from app.report.forms.delivery import deliver_document
-        from app.report.results.comparison import comparison
+        from app.report.results.comparison import comparison_document
 
-        deliver_document("compare", output, comparison(found), form)
-    if not (form == "document" or found.effects or found.scores):
-        raise Failure(f"compare: nothing compared: {_why_not(found)}")
+        deliver_document("compare", output, comparison_document(result), form)
+    if not (form == "document" or result.effects or result.scores):
+        raise Failure(f"compare: nothing compared: {_explain_nothing_compared(result)}")
     return 0
 
 
-def _odd(recordings: Sequence[str], against: str | None, anyway: bool, form: str, output: str | None) -> int:
+def _print_outliers(
+    recordings: Sequence[str], against: str | None, anyway: bool, form: str, output: str | None
+) -> int:
     """`against`: the pile has those of the baseline as well."""
-    from app.recording.baselines import recordings as kept
-    from app.recording.sides import paths, takes
-    from scenarios.compare.conditions import by_conditions, distinct
-    from scenarios.compare.odd import LEAST_RUNS, member, odd_runs
+    from app.recording.baselines import baseline_recordings as kept
+    from app.recording.sides import read_run_summaries, resolve_paths
+    from scenarios.compare.conditions import rename_by_conditions, without_twins
+    from scenarios.compare.odd import MIN_RUNS, find_outliers, member_of_run
 
     if form == "csv":
         raise Failure("compare: --format csv is of two sides; --odd has md, html and json", USAGE)
-    runs, twins = distinct(takes(paths([*map(str, kept(against) if against else ()), *recordings])))
-    if len(runs) < LEAST_RUNS:
+    runs, twins = without_twins(
+        read_run_summaries(resolve_paths([*map(str, kept(against) if against else ()), *recordings]))
+    )
+    if len(runs) < MIN_RUNS:
         raise Failure(
-            f"compare: --odd needs {LEAST_RUNS} different results and more; there are {len(runs)}", USAGE
+            f"compare: --odd needs {MIN_RUNS} different results and more; there are {len(runs)}", USAGE
         )
-    found = odd_runs([member(run) for run in (runs if anyway else by_conditions(runs))])
+    outliers = find_outliers([member_of_run(run) for run in (runs if anyway else rename_by_conditions(runs))])
     if form == "json":
-        deliver(
+        deliver_text(
             "compare",
             output,
-            encoded({"schema": ev.SCHEMA, "twins": twins, **msgspec.to_builtins(found)}) + "\n",
+            encode_document({"schema": ev.SCHEMA, "twins": twins, **msgspec.to_builtins(outliers)}) + "\n",
         )
     else:
         from app.report.forms.delivery import deliver_document
-        from app.report.results.odd_runs import odd_document
+        from app.report.results.odd_runs import outlier_document
 
-        deliver_document("compare", output, odd_document(found, twins), form)
-    if not found.loads:
+        deliver_document("compare", output, outlier_document(outliers, twins), form)
+    if not outliers.loads:
         raise Failure(
-            f"compare: no load that {LEAST_RUNS} of them have under the same conditions; --anyway takes all"
+            f"compare: no load that {MIN_RUNS} of them have under the same conditions; --anyway takes all"
         )
     return 0
 
 
-def _sides(
+def _split_sides(
     first: tuple[str, ...], second: tuple[str, ...], against: str | None
 ) -> tuple[Sequence[str], Sequence[str]]:
     if against is not None:
-        from app.recording.baselines import recordings as kept
+        from app.recording.baselines import baseline_recordings as kept
 
         if second:
             raise Failure(
@@ -137,20 +141,22 @@ def _sides(
     return first, second
 
 
-def _why_not(found: ComparedRecordings) -> str:
-    if found.invalid and not found.unlike:
-        return f"{found.invalid[0].load} in {found.invalid[0].run} is invalid: {found.invalid[0].reason}"
-    if not found.unlike:
+def _explain_nothing_compared(result: ComparedRecordings) -> str:
+    if result.invalid and not result.unlike:
+        return f"{result.invalid[0].load} in {result.invalid[0].run} is invalid: {result.invalid[0].reason}"
+    if not result.unlike:
         return "no load in common; `hostdx recordings` says what each measured"
-    first = found.unlike[0]
-    return f"{first.title} is not comparable: {first.said}; --anyway compares all the same"
+    first = result.unlike[0]
+    return f"{first.title} is not comparable: {first.differences_text}; --anyway compares all the same"
 
 
-def _compared(a: Sequence[str], b: Sequence[str], margin: float, anyway: bool) -> ComparedRecordings:
-    from app.recording.sides import paths, takes
-    from scenarios.compare.comparison import compared
+def _compare_paths(a: Sequence[str], b: Sequence[str], margin: float, anyway: bool) -> ComparedRecordings:
+    from app.recording.sides import read_run_summaries, resolve_paths
+    from scenarios.compare.comparison import compare_recordings
 
-    left, right = paths(a), paths(b)
+    left, right = resolve_paths(a), resolve_paths(b)
     if both := set(left) & set(right):
         raise Failure(f"compare: {sorted(both)[0]} stands on both sides", USAGE)
-    return compared(takes(left, right), takes(right, left), margin=margin, anyway=anyway)
+    return compare_recordings(
+        read_run_summaries(left, right), read_run_summaries(right, left), margin=margin, anyway=anyway
+    )

@@ -10,24 +10,24 @@ from typing import TYPE_CHECKING
 import click
 import msgspec
 
-from app.cli.look import with_colour
+from app.cli.look import add_color_option
 from app.cli.options import form_option, output_option
 from app.failure import USAGE, Failure
-from app.output import complain
-from app.output_file import deliver
-from app.report.json_document import encoded
-from probes.units import counted
+from app.output import print_complaint
+from app.output_file import deliver_text
+from app.report.json_document import encode_document
+from probes.units import count_noun
 from scenarios import events as ev
 from scenarios.finding import SEVERITIES
-from scenarios.nights.findings import findings
-from scenarios.nights.history import History
+from scenarios.nights.findings import slowdown_findings
+from scenarios.nights.history import HostHistory
 
 if TYPE_CHECKING:
     from app.recording.nights import Others
-    from app.recording.store import Listed
+    from app.recording.store import ListedRecording
 
 
-@with_colour
+@add_color_option
 @click.command()
 @click.argument("of", nargs=-1, metavar="[HOST|NAME|RECORDING...]")
 @form_option("md", "html", "json", "openmetrics", help="openmetrics: for node_exporter's textfile collector.")
@@ -51,46 +51,50 @@ def history(
     Of HOST: its recordings that are kept here. NAME: a baseline's recordings. Recordings and directories: each
     recording is a night.
     """
-    from app.watch.fleet_nights import FleetNights, fleet_nights
+    from app.watch.fleet_nights import FleetNights, read_fleet_nights
 
-    nights = fleet_nights(os.path.abspath(fleet)) if fleet else FleetNights()  # noqa: PTH100 (a Path would keep `..`)
+    nights = read_fleet_nights(os.path.abspath(fleet)) if fleet else FleetNights()  # noqa: PTH100 (a Path would keep `..`)
     if nights.trouble:
-        complain(f"history: {nights.trouble}")
-    found, troubles = _folded(of, nights.others)
+        print_complaint(f"history: {nights.trouble}")
+    host_history, troubles = _read_history(of, nights.others)
     if form == "json":
-        told = [msgspec.to_builtins(finding) for finding in findings(found)]
-        document = {"schema": ev.SCHEMA, **msgspec.to_builtins(found, str_keys=True), "findings": told}
-        deliver("history", output, encoded(document) + "\n")
+        finding_documents = [msgspec.to_builtins(finding) for finding in slowdown_findings(host_history)]
+        document = {
+            "schema": ev.SCHEMA,
+            **msgspec.to_builtins(host_history, str_keys=True),
+            "findings": finding_documents,
+        }
+        deliver_text("history", output, encode_document(document) + "\n")
     elif form == "openmetrics":
-        from app.watch.openmetrics import text
+        from app.watch.openmetrics import metrics_text
 
-        deliver("history", output, text(found))
+        deliver_text("history", output, metrics_text(host_history))
     else:
         from app.report.forms.delivery import deliver_document
         from app.report.results.nights import nights_document
 
-        deliver_document("history", output, nights_document(found, troubles), form)
-    return int(fails(found, fail_on))
+        deliver_document("history", output, nights_document(host_history, troubles), form)
+    return int(reaches_severity(host_history, fail_on))
 
 
-def fails(found: History, fail_on: str | None) -> bool:
+def reaches_severity(host_history: HostHistory, fail_on: str | None) -> bool:
     """Whether a finding reaches that severity; the worst stands first in the list of them."""
     if fail_on is None:
         return False
     bad = SEVERITIES[: SEVERITIES.index(fail_on) + 1]
-    return any(finding.severity in bad for finding in findings(found))
+    return any(finding.severity in bad for finding in slowdown_findings(host_history))
 
 
-def _folded(of: Sequence[str], fleet: Others) -> tuple[History, Sequence[str]]:
+def _read_history(of: Sequence[str], fleet: Others) -> tuple[HostHistory, Sequence[str]]:
     from app.recording import baselines, store
-    from app.recording.nights import Nights, of_recordings
-    from app.recording.sides import paths
+    from app.recording.nights import Nights, history_of_recordings
+    from app.recording.sides import resolve_paths
 
-    watch = Nights(baselines.directory() / baselines.WATCH)
+    watch = Nights(baselines.baselines_dir() / baselines.WATCH)
     own = os.uname().nodename
     if not of or (len(of) == 1 and of[0] in (own, baselines.WATCH)):
-        if watch.files:
-            return watch.history(fleet), watch.troubles
+        if watch.recording_paths:
+            return watch.read_history(fleet), watch.troubles
         if not of:
             raise Failure(
                 "history: no night is recorded here; `hostdx watch --install` measures each night, "
@@ -98,25 +102,29 @@ def _folded(of: Sequence[str], fleet: Others) -> tuple[History, Sequence[str]]:
                 USAGE,
             )
     if len(of) > 1 or "/" in of[0] or Path(of[0]).exists():
-        found = of_recordings(paths(of), fleet=fleet)
-    elif of[0] in {one.name for one in baselines.listed()}:
-        found = of_recordings(baselines.recordings(of[0]), fleet=fleet)
+        host_history = history_of_recordings(resolve_paths(of), fleet=fleet)
+    elif of[0] in {entry.name for entry in baselines.list_baselines()}:
+        host_history = history_of_recordings(baselines.baseline_recordings(of[0]), fleet=fleet)
     else:
-        found = of_recordings(_of_host(of[0], store.listed()), fleet=fleet)
-    if found is None:
-        others = sum(one.host == of[0] for one in store.listed())
-        there = f"{counted(others, 'recording')} of that host" if others else "no recording of that host"
+        host_history = history_of_recordings(_host_recordings(of[0], store.list_recordings()), fleet=fleet)
+    if host_history is None:
+        others = sum(entry.host == of[0] for entry in store.list_recordings())
+        there = f"{count_noun(others, 'recording')} of that host" if others else "no recording of that host"
         raise Failure(
             f"history: {of[0]}: {there}, none of a night, and no baseline of that name; `hostdx watch --install` "
             "measures each night, `hostdx recordings` lists what there is",
             USAGE,
         )
-    return found, ()
+    return host_history, ()
 
 
-def _of_host(host: str, listed: Sequence[Listed]) -> list[Path]:
+def _host_recordings(host: str, listed: Sequence[ListedRecording]) -> list[Path]:
     """The battery's recordings of a host: other scenarios' loads are no nights."""
     from scenarios.card import card_with_role
 
     wanted = card_with_role("battery").id
-    return [one.path for one in listed if (one.host, one.scenario) == (host, wanted) and one.state == "done"]
+    return [
+        entry.path
+        for entry in listed
+        if (entry.host, entry.scenario) == (host, wanted) and entry.state == "done"
+    ]

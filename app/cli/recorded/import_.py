@@ -7,21 +7,21 @@ import click
 import msgspec
 
 from app.failure import COULD_NOT, USAGE, Failure
-from app.output import complain, out
+from app.output import print_complaint, print_result
 from app.output_file import check_outputs, write_bytes
-from app.printable import printable
+from app.printable import make_printable
 from app.recording import imported
-from app.report.json_document import encoded
+from app.report.json_document import encode_document
 from probes.imports import kinds
-from probes.imports.hep.prmon import PrmonJson, PrmonText, pair
-from probes.imports.path_names import told_apart
-from probes.units import counted
+from probes.imports.hep.prmon import PrmonJson, PrmonText, compare_pair
+from probes.imports.path_names import distinguish_paths
+from probes.units import count_noun
 from scenarios import events as ev
 from scenarios.compare.bounding_box import points_of
 from scenarios.compare.snapshot import Imported
 from scenarios.finding import Finding
-from scenarios.imported.findings import NOT_IMPORTED, RECOGNISED, findings
-from scenarios.imported.pile import Pile, piled
+from scenarios.imported.findings import NOT_IMPORTED, RECOGNISED, file_findings
+from scenarios.imported.pile import ResultSet, make_result_set
 
 _LINES = 4  # of a finding's evidence
 _LISTED = "\n".join(f"  {kind.id:<15} {kind.title}" for kind in kinds.KINDS)
@@ -48,7 +48,7 @@ def import_(
     Each FILE becomes a recording; several results of one benchmark become one more, with the odd ones among them, their
     box, and their trend where they are of one host.
     """
-    kind = kinds.named(kind_name) if kind_name else None
+    kind = kinds.find_kind(kind_name) if kind_name else None
     if kind_name and kind is None:
         raise Failure(f"import: --kind {kind_name}: no such kind; `hostdx import --help` lists them", USAGE)
     if output is not None:
@@ -60,25 +60,25 @@ def import_(
             read.append(imported.read(Path(name), kind))
         except Failure as why:
             refused.append((name, why.text))
-            complain(why.text)
+            print_complaint(why.text)
     if not read:
         return COULD_NOT
-    names = told_apart([file.path for file in read])
+    names = distinguish_paths([file.path for file in read])
     read = [_with_pair(f, read, name) for f, name in zip(read, names, strict=True)]
-    pile = piled(read, series=series) if output is not None or _belong_together(read) else None
-    written = _written(read, pile, output)
+    pile = make_result_set(read, series=series) if output is not None or _belong_together(read) else None
+    written = _write_recordings(read, pile, output)
     if as_json:
-        out(encoded(_document(read, written, refused, pile)))
+        print_result(encode_document(_make_document(read, written, refused, pile)))
         return COULD_NOT if refused else 0
     for file in read:
-        _say(file, written.get(file.path))
+        _print_file(file, written.get(file.path))
     if pile is not None and len(pile.order) > 1:
         if "" in written:
-            out(printable(f"{counted(len(read), 'file')} together: {written['']}"))
+            print_result(make_printable(f"{count_noun(len(read), 'file')} together: {written['']}"))
         for finding in pile.findings:
-            out(printable(f"  {finding.severity}: {finding.title}"))
+            print_result(make_printable(f"  {finding.severity}: {finding.title}"))
             for line in finding.evidence[:_LINES]:
-                out(printable(f"    {line.text}"))
+                print_result(make_printable(f"    {line.text}"))
     return COULD_NOT if refused else 0
 
 
@@ -92,26 +92,30 @@ def _with_pair(file: Imported, read: list[Imported], name: str) -> Imported:
     for other in read:
         series = other.result.detail
         if isinstance(series, PrmonText) and str(Path(other.path).with_suffix("")) == stem:
-            both = (*file.result.contradictions, *pair(series, detail))
+            both = (*file.result.contradictions, *compare_pair(series, detail))
             result = msgspec.structs.replace(file.result, contradictions=both)
             return msgspec.structs.replace(file, result=result)
     return file
 
 
-def _written(read: list[Imported], pile: Pile | None, output: str | None) -> dict[str, Path]:
+def _write_recordings(read: list[Imported], pile: ResultSet | None, output: str | None) -> dict[str, Path]:
     """By the file's path; "" is the recording of all of them together."""
     command = ["hostdx", *sys.argv[1:]]
     if output is not None and pile is not None:
         path = Path(output)
-        write_bytes("import", output, 0o600, imported.lines(pile, command), new=True)
+        write_bytes("import", output, 0o600, imported.recording_bytes(pile, command), new=True)
         return {"": path} if len(read) > 1 else {read[0].path: path}
     written = {}
     for file in read:
-        content = imported.lines(piled([file]), ["hostdx", "import", file.path])
-        written[file.path] = imported.keep(content, file.result.kind, file.result.began or file.modified)
+        content = imported.recording_bytes(make_result_set([file]), ["hostdx", "import", file.path])
+        written[file.path] = imported.keep_recording(
+            content, file.result.kind, file.result.began or file.modified
+        )
     if len(read) > 1 and pile is not None:
         first = min(file.result.began or file.modified for file in read)
-        written[""] = imported.keep(imported.lines(pile, command), f"{read[0].result.kind}-together", first)
+        written[""] = imported.keep_recording(
+            imported.recording_bytes(pile, command), f"{read[0].result.kind}-together", first
+        )
     return written
 
 
@@ -121,27 +125,27 @@ def _belong_together(read: list[Imported]) -> bool:
     return len({f.result.tool for f in read if not (box and points_of(f.name, f.result))}) == 1
 
 
-def _say(file: Imported, path: Path | None) -> None:
-    *found, summed = findings(file)
-    where = f" → {path}" if path is not None else ""
+def _print_file(file: Imported, path: Path | None) -> None:
+    *problems, summed = file_findings(file)
+    target_text = f" → {path}" if path is not None else ""
     link = Path(file.path)
     led = f" (a link to {link.resolve()})" if link.is_symlink() else ""
-    out(printable(f"{file.name}{led}: {summed.title}{where}"))
-    for finding in found:
+    print_result(make_printable(f"{file.name}{led}: {summed.title}{target_text}"))
+    for finding in problems:
         if finding.id in (NOT_IMPORTED, RECOGNISED):
-            out(printable(f"  {finding.title}"))
+            print_result(make_printable(f"  {finding.title}"))
         elif finding.severity != "ok":
-            out(printable(f"  {finding.severity}: {_told(finding)}"))
+            print_result(make_printable(f"  {finding.severity}: {_finding_text(finding)}"))
 
 
-def _told(finding: Finding) -> str:
+def _finding_text(finding: Finding) -> str:
     first = f" ({finding.evidence[0].text})" if finding.evidence else ""
     more = f", {len(finding.evidence) - 1} more" if len(finding.evidence) > 1 else ""
     return f"{finding.title}{first}{more}"
 
 
-def _document(
-    read: list[Imported], written: dict[str, Path], refused: list[tuple[str, str]], pile: Pile | None
+def _make_document(
+    read: list[Imported], written: dict[str, Path], refused: list[tuple[str, str]], pile: ResultSet | None
 ) -> dict[str, object]:
     return {
         "schema": ev.SCHEMA,
@@ -151,7 +155,7 @@ def _document(
                 "sha256": file.sha256,
                 "bytes": file.bytes,
                 "recording": str(written.get(file.path, written.get("", ""))) or None,
-                "findings": findings(file),
+                "findings": file_findings(file),
                 "result": file.result,
             }
             for file in read

@@ -2,19 +2,19 @@
 
 import click
 
-from app.cli.look import with_colour
+from app.cli.look import add_color_option
 from app.cli.options import form_option, output_option
 from app.cli.recording_argument import recording_argument
 from app.failure import USAGE, Failure
-from app.output_file import deliver
+from app.output_file import deliver_text
 from app.recording import store as recordings
 from app.recording.reader import load
-from app.recording.session import Session
+from app.recording.session import RunSession
 from app.report import json_document
 from app.report.forms.delivery import deliver_document
 
 
-@with_colour
+@add_color_option
 @click.command()
 @recording_argument(default="last")
 @form_option(
@@ -30,30 +30,30 @@ from app.report.forms.delivery import deliver_document
 @output_option
 def report(recording: str, form: str, output: str | None, with_arguments: bool) -> int:
     """A recording as a report, without a name of the last run. RECORDING: a path, a name, `last`, or `demo:NAME`."""
-    path = recordings.resolve(recording)
+    path = recordings.resolve_recording(recording)
     session = load(path)
     if form == "json":
-        deliver("report", output, json_document.document_json(session, path.name) + "\n")
+        deliver_text("report", output, json_document.document_json(session, path.name) + "\n")
     elif form == "csv":
         from app.report.forms import csv_rows
 
-        deliver("report", output, csv_rows.measured(session, path.name))
+        deliver_text("report", output, csv_rows.csv_of_recording(session, path.name))
     elif form == "folded":
-        deliver("report", output, _folded(session, path.name))
+        deliver_text("report", output, _folded_stacks(session, path.name))
     else:
         from app.report.full_report import report as made
 
-        name, label = recordings.argument(path), recordings.label_of(path)
+        name, label = recordings.shortest_argument(path), recordings.read_label(path)
         document = made(session, name, label=label, with_arguments=with_arguments)
         deliver_document("report", output, document, form)
     return 0
 
 
-def _folded(session: Session, name: str) -> str:
-    from app.report.figures.flame import folded
+def _folded_stacks(session: RunSession, name: str) -> str:
+    from app.report.figures.flame import fold_stacks
     from scenarios.where.results import CallPaths
 
-    found = session.result(CallPaths)
-    if found is None:
+    call_paths = session.find_result(CallPaths)
+    if call_paths is None:
         raise Failure(f"report: {name} holds no call paths: its run was made without --call-paths", USAGE)
-    return "".join(f"{line}\n" for tree in found.value for line in folded(tree))
+    return "".join(f"{line}\n" for tree in call_paths.value for line in fold_stacks(tree))

@@ -6,10 +6,10 @@ import click
 
 from app.cli.recording_argument import complete_recording
 from app.failure import USAGE, Failure
-from app.output import say
-from app.printable import printable
+from app.output import print_note
+from app.printable import make_printable
 from app.recording import store
-from app.run.consent import agreed
+from app.run.consent import ask_yes_no
 from app.state import recordings_dir
 
 
@@ -20,27 +20,27 @@ from app.state import recordings_dir
 @click.option("--yes", "-y", is_flag=True, help="Delete without asking.")
 def rm(recordings: tuple[str, ...], yes: bool) -> int:
     """Delete recordings. RECORDING: a path, a name, or `last`; a baseline's copies are not touched."""
-    paths = list(dict.fromkeys(_own(name) for name in recordings))
-    names = ", ".join(printable(path.name) for path in paths)
-    if not yes and not agreed(f"delete {names}? [y/N] "):
+    paths = list(dict.fromkeys(_own_recording(name) for name in recordings))
+    names = ", ".join(make_printable(path.name) for path in paths)
+    if not yes and not ask_yes_no(f"delete {names}? [y/N] "):
         raise Failure(f"rm: not deleted: {names}; confirm it on a terminal, or add --yes")
     for path in paths:
         try:
             store.delete(path)
         except OSError as error:
             raise Failure(f"rm: {path}: {error.strerror}") from None
-        say(f"deleted {path.name}")
+        print_note(f"deleted {path.name}")
     return 0
 
 
-def _own(name: str) -> Path:
+def _own_recording(name: str) -> Path:
     """Raises Failure for what is none of ours, or is being written."""
     if name.startswith("demo:"):
         raise Failure(f"rm: {name}: comes with hostdx and stays", USAGE)
-    path = store.resolve(name)
+    path = store.resolve_recording(name)
     if not path.name.endswith(store.SUFFIXES) or not path.is_file() or path.is_symlink():
         raise Failure(f"rm: {name}: no such recording; `hostdx recordings` lists them", USAGE)
-    state = store.examined(path).state
+    state = store.examine_recording(path).state
     if state == "unreadable" and recordings_dir().resolve() not in path.resolve().parents:
         raise Failure(
             f"rm: {name}: is no recording; nothing was deleted; `hostdx recordings` lists them", USAGE

@@ -5,10 +5,10 @@ from pathlib import Path
 
 import click
 
-from app.output import out
-from app.output_file import Output, check_outputs, write_files
-from app.printable import printable
-from probes.units import size
+from app.output import print_result
+from app.output_file import OutputFile, check_outputs, write_files
+from app.printable import make_printable
+from probes.units import format_size
 
 
 @click.command()
@@ -20,13 +20,19 @@ def bundle(output: str) -> int:
 
     Beside it: its SHA-256 sums, and what it holds as a CycloneDX bill of materials.
     """
-    from app.bundle.build import built
+    from app.bundle.build import build_bundle
 
     materials, sums = f"{output}.cdx.json", f"{output}.sha256"
     check_outputs("bundle", output, materials, sums)
-    made = built()
-    files = (Output(output, 0o755, made.data), Output(materials, 0o644, made.bill))
-    told = "".join(f"{hashlib.sha256(one.data).hexdigest()}  {Path(one.path).name}\n" for one in files)
-    write_files("bundle", (*files, Output(sums, 0o644, told.encode())))
-    out(printable(f"{output}: {size(len(made.data))}, {made.wheels} wheels; beside it .sha256 and .cdx.json"))
+    archive = build_bundle()
+    files = (OutputFile(output, 0o755, archive.data), OutputFile(materials, 0o644, archive.bill))
+    sum_lines = "".join(
+        f"{hashlib.sha256(file.data).hexdigest()}  {Path(file.path).name}\n" for file in files
+    )
+    write_files("bundle", (*files, OutputFile(sums, 0o644, sum_lines.encode())))
+    print_result(
+        make_printable(
+            f"{output}: {format_size(len(archive.data))}, {archive.wheels} wheels; beside it .sha256 and .cdx.json"
+        )
+    )
     return 0

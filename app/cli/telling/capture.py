@@ -5,15 +5,15 @@ import os
 
 import click
 
-from app.output import complain, out
+from app.output import print_complaint, print_result
 from app.output_file import check_outputs, write_bytes
-from app.printable import printable
-from probes.recorded_host import RecordedHost, write
-from probes.secrecy.redaction import Redaction, kept, users
-from probes.time_limit import in_time
-from probes.units import size
+from app.printable import make_printable
+from probes.recorded_host import RecordedHost, write_archive
+from probes.secrecy.redaction import Redaction, list_people, strip_secrets
+from probes.time_limit import iterate_in_time
+from probes.units import format_size
 
-MOST_S = 120.0  # usually two seconds, the commands among them
+MAX_CAPTURE_S = 120.0  # usually two seconds, the commands among them
 
 
 @click.command()
@@ -29,23 +29,25 @@ def capture(output: str, redact: bool) -> int:
 
     check_outputs("capture", output)
     host = RecordedHost()
-    for _ in in_time(examine_host(host, lambda: 0.0), host, MOST_S):
+    for _ in iterate_in_time(examine_host(host, lambda: 0.0), host, MAX_CAPTURE_S):
         pass
     host.ask_commands()
     if host.out_of_time:
-        complain(f"capture: not everything was read within {MOST_S:.0f} s: the file holds what was")
+        print_complaint(
+            f"capture: not everything was read within {MAX_CAPTURE_S:.0f} s: the file holds what was"
+        )
     names = (os.uname().nodename,)
     packed = io.BytesIO()  # `output` may be a pipe, which no tar is written to
     if redact:
-        redaction = Redaction(*names, users=users())
-        count = write(host, packed, redaction, redaction.name)
+        redaction = Redaction(*names, users=list_people())
+        count = write_archive(host, packed, redaction, redaction.name)
     else:
-        count = write(host, packed, kept)
+        count = write_archive(host, packed, strip_secrets)
     write_bytes("capture", output, 0o600, packed.getvalue())
-    said = (
+    redaction_text = (
         "names of hosts and users, addresses and serial numbers replaced"
         if redact
         else "as they are read: --redact replaces names"
     )
-    out(printable(f"{output}: {count} files, {size(packed.tell())}; {said}"))
+    print_result(make_printable(f"{output}: {count} files, {format_size(packed.tell())}; {redaction_text}"))
     return 0

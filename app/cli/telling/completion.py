@@ -6,7 +6,7 @@ from pathlib import Path
 import click
 from click import shell_completion
 
-from app.output import out
+from app.output import print_result
 
 
 @shell_completion.add_completion_class
@@ -30,5 +30,5 @@ def completion(ctx: click.Context, shell: str) -> int:
     kind = shell_completion.get_completion_class(shell)
     assert kind is not None
     complete = kind(ctx.find_root().command, {}, "hostdx", "_HOSTDX_COMPLETE")
-    out(complete.source_template % complete.source_vars())
+    print_result(complete.source_template % complete.source_vars())
     return 0

@@ -6,8 +6,8 @@ import click
 import msgspec
 
 from app import __version__
-from app.output import out
-from probes.safe_read import own_data
+from app.output import print_result
+from probes.safe_read import read_own_data
 
 
 class _Said(msgspec.Struct):
@@ -20,21 +20,21 @@ class _Said(msgspec.Struct):
 @click.pass_context
 def man(ctx: click.Context) -> int:
     """Print the manual page; to read it: hostdx man | man -l -"""
-    out("\n".join(page(ctx.find_root())).rstrip())
+    print_result("\n".join(render_page(ctx.find_root())).rstrip())
     return 0
 
 
-def page(root: click.Context) -> Iterator[str]:
+def render_page(root: click.Context) -> Iterator[str]:
     group = root.command
     assert isinstance(group, click.Group)
-    said = own_data(__file__, "man.toml", _Said)
+    texts = read_own_data(__file__, "man.toml", _Said)
     yield f'.TH HOSTDX 1 "" "hostdx {__version__}" "User Commands"'
     yield ".ad l"  # choices of an option leave no blanks to widen
     yield from (".SH NAME", "hostdx \\- why is this host slower than it should be, and what proves it?")
     yield from (".SH SYNOPSIS", ".B hostdx", "[\\fICOMMAND\\fR] [\\fIOPTIONS\\fR]")
-    yield from (".SH DESCRIPTION", ".B hostdx", _plain(said.about))
+    yield from (".SH DESCRIPTION", ".B hostdx", _escape_roff(texts.about))
     yield ".SH OPTIONS"
-    yield from _options(group, root)
+    yield from _option_lines(group, root)
     yield ".SH COMMANDS"
     for name in group.list_commands(root):
         command = group.get_command(root, name)
@@ -42,10 +42,14 @@ def page(root: click.Context) -> Iterator[str]:
             continue
         context = click.Context(command, info_name=name, parent=root)
         usage = " ".join(command.collect_usage_pieces(context))
-        yield from (".SS", f"hostdx {name} {_plain(usage)}", _plain(command.get_short_help_str(400)))
-        yield from _options(command, context)
+        yield from (
+            ".SS",
+            f"hostdx {name} {_escape_roff(usage)}",
+            _escape_roff(command.get_short_help_str(400)),
+        )
+        yield from _option_lines(command, context)
         if isinstance(command, click.Group):
-            yield from _below(command, context)
+            yield from _subcommand_lines(command, context)
     from app.fleet.rows import COLUMNS
     from app.report.forms.csv_rows import COMPARED, MEASURED  # 60 ms that no other command needs
 
@@ -56,38 +60,42 @@ def page(root: click.Context) -> Iterator[str]:
     ):
         yield f".SH {title}"
         for column, meaning in columns.items():
-            yield from (".TP", f".B {_plain(column)}", _plain(meaning))
-    for title, font, told in (("EXIT STATUS", "B", said.status), ("FILES", "I", said.files)):
+            yield from (".TP", f".B {_escape_roff(column)}", _escape_roff(meaning))
+    for title, font, meanings in (("EXIT STATUS", "B", texts.status), ("FILES", "I", texts.files)):
         yield f".SH {title}"
-        for name, meaning in told.items():
-            yield from (".TP", f".{font} {_plain(name)}", _plain(meaning))
+        for name, meaning in meanings.items():
+            yield from (".TP", f".{font} {_escape_roff(name)}", _escape_roff(meaning))
 
 
-def _below(group: click.Group, context: click.Context) -> Iterator[str]:
+def _subcommand_lines(group: click.Group, context: click.Context) -> Iterator[str]:
     """What all its commands take stands once, before what each of them takes."""
-    found = {name: group.get_command(context, name) for name in group.list_commands(context)}
-    below = {name: one for name, one in found.items() if one is not None and not one.hidden}
-    entries = {name: list(_options(one, context)) for name, one in below.items()}
+    commands = {name: group.get_command(context, name) for name in group.list_commands(context)}
+    below = {
+        name: subcommand
+        for name, subcommand in commands.items()
+        if subcommand is not None and not subcommand.hidden
+    }
+    entries = {name: list(_option_lines(subcommand, context)) for name, subcommand in below.items()}
     shared = [e for e in next(iter(entries.values()), []) if all(e in own for own in entries.values())]
     yield from shared
     for name, command in below.items():
-        title = f"\\fB{_plain(str(context.info_name))} {_plain(name)}\\fR"
+        title = f"\\fB{_escape_roff(str(context.info_name))} {_escape_roff(name)}\\fR"
         own = [entry for entry in entries[name] if entry not in shared]
-        yield from (".TP", title, _plain(command.get_short_help_str(400)))
+        yield from (".TP", title, _escape_roff(command.get_short_help_str(400)))
         if own:
             yield from (".RS", *own, ".RE")
 
 
-def _options(command: click.Command, context: click.Context) -> Iterator[str]:
+def _option_lines(command: click.Command, context: click.Context) -> Iterator[str]:
     """An entry each, of several lines of roff; not --help, and no argument that the usage line names already."""
     for parameter in command.params:
         record = parameter.get_help_record(context)
         if record is not None and record[1] and not getattr(parameter, "hidden", False):
-            name = _plain(record[0]).replace("|", "|\\:")  # a line may end between two choices
-            yield f".TP\n\\fB{name}\\fR\n{_plain(record[1])}"
+            name = _escape_roff(record[0]).replace("|", "|\\:")  # a line may end between two choices
+            yield f".TP\n\\fB{name}\\fR\n{_escape_roff(record[1])}"
 
 
-def _plain(text: str) -> str:
+def _escape_roff(text: str) -> str:
     """In roff a backslash, a leading dot or quote and a hyphen mean something else (groff_man_style(7))."""
     shown = " ".join(text.split()).replace("\\", "\\e").replace("-", "\\-")
     return f"\\&{shown}" if shown[:1] in (".", "'") else shown

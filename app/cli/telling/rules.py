@@ -4,18 +4,18 @@ import inspect
 
 import click
 
-from app.cli.look import with_colour
+from app.cli.look import add_color_option
 from app.failure import USAGE, Failure
-from app.output import complain, out, out_parts
+from app.output import print_complaint, print_parts, print_result
 from app.report import json_document
 from probes.host import Host
 from probes.types import Absent
 from scenarios.rule import HostRule
 
-MOST_ROWS = 50  # looked through for names of columns
+MAX_ROWS = 50  # looked through for names of columns
 
 
-@with_colour
+@add_color_option
 @click.command()
 @click.option(
     "--explain", metavar="ID", help="What this rule reads, when it finds something, why, and what to do."
@@ -28,49 +28,51 @@ MOST_ROWS = 50  # looked through for names of columns
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
 def rules(explain: str | None, tables: bool, as_json: bool) -> int:
     """The read-only rules that triage asks. Your own go to /etc/hostdx/knowledge.d/*.toml."""
-    from scenarios.rules.known import written
+    from scenarios.rules.known import written_rules
     from scenarios.triage import all_rules
 
-    found = {rule.id: rule for rule in all_rules()}
-    for problem in written().problems:
-        complain(f"a rule was left out: {problem}")
+    rules_by_id = {rule.id: rule for rule in all_rules()}
+    for problem in written_rules().problems:
+        print_complaint(f"a rule was left out: {problem}")
     if tables:
         from scenarios.rules.tables import TABLES
 
         host = Host()
         for name, table in TABLES.items():
-            out_parts([(f"{name:<12}", "strong"), (f" {_first_line(table.__doc__)}", "")])
+            print_parts([(f"{name:<12}", "strong"), (f" {_first_line(table.__doc__)}", "")])
             rows = table(host)
             if isinstance(rows, Absent):
-                out_parts([(f"{'':<12} not on this host: {rows.reason}", "unknown")])
+                print_parts([(f"{'':<12} not on this host: {rows.reason}", "unknown")])
             else:
-                columns = sorted({column for row in rows[:MOST_ROWS] for column in row})
-                out_parts([(f"{'':<12} {', '.join(columns) or 'no row on this host'}", "dim")])
+                columns = sorted({column for row in rows[:MAX_ROWS] for column in row})
+                print_parts([(f"{'':<12} {', '.join(columns) or 'no row on this host'}", "dim")])
         return 0
     if explain is not None:
-        near = [one for one in found if one.startswith(explain)]
-        if explain not in found and len(near) != 1:
+        near = [rule_id for rule_id in rules_by_id if rule_id.startswith(explain)]
+        if explain not in rules_by_id and len(near) != 1:
             raise Failure(f"--explain {explain}: no such rule; `hostdx rules` lists them", USAGE)
-        rule = found.get(explain) or found[near[0]]
-        out_parts([(rule.id, "strong"), (f": {rule.title}", "")])
-        for line in _detail(rule):
-            out_parts([(line, "")])
+        rule = rules_by_id.get(explain) or rules_by_id[near[0]]
+        print_parts([(rule.id, "strong"), (f": {rule.title}", "")])
+        for line in _rule_detail(rule):
+            print_parts([(line, "")])
         return 0
     if as_json:
-        listed = [{"id": r.id, "title": r.title, "detail": list(_detail(r))} for r in found.values()]
-        out(
-            json_document.encoded(
-                {"schema": "hostdx/1", "rules": listed, "problems": list(written().problems)}
+        listed = [
+            {"id": r.id, "title": r.title, "detail": list(_rule_detail(r))} for r in rules_by_id.values()
+        ]
+        print_result(
+            json_document.encode_document(
+                {"schema": "hostdx/1", "rules": listed, "problems": list(written_rules().problems)}
             )
         )
         return 0
-    width = max(map(len, found), default=0)
-    for rule in found.values():
-        out_parts([(f"{rule.id:<{width}}", "strong"), (f"  {rule.title}", "")])
+    width = max(map(len, rules_by_id), default=0)
+    for rule in rules_by_id.values():
+        print_parts([(f"{rule.id:<{width}}", "strong"), (f"  {rule.title}", "")])
     return 0
 
 
-def _detail(rule: HostRule) -> tuple[str, ...]:
+def _rule_detail(rule: HostRule) -> tuple[str, ...]:
     """Of a rule that is code: what it says of itself."""
     if rule.detail:
         return rule.detail

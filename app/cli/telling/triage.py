@@ -8,22 +8,22 @@ import click
 from msgspec import structs
 
 from app.cli.look import color_option
-from app.cli.measuring.event_stream import events_option, header
+from app.cli.measuring.event_stream import events_option, make_header
 from app.cli.root_option import captured_name, host_at
-from app.output import complain, out, out_parts, raw
-from app.recording.session import Session
+from app.output import print_complaint, print_parts, print_raw, print_result
+from app.recording.session import RunSession
 from app.state import has_journals
 from probes.host import Host
-from probes.time_limit import in_time
+from probes.time_limit import iterate_in_time
 from probes.types import Fact
 from scenarios import events as ev
 from scenarios.finding import SEVERITIES, Evidence
 
-COULD_BE_WORSE = 1  # exit status: a finding at or above --fail-on
+FINDING_STATUS = 1  # exit status: a finding at or above --fail-on
 
 
 # Usually a second. A host of 20,000 disks, or one that answers slowly, is read so long and no longer.
-MOST_S = 30.0
+MAX_TRIAGE_S = 30.0
 
 
 @click.command(params=[events_option, color_option()])
@@ -46,11 +46,11 @@ def triage(
 ) -> int:
     """The host at a glance: every read-only rule. Writes nothing and starts no load."""
     if events:
-        from app.recording.writer import encoded  # masks secrets by patterns that take 20 ms to compile
-    session = Session()
-    for event in _events(host_at(root), root, facts=facts or as_json or events):
+        from app.recording.writer import encode_event  # masks secrets by patterns that take 20 ms to compile
+    session = RunSession()
+    for event in _triage_events(host_at(root), root, facts=facts or as_json or events):
         session.apply(event)
-        if events and not raw(encoded(event)):
+        if events and not print_raw(encode_event(event)):
             return 0  # nobody reads any more
     if events and not fail_on:
         return 0  # what follows them has no use for a report's modules
@@ -60,33 +60,33 @@ def triage(
         from app.report import json_document
 
         for note in session.notes:
-            complain(note.text)
-        out(
-            json_document.encoded(
-                json_document.document(session, None) | {"checks": json_document.checks(session)}
+            print_complaint(note.text)
+        print_result(
+            json_document.encode_document(
+                json_document.make_document(session, None) | {"checks": json_document.list_checks(session)}
             )
         )
     elif not events and form == "md":
         from app.report.forms import markdown
 
-        out(markdown.rendered(triage_text.triage(session)).rstrip("\n"))
+        print_result(markdown.render_markdown(triage_text.triage_document(session)).rstrip("\n"))
     elif not events:
-        for line in triage_text.told(session, facts=facts, unknown=unknown):
-            out_parts(line)
+        for line in triage_text.triage_lines(session, facts=facts, unknown=unknown):
+            print_parts(line)
     if not fail_on:
         return 0
-    from app.report.json_document import reaches
+    from app.report.json_document import has_severity
 
-    return COULD_BE_WORSE if reaches(session, fail_on) else 0
+    return FINDING_STATUS if has_severity(session, fail_on) else 0
 
 
-def with_rates(event: ev.Found, rates: Mapping[str, Fact]) -> ev.Found:
+def add_rates(event: ev.Found, rates: Mapping[str, Fact]) -> ev.Found:
     """What a rule says of a disk or a card, with what that one was measured to give."""
     finding = event.finding
-    known = [rates[name] for name in (finding.subject, *finding.subjects) if name in rates]
-    if not known:
+    rate_facts = [rates[name] for name in (finding.subject, *finding.subjects) if name in rates]
+    if not rate_facts:
         return event
-    lines = [Evidence(f"{one.subject}: {one.value}", one.source) for one in known]
+    lines = [Evidence(f"{fact.subject}: {fact.value}", fact.source) for fact in rate_facts]
     return structs.replace(event, finding=structs.replace(finding, evidence=(*finding.evidence, *lines)))
 
 
@@ -94,38 +94,40 @@ def _mentions() -> list[str]:
     """Return a line for each journal of a killed run; without one, what reads them is not imported."""
     if not has_journals():
         return []
-    from app.undo.leftovers import mentions
+    from app.undo.leftovers import leftover_lines
 
-    return mentions()
-
-
-def _rates() -> dict[str, Fact]:
-    from app.run.earlier_answer import line_rates
-
-    return line_rates()
+    return leftover_lines()
 
 
-def _events(host: Host, root: str | None, *, facts: bool) -> Iterator[ev.AnyEvent]:
+def _read_rates() -> dict[str, Fact]:
+    from app.run.earlier_answer import read_line_rates
+
+    return read_line_rates()
+
+
+def _triage_events(host: Host, root: str | None, *, facts: bool) -> Iterator[ev.AnyEvent]:
     began = time.monotonic()
     if root is None:
         host.start_reader()  # while the rules are imported
     from scenarios.triage import examine_host
 
-    host.still = True  # a second's look: a host that changes meanwhile is looked at again
+    host.is_static = True  # a second's look: a host that changes meanwhile is looked at again
 
-    def now() -> float:
+    def elapsed_s() -> float:
         return time.monotonic() - began
 
     if root is None:
-        yield header("triage", {})
+        yield make_header("triage", {})
     else:
-        yield header("triage", {"root": root}, captured_name(host, root))
+        yield make_header("triage", {"root": root}, captured_name(host, root))
     for line in _mentions() if root is None else ():
-        yield ev.Note(t=now(), text=line)
-    rates = cache(_rates if root is None else dict[str, Fact])  # recordings are read where a finding asks
-    for event in in_time(examine_host(host, now, facts=facts), host, MOST_S):
+        yield ev.Note(t=elapsed_s(), text=line)
+    rates = cache(
+        _read_rates if root is None else dict[str, Fact]
+    )  # recordings are read where a finding asks
+    for event in iterate_in_time(examine_host(host, elapsed_s, facts=facts), host, MAX_TRIAGE_S):
         asks = isinstance(event, ev.Found) and (event.finding.subject or event.finding.subjects)
-        yield with_rates(event, rates()) if isinstance(event, ev.Found) and asks else event
+        yield add_rates(event, rates()) if isinstance(event, ev.Found) and asks else event
     if facts:
-        yield from (ev.fact_event(one, now()) for one in rates().values())
-    yield ev.RunEnded(t=now(), status="done")
+        yield from (ev.fact_event(fact, elapsed_s()) for fact in rates().values())
+    yield ev.RunEnded(t=elapsed_s(), status="done")

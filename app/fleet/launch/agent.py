@@ -23,7 +23,7 @@ TYPE_CHECKING = False  # the module `typing` takes a tenth of the start
 if TYPE_CHECKING:
     from typing import IO, TypedDict
 
-    class Order(TypedDict):
+    class AgentOrder(TypedDict):
         """`path`: of a bundle that lies here; else `size` bytes of it follow. `records`: a run, tied to us.
         `begin_s`: seconds since 1970, 0 is at once. `ahead`: a command whose output nobody reads: it makes
         ready (the bundle is unpacked and compiled); then a byte is waited for."""
@@ -42,22 +42,22 @@ if TYPE_CHECKING:
 MARK = b"#hostdx-fleet "
 PREFIX = "hostdx-fleet-"
 FILE = "hostdx.pyz"
-MOST_BUNDLE = 256 << 20  # bytes
-ROOM = 8  # times the bundle: packed, unpacked and compiled
+MAX_BUNDLE_BYTES = 256 << 20  # bytes
+ROOM_FACTOR = 8  # times the bundle: packed, unpacked and compiled
 STOPPING_S = 60.0  # a run promises 2 s; a stuck disk keeps it longer
-SAID = 2000  # bytes of the command's last words
+MAX_LAST_WORDS_BYTES = 2000  # bytes of the command's last words
 CHUNK = 1 << 16
 
 
-class Trouble(Exception):
+class AgentTrouble(Exception):
     """Why nothing was run here."""
 
 
-def say(**fields: object) -> None:
-    emit(MARK + json.dumps(fields).encode() + b"\n")
+def say_fields(**fields: object) -> None:
+    emit_bytes(MARK + json.dumps(fields).encode() + b"\n")
 
 
-def emit(data: bytes) -> None:
+def emit_bytes(data: bytes) -> None:
     """Lost where nobody reads any more: the command is ended all the same, with its changes undone."""
     try:
         while data:
@@ -66,12 +66,12 @@ def emit(data: bytes) -> None:
         pass
 
 
-def places() -> list[str]:
+def candidate_places() -> list[str]:
     home = os.path.expanduser("~")  # noqa: PTH111
     return [place for place in ("/dev/shm", os.environ.get("TMPDIR", ""), home) if place.startswith("/")]
 
 
-def sweep(place: str) -> None:
+def sweep_leftovers(place: str) -> None:
     """What an agent that was killed left; its command may still be at work, and holds the lock then."""
     mine = f"{PREFIX}{os.geteuid()}-"
     try:
@@ -80,20 +80,20 @@ def sweep(place: str) -> None:
         return
     for name in names:
         try:
-            held = locked(f"{place}/{name}")
+            held = lock_folder(f"{place}/{name}")
         except OSError:
             continue
         shutil.rmtree(f"{place}/{name}", ignore_errors=True)
         os.close(held)
 
 
-def locked(folder: str) -> int:
+def lock_folder(folder: str) -> int:
     """Raises OSError where somebody is at work in it, or where it is no directory of ours."""
     held = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
     try:
         fcntl.flock(held, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        found = os.fstat(held)
-        if found.st_uid != os.geteuid() or not os.path.samestat(found, os.lstat(folder)):
+        status = os.fstat(held)
+        if status.st_uid != os.geteuid() or not os.path.samestat(status, os.lstat(folder)):
             raise OSError("another directory")
     except OSError:
         os.close(held)
@@ -101,28 +101,28 @@ def locked(folder: str) -> int:
     return held
 
 
-def own_folder(size: int) -> tuple[str, int]:
+def make_own_folder(size: int) -> tuple[str, int]:
     """A private directory (mode 700) where programs may be executed, and the lock on it. Raises Trouble."""
     refused = []
-    for place in places():
-        sweep(place)
+    for place in candidate_places():
+        sweep_leftovers(place)
         try:
-            found = os.statvfs(place)
-            if found.f_flag & os.ST_NOEXEC:
+            space = os.statvfs(place)
+            if space.f_flag & os.ST_NOEXEC:
                 refused.append(f"{place}: noexec")
                 continue
-            if found.f_bavail * found.f_frsize < size * ROOM:
-                refused.append(f"{place}: less than {size * ROOM >> 20} MiB free")
+            if space.f_bavail * space.f_frsize < size * ROOM_FACTOR:
+                refused.append(f"{place}: less than {size * ROOM_FACTOR >> 20} MiB free")
                 continue
             folder = f"{place}/{PREFIX}{os.geteuid()}-{os.urandom(8).hex()}"
             os.mkdir(folder, 0o700)  # noqa: PTH102
-            return folder, locked(folder)
+            return folder, lock_folder(folder)
         except OSError as error:
             refused.append(f"{place}: {error.strerror}")
-    raise Trouble(f"no place for the bundle: {'; '.join(refused)}")
+    raise AgentTrouble(f"no place for the bundle: {'; '.join(refused)}")
 
 
-def taken_in(source: IO[bytes], asked: Order, folder: str) -> str:
+def receive_bundle(source: IO[bytes], asked: AgentOrder, folder: str) -> str:
     """The bundle's path here, checked. Raises Trouble, OSError."""
     size, path = asked["size"], f"{folder}/{FILE}"
     left, digest = size, hashlib.sha256()
@@ -133,77 +133,77 @@ def taken_in(source: IO[bytes], asked: Order, folder: str) -> str:
             file.write(part)
             left -= len(part)
     if left or digest.hexdigest() != asked["sha256"]:
-        raise Trouble(f"the bundle came damaged: {size - left} of {size} bytes, or another SHA-256")
+        raise AgentTrouble(f"the bundle came damaged: {size - left} of {size} bytes, or another SHA-256")
     return path
 
 
-def regular(path: str) -> int:
+def open_regular_file(path: str) -> int:
     """A descriptor to read. Raises Trouble where it is no file, OSError."""
     fd = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
     if not stat.S_ISREG(os.fstat(fd).st_mode):
-        raise Trouble(f"{path} is no file")
+        raise AgentTrouble(f"{path} is no file")
     return fd
 
 
-def environment(folder: str, node: str) -> tuple[dict[str, str], str]:
+def command_environment(folder: str, node: str) -> tuple[dict[str, str], str]:
     """With a cache of its own. A user's home may be all nodes' own: then the journals must not lie in one directory."""
-    found = {**os.environ, "XDG_CACHE_HOME": folder}
+    variables = {**os.environ, "XDG_CACHE_HOME": folder}
     if os.geteuid() == 0 or "XDG_STATE_HOME" in os.environ:
-        return found, ""
+        return variables, ""
     state = os.path.expanduser(f"~/.local/state/hostdx-fleet/{node}")  # noqa: PTH111
-    return {**found, "XDG_STATE_HOME": state}, state
+    return {**variables, "XDG_STATE_HOME": state}, state
 
 
-class Command:
+class AgentCommand:
     """The `hostdx` that was asked for, and its output on its way."""
 
     def __init__(
-        self, argv: list[str], env: dict[str, str], held: int, most: int, *, told: bool = True
+        self, argv: list[str], env: dict[str, str], held: int, most: int, *, hands_on_output: bool = True
     ) -> None:
-        """`told`: its output is handed on."""
+        """`hands_on_output`: its output is handed on."""
         # its pipes are read to the end; the lock goes with it, should this process be killed
         self._process = subprocess.Popen(
             argv, env=env, cwd="/", stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
             pass_fds=(held,), start_new_session=True,
         )  # fmt: skip
         self._left = most
-        self._told = told
-        self._said = b""
+        self._hands_on_output = hands_on_output
+        self._last_words = b""
         self._fresh = True  # the last byte handed on ended a line
         self._stop_s: float | None = None
 
     @property
-    def stopped(self) -> bool:
+    def is_stopped(self) -> bool:
         return self._stop_s is not None
 
     def stop(self) -> None:
-        if not self.stopped:
+        if not self.is_stopped:
             self._stop_s = time.monotonic()
             self._process.send_signal(signal.SIGINT)
 
     @property
-    def _stuck(self) -> bool:
+    def _is_stuck(self) -> bool:
         return self._stop_s is not None and time.monotonic() > self._stop_s + STOPPING_S
 
-    def pumped(self, wake: int) -> dict[str, object]:
+    def pump_output(self, wake: int) -> dict[str, object]:
         """How it ended."""
         out, err = self._process.stdout, self._process.stderr
         assert out is not None and err is not None
         watched = {out.fileno(), err.fileno(), wake, 0}
         closed_s = 0.0
-        while watched & {out.fileno(), err.fileno()} and not self._stuck:
+        while watched & {out.fileno(), err.fileno()} and not self._is_stuck:
             for ready in select.select(sorted(watched), [], [], 1.0)[0]:
                 data = os.read(ready, CHUNK)
                 if ready == out.fileno():
                     self._hand_on(data)
                 elif ready == err.fileno():
-                    self._said = (self._said + data)[-SAID:]
+                    self._last_words = (self._last_words + data)[-MAX_LAST_WORDS_BYTES:]
                 elif ready == wake or not data:
                     self.stop()
                 if not data:
                     watched.discard(ready)
         status = self._process.poll()
-        while status is None and not self._stuck:  # its output is closed, and it may live on
+        while status is None and not self._is_stuck:  # its output is closed, and it may live on
             if select.select([wake], [], [], 0.05)[0]:
                 os.read(wake, CHUNK)
                 self.stop()
@@ -213,25 +213,25 @@ class Command:
                 self.stop()
             status = self._process.poll()
         if status is None:
-            return {"left": self._process.pid, "said": self._words()}
-        return {"exit": status, "said": self._words(), "cut": self._left < 0}
+            return {"left": self._process.pid, "said": self._last_words_text()}
+        return {"exit": status, "said": self._last_words_text(), "cut": self._left < 0}
 
     def _hand_on(self, data: bytes) -> None:
         self._left -= len(data)
         # our last word begins a line, also where the output was cut within one
         if not data and not self._fresh:
-            emit(b"\n")
+            emit_bytes(b"\n")
         elif self._left < 0:
             self.stop()
-        elif data and self._told:
-            emit(data)
+        elif data and self._hands_on_output:
+            emit_bytes(data)
             self._fresh = data.endswith(b"\n")
 
-    def _words(self) -> str:
-        return self._said.decode("utf-8", "backslashreplace")
+    def _last_words_text(self) -> str:
+        return self._last_words.decode("utf-8", "backslashreplace")
 
 
-def told_to_stop() -> int:
+def open_stop_descriptor() -> int:
     """A descriptor that can be read from when this process is to end: whoever started it may have blocked signals."""
     reader, writer = os.pipe2(os.O_CLOEXEC | os.O_NONBLOCK)
     signal.set_wakeup_fd(writer, warn_on_full_buffer=False)
@@ -242,48 +242,48 @@ def told_to_stop() -> int:
 
 
 def main(source: IO[bytes]) -> None:
-    wake = told_to_stop()
-    asked: Order = json.loads(source.readline())
-    say(hello=1, python=f"cp3{sys.version_info[1]}{sys.abiflags}-{os.uname().machine}")
+    wake = open_stop_descriptor()
+    asked: AgentOrder = json.loads(source.readline())
+    say_fields(hello=1, python=f"cp3{sys.version_info[1]}{sys.abiflags}-{os.uname().machine}")
     folder, held = "", -1
     try:
-        if not 0 < asked["size"] <= MOST_BUNDLE:
-            raise Trouble("a bundle of no size that one has")
-        folder, held = own_folder(asked["size"])
+        if not 0 < asked["size"] <= MAX_BUNDLE_BYTES:
+            raise AgentTrouble("a bundle of no size that one has")
+        folder, held = make_own_folder(asked["size"])
         if asked["path"]:
-            with os.fdopen(regular(asked["path"]), "rb") as shared:
-                bundle = taken_in(shared, asked, folder)
+            with os.fdopen(open_regular_file(asked["path"]), "rb") as shared:
+                bundle = receive_bundle(shared, asked, folder)
         else:
-            bundle = taken_in(source, asked, folder)
-        env, state = environment(folder, asked["node"])
+            bundle = receive_bundle(source, asked, folder)
+        env, state = command_environment(folder, asked["node"])
         start = [sys.executable, "-I", bundle]
         if asked["ahead"]:
-            first = Command([*start, *asked["ahead"]], env, held, asked["most"], told=False)
-            first.pumped(wake)
-            say(ready=1)
-            if first.stopped or select.select([0, wake], [], [])[0] != [0] or not os.read(0, 1):
-                raise Trouble("told to stop before it began")
+            first = AgentCommand([*start, *asked["ahead"]], env, held, asked["most"], hands_on_output=False)
+            first.pump_output(wake)
+            say_fields(ready=1)
+            if first.is_stopped or select.select([0, wake], [], [])[0] != [0] or not os.read(0, 1):
+                raise AgentTrouble("told to stop before it began")
         argv = [*start, *asked["argv"]]
         if asked["records"]:  # told to stop where this process is killed
             argv += ["--recording", f"{folder}/recording.jsonl", "--tied", str(os.getpid())]
-        say(began=1)
+        say_fields(began=1)
         while (early := asked["begin_s"] - time.time()) > 0:
             if select.select([0, wake], [], [], early)[0]:
-                raise Trouble("told to stop before it began")
-        ended = Command(argv, env, held, asked["most"]).pumped(wake)
+                raise AgentTrouble("told to stop before it began")
+        ended = AgentCommand(argv, env, held, asked["most"]).pump_output(wake)
         if "left" in ended:
             folder = ""  # it still works there; the next one clears up
         elif state:
-            empty(state)
-    except (Trouble, OSError) as why:
+            remove_empty_folders(state)
+    except (AgentTrouble, OSError) as why:
         ended = {"trouble": str(why)}
     finally:
         if folder:
             shutil.rmtree(folder, ignore_errors=True)
-    say(**ended)
+    say_fields(**ended)
 
 
-def empty(state: str) -> None:
+def remove_empty_folders(state: str) -> None:
     """The directories in which nothing was kept."""
     for below in ("hostdx/journal", "hostdx/recordings", "hostdx", ""):
         try:

@@ -15,8 +15,8 @@ from scenarios.plan import Plan
 
 _DIGEST = re.compile(r"[0-9a-f]{16}", re.ASCII)
 _WORDS = 200  # characters of a node's own text
-_MOST_ACTIONS = 100
-MOST_BYTES = 8 << 20
+_MAX_ACTIONS = 100
+MAX_PLAN_BYTES = 8 << 20
 _plans = Decoder(Plan)
 
 
@@ -34,16 +34,16 @@ class PlanGroup(msgspec.Struct, frozen=True, kw_only=True):
     changes: tuple[PlannedChange, ...]
 
 
-def plan_in(path: Path, scenario: str, status: int) -> tuple[Plan | None, State, str]:
+def read_plan(path: Path, scenario: str, status: int) -> tuple[Plan | None, State, str]:
     """What `plan --json` said on a node; None with the state and the reason where nothing is to be run there."""
     try:
-        plan: Plan = _plans.decode(read_named(path, MOST_BYTES))
+        plan: Plan = _plans.decode(read_named(path, MAX_PLAN_BYTES))
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError, OSError) as error:
-        refused = _refusal(path)
+        refused = _read_refusal(path)
         return (None, "skipped", refused) if refused else (None, "rubbish", f"its plan is none: {error}")
     if plan.refusal or status:
         return None, "skipped", plan.refusal or f"exit status {status}"
-    if plan.scenario != scenario or not _DIGEST.fullmatch(plan.digest) or len(plan.actions) > _MOST_ACTIONS:
+    if plan.scenario != scenario or not _DIGEST.fullmatch(plan.digest) or len(plan.actions) > _MAX_ACTIONS:
         return None, "rubbish", "its plan is not one of the scenario that was asked for"
     return plan, "answered", ""
 
@@ -52,44 +52,44 @@ class _Refusal(msgspec.Struct):
     refusal: str
 
 
-def _refusal(path: Path) -> str:
+def _read_refusal(path: Path) -> str:
     """Of a plan that was not made: there is nothing else in it."""
     try:
-        return msgspec.json.decode(read_named(path, MOST_BYTES), type=_Refusal).refusal
+        return msgspec.json.decode(read_named(path, MAX_PLAN_BYTES), type=_Refusal).refusal
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError, OSError):
         return ""
 
 
-def groups(plans: Mapping[str, Plan]) -> list[PlanGroup]:
+def group_plans(plans: Mapping[str, Plan]) -> list[PlanGroup]:
     """Of the plans that somebody must agree to, the largest group first."""
     alike: dict[bytes, list[str]] = {}
     for node, plan in plans.items():
         if plan.needs_consent:
-            changes = [msgspec.structs.replace(action, old=None) for action in _asking(plan)]
+            changes = [msgspec.structs.replace(action, old=None) for action in _asking_actions(plan)]
             alike.setdefault(encode(changes, order="deterministic"), []).append(node)
     return [
-        _group(nodes, [_asking(plans[node]) for node in nodes])
+        _plan_group(nodes, [_asking_actions(plans[node]) for node in nodes])
         for nodes in sorted(alike.values(), key=len, reverse=True)
     ]
 
 
-def agreed(
+def ask_consent(
     plans: Mapping[str, Plan], *, yes: bool, show: Callable[[str], None], fold: Callable[[Iterable[str]], str]
 ) -> set[str]:
     """The nodes whose plans may be carried out: those that ask for nothing, and those of groups that were agreed to."""
-    found = groups(plans)
+    plan_groups = group_plans(plans)
     may = {node for node, plan in plans.items() if not plan.needs_consent}
-    for number, group in enumerate(found, 1):
-        for line in lines(group, fold):
+    for number, group in enumerate(plan_groups, 1):
+        for line in group_lines(group, fold):
             show(line)
-        if yes or consent.agreed(
-            f"go ahead on these {len(group.nodes)} nodes ({number} of {len(found)})? [y/N] "
+        if yes or consent.ask_yes_no(
+            f"go ahead on these {len(group.nodes)} nodes ({number} of {len(plan_groups)})? [y/N] "
         ):
             may |= set(group.nodes)
     return may
 
 
-def lines(group: PlanGroup, fold: Callable[[Iterable[str]], str]) -> Iterable[str]:
+def group_lines(group: PlanGroup, fold: Callable[[Iterable[str]], str]) -> Iterable[str]:
     yield f"{len(group.nodes)} nodes ({fold(group.nodes)}) would change:"
     for change in group.changes:
         new = f" to {change.action.new[:_WORDS]}" if change.action.new is not None else ""
@@ -102,11 +102,11 @@ def lines(group: PlanGroup, fold: Callable[[Iterable[str]], str]) -> Iterable[st
             yield f"    risk: {change.action.risk[:_WORDS]}"
 
 
-def _asking(plan: Plan) -> list[Action]:
-    return [action for action in plan.actions if action.asks]
+def _asking_actions(plan: Plan) -> list[Action]:
+    return [action for action in plan.actions if action.needs_consent]
 
 
-def _group(nodes: Sequence[str], asked: Sequence[Sequence[Action]]) -> PlanGroup:
+def _plan_group(nodes: Sequence[str], asked: Sequence[Sequence[Action]]) -> PlanGroup:
     changes = []
     for actions in zip(*asked, strict=True):
         old: dict[str, list[str]] = {}

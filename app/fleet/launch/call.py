@@ -1,6 +1,7 @@
 """One call of a node: what it is sent, what it may answer and how long it may take. Its answer is hostile data.
 
-The connection itself is somebody else's (`engine.py`): bytes come in by `line` and `said`, time by `tick`.
+The connection itself is somebody else's (`engine.py`): bytes come in by `take_output_line` and `take_error_line`,
+time by `give_up_if_silent`.
 """
 
 import os
@@ -11,16 +12,16 @@ from typing import Literal, Protocol, TypeAlias
 
 import msgspec
 
-from app.fleet.folder import Line, State
+from app.fleet.folder import NodeAnswer, State
 from app.fleet.launch.agent import MARK
 from app.fleet.launch.errand import Errand
-from probes.units import size
+from probes.units import format_size
 
 Phase: TypeAlias = Literal["waiting", "connecting", "looking", "sending", "ready", "running", "over"]
 
 SSH_FAILED = 255  # ssh(1), EXIT STATUS
-REASON = 300  # characters
-SAID = 4096  # bytes of what ssh and the node's shell said last
+MAX_REASON_CHARACTERS = 300  # characters
+MAX_STDERR_BYTES = 4096  # bytes of what ssh and the node's shell said last
 PATIENCE_S = 20.0  # after a stop, for the node to undo and to say so
 LOGIN_S = 20.0  # beside the time for the connection, at the end of which ssh itself gives up
 SIGNS_S = {
@@ -37,7 +38,7 @@ _REFUSES = (
 )
 
 
-class Wire(Protocol):
+class NodeWire(Protocol):
     """A connection. `send` takes no part of it twice; `end` closes the node's standard input."""
 
     def send(self, data: bytes) -> None: ...
@@ -63,14 +64,14 @@ class _Word(msgspec.Struct):
     trouble: str = ""
 
     @property
-    def last(self) -> bool:
+    def is_last(self) -> bool:
         return bool(self.absent or self.left or self.trouble or self.exit is not None)
 
 
 _words = msgspec.json.Decoder(_Word)
 
 
-class Call:
+class NodeCall:
     """From the first byte to an answer. `judge` reads the file of a node that answered: its state and the reason."""
 
     def __init__(
@@ -84,7 +85,7 @@ class Call:
         self.node = node
         self.errand = errand
         self.going = not errand.ahead  # else it waits for its turn
-        self.answer: Line | None = None
+        self.answer: NodeAnswer | None = None
         self._into = into
         self._judge = judge
         self._now = now
@@ -96,51 +97,51 @@ class Call:
         self._last: _Word | None = None
         self._stderr = b""
         self._verdict: tuple[State, str] | None = None
-        self._wire: Wire | None = None
+        self._wire: NodeWire | None = None
 
     @property
-    def phase(self) -> Phase:
+    def call_phase(self) -> Phase:
         return self._phase
 
     @property
-    def most_line(self) -> int:
+    def max_line_bytes(self) -> int:
         """Bytes of one line of its: before the command runs there are words only."""
-        return self.errand.most_line if self._phase == "running" else SAID * 16
+        return self.errand.max_line_bytes if self._phase == "running" else MAX_STDERR_BYTES * 16
 
-    def started(self, wire: Wire) -> None:
+    def begin_call(self, wire: NodeWire) -> None:
         self._wire = wire
         self._began_s = self._sign_s = self._now()
         self._phase = "connecting"
-        wire.send(self.errand.head(self.node))
+        wire.send(self.errand.order_head(self.node))
 
-    def go(self) -> None:
+    def start_command(self) -> None:
         """Its turn has come: it begins, at once or when it is ready."""
         self.going = True
         if self._phase == "ready" and self._wire is not None:
             self._wire.send(b"g")
 
-    def wrote(self) -> None:
+    def note_written(self) -> None:
         """A part of the bundle went out."""
         self._sign_s = self._now()
 
-    def line(self, line: bytes) -> None:
+    def take_output_line(self, line: bytes) -> None:
         """One of standard output, without its end."""
         if self._verdict is not None or self._phase == "over":
             return
         if line.startswith(MARK):
             self._sign_s = self._now()
-            self._word(line.removeprefix(MARK))
+            self._take_word(line.removeprefix(MARK))
         elif self._phase == "running":
             self._sign_s = self._now()
-            self._keep(line)
+            self._keep_line(line)
         else:
             self._bytes += len(line)  # a login that greets
-            if self._bytes > SAID * 16:
+            if self._bytes > MAX_STDERR_BYTES * 16:
                 self._give_up("rubbish", "talks, but does not run the command: what does its login print?")
 
-    def said(self, line: bytes) -> None:
+    def take_error_line(self, line: bytes) -> None:
         """One of standard error, by ssh or the node's shell."""
-        self._stderr = (self._stderr + line + b"\n")[-SAID:]
+        self._stderr = (self._stderr + line + b"\n")[-MAX_STDERR_BYTES:]
 
     def stop(self) -> None:
         """Asks the node to end its run and undo it. It is waited for, but not for long."""
@@ -150,7 +151,7 @@ class Call:
         if self._wire is not None:
             self._wire.end()
 
-    def tick(self) -> None:
+    def give_up_if_silent(self) -> None:
         """Gives up where nothing comes any more."""
         now = self._now()
         if self._phase == "ready" and not self.going and self._stop_s is None:
@@ -164,36 +165,36 @@ class Call:
         elif now > self._began_s + self.errand.most_s:
             after = f"{self.errand.most_s:.0f} s, while {_DOING[self._phase]}"
             self._give_up("timed_out", f"not done after {after} (--most gives it longer)")
-        elif now > self._sign_s + self._silence_s():
+        elif now > self._sign_s + self._max_silence_s():
             self._give_up("hung", f"no answer for {now - self._sign_s:.0f} s while {_DOING[self._phase]}")
 
-    def closed(self, status: int | None) -> Line:
+    def close_call(self, status: int | None) -> NodeAnswer:
         """The connection is gone; `status` is ssh's, None where it was cut off. The first call decides. `file` is
         what the node sent, whole and as it came; None where there is nothing to read."""
         if self.answer is None:
             if self._file >= 0:
                 os.close(self._file)
                 self._file = -1
-            state, reason = self._verdict or self._ended(status)
+            state, reason = self._verdict or self._end_state(status)
             self._phase = "over"
-            kept = state == "answered"
-            if not kept:
+            is_answered = state == "answered"
+            if not is_answered:
                 self._into.unlink(missing_ok=True)
                 with suppress(OSError):  # another round's answer may lie there
                     self._into.parent.rmdir()
             seconds = self._now() - self._began_s if self._began_s else 0.0
-            reason = " ".join(reason.split())[:REASON]
-            file = str(self._into) if kept else None
-            self.answer = Line(self.node, 0, state, reason, round(seconds, 2), file)
+            reason = " ".join(reason.split())[:MAX_REASON_CHARACTERS]
+            file = str(self._into) if is_answered else None
+            self.answer = NodeAnswer(self.node, 0, state, reason, round(seconds, 2), file)
         return self.answer
 
-    def _silence_s(self) -> float:
+    def _max_silence_s(self) -> float:
         if self._phase == "connecting":
             return self.errand.connect_s + LOGIN_S
         most_s = self.errand.silence_s if self._bytes else max(START_S, self.errand.silence_s)
         return SIGNS_S.get(self._phase, most_s)
 
-    def _word(self, text: bytes) -> None:
+    def _take_word(self, text: bytes) -> None:
         try:
             word: _Word = _words.decode(text)
         except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
@@ -202,7 +203,7 @@ class Call:
         if word.shell and self._phase == "connecting":
             self._phase = "looking"
         elif word.hello and self._phase == "looking":
-            if why := self.errand.unfit(word.python):
+            if why := self.errand.unfit_reason(word.python):
                 self._give_up("no_python", why)
                 return
             self._phase = "sending"
@@ -211,16 +212,16 @@ class Call:
         elif word.ready and self._phase == "sending":
             self._phase = "ready"
             if self.going:
-                self.go()
+                self.start_command()
         elif word.began and self._phase in ("sending", "ready"):
             self._phase, self._bytes = "running", 0
-        elif word.last:
+        elif word.is_last:
             self._last = word
 
-    def _keep(self, line: bytes) -> None:
+    def _keep_line(self, line: bytes) -> None:
         self._bytes += len(line) + 1
         if self._bytes > self.errand.most_bytes:
-            self._give_up("rubbish", f"answers with more than {size(self.errand.most_bytes)}")
+            self._give_up("rubbish", f"answers with more than {format_size(self.errand.most_bytes)}")
             return
         if self._bytes == len(line) + 1 and not line.startswith(b"{"):
             self._give_up("rubbish", "its answer is not JSON")
@@ -237,12 +238,12 @@ class Call:
         if self._wire is not None:
             self._wire.abort()
 
-    def _ended(self, status: int | None) -> tuple[State, str]:
+    def _end_state(self, status: int | None) -> tuple[State, str]:
         word, stderr = self._last, _last_line(self._stderr)
         if self._phase == "waiting":
             return "interrupted", "not started"
         if word is None:
-            return self._cut_off(status, stderr)
+            return self._cut_off_state(status, stderr)
         if word.absent:
             return "no_python", "no Python from 3.11 on was found; name one with --python"
         if word.trouble:
@@ -258,7 +259,7 @@ class Call:
             ) or f"exit status {word.exit}, no answer"
         return self._judge(self._into, word.exit or 0)
 
-    def _cut_off(self, status: int | None, stderr: str) -> tuple[State, str]:
+    def _cut_off_state(self, status: int | None, stderr: str) -> tuple[State, str]:
         """Without a last word of the agent's."""
         if self._stop_s is not None:
             return "interrupted", "the connection ended before it said that it stopped"

@@ -16,14 +16,14 @@ from types import FrameType
 from typing import Protocol
 
 from app.failure import USAGE, Failure
-from app.fleet.folder import Line
-from app.fleet.launch.call import Call
-from app.output import say
-from app.run.signals import STOPS, finish_first, taken_by
+from app.fleet.folder import NodeAnswer
+from app.fleet.launch.call import NodeCall
+from app.output import print_note
+from app.run.signals import STOPS, handle_signals_by, hold_back_signals
 from probes.children.bounded_wait import wait_briefly
 from probes.host import Host
-from probes.number_text import whole
-from probes.system.running.processes import family_of
+from probes.number_text import parse_unsigned
+from probes.system.running.processes import find_family
 
 try:
     from ClusterShell import __version__ as _version
@@ -43,43 +43,43 @@ except ImportError as _error:
 CHUNK = 1 << 18  # bytes of a bundle on their way at once
 TICK_S = 0.25
 GRACE_S = 0.5  # of a command whose output is closed, to end by itself
-MOST_NODES = 100_000
-MOST_LINE = 8 << 20  # bytes
-LEAST = (1, 10)
+MAX_NODES = 100_000
+MAX_LINE_BYTES = 8 << 20  # bytes
+MIN_VERSION = (1, 10)
 NAME = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789.-_")
 
 
 def check_version() -> None:
-    known = tuple(whole(part) or 0 for part in _version.split(".")[:2])
-    if known < LEAST:
+    installed_version = tuple(parse_unsigned(part) or 0 for part in _version.split(".")[:2])
+    if installed_version < MIN_VERSION:
         raise Failure(
             f"fleet: ClusterShell {_version} is too old: `pip install 'hostdx[fleet]'` (1.10 or newer)"
         )
 
 
-def expanded(text: str) -> list[str]:
+def expand_nodes(text: str) -> list[str]:
     """Node and group syntax: `node[001-200],@gpu!node7`. A name becomes a path and a word of ssh's command line.
 
     Raises Failure.
     """
     try:
-        found = NodeSet(text)
+        node_set = NodeSet(text)
     except NodeSetException as error:
         raise Failure(f"fleet: -w {text}: {' '.join(str(error).split())}", USAGE) from None
-    if not 0 < len(found) <= MOST_NODES:
-        raise Failure(f"fleet: -w {text}: names {len(found)} nodes; name 1 to {MOST_NODES}", USAGE)
-    names = [str(name) for name in found]
+    if not 0 < len(node_set) <= MAX_NODES:
+        raise Failure(f"fleet: -w {text}: names {len(node_set)} nodes; name 1 to {MAX_NODES}", USAGE)
+    names = [str(name) for name in node_set]
     for name in names:
-        if not sound(name):
+        if not is_node_name(name):
             raise Failure(f"fleet: -w: {name!r} is no node name (letters, digits, `.`, `-`, `_`)", USAGE)
     return names
 
 
-def sound(name: str) -> bool:
+def is_node_name(name: str) -> bool:
     return 0 < len(name) <= 200 and name[0].isalnum() and NAME.issuperset(name)
 
 
-def racks(names: Sequence[str], source: str) -> dict[str, str]:
+def racks_by_node(names: Sequence[str], source: str) -> dict[str, str]:
     """Of each node its group in this source of the site's groups.conf; of one in none, "". Raises Failure."""
     try:
         groups = NodeSet.fromlist(list(names)).groups(source)
@@ -88,11 +88,11 @@ def racks(names: Sequence[str], source: str) -> dict[str, str]:
     return {str(node): group for group, (_, nodes) in groups.items() for node in nodes}
 
 
-def folded(names: Sequence[str]) -> str:
+def fold_nodes(names: Sequence[str]) -> str:
     return str(NodeSet.fromlist(list(names)))
 
 
-class Worker(Protocol):
+class ShellWorker(Protocol):
     """What is used of ClusterShell's."""
 
     def write(self, buf: bytes) -> None: ...
@@ -102,7 +102,7 @@ class Worker(Protocol):
     def abort(self) -> None: ...
 
 
-class _Bounded(EngineClient):  # type: ignore[misc]
+class _BoundedLines(EngineClient):  # type: ignore[misc]
     """Lines as they come, none longer than a recording's: a node that never ends its line would fill the memory."""
 
     def _readlines(self, sname: str) -> Iterator[bytes]:
@@ -112,13 +112,13 @@ class _Bounded(EngineClient):  # type: ignore[misc]
         lines[0] = stream.rbuf + lines[0]
         stream.rbuf = lines.pop()
         # what comes by a gateway has its own end of lines; a handler of ours knows how far its node is
-        if len(stream.rbuf) > getattr(self.worker.eh, "most_line", MOST_LINE):
+        if len(stream.rbuf) > getattr(self.worker.eh, "max_line_bytes", MAX_LINE_BYTES):
             lines.append(stream.rbuf)
             stream.rbuf = b""
         yield from lines
 
 
-class _Ended(EngineClient):  # type: ignore[misc]
+class _KillsLingering(EngineClient):  # type: ignore[misc]
     """A command that closed its output and lives on is killed. ClusterShell would wait for it and hear nobody else."""
 
     popen: subprocess.Popen[bytes] | None
@@ -136,14 +136,14 @@ class _Ended(EngineClient):  # type: ignore[misc]
 
 def _kill_family(popen: subprocess.Popen[bytes]) -> None:
     """Kill a connection with what it has started, as ssh its ProxyCommand, which would live on without it."""
-    others = [pid for pid in family_of(Host(), popen.pid) if pid != popen.pid]
+    others = [pid for pid in find_family(Host(), popen.pid) if pid != popen.pid]
     popen.kill()
     for pid in others:
         with suppress(ProcessLookupError):
             os.kill(pid, signal.SIGKILL)
 
 
-class _Started(EngineClient):  # type: ignore[misc]
+class _StartsWithoutFork(EngineClient):  # type: ignore[misc]
     """Without a fork, which copies the launcher's page tables for each of a thousand nodes. Not for gateways."""
 
     def _exec_nonblock(
@@ -165,7 +165,7 @@ class _Started(EngineClient):  # type: ignore[misc]
         return process
 
 
-class _SshClient(_Ended, _Bounded, SshClient):  # type: ignore[misc]
+class _SshClient(_KillsLingering, _BoundedLines, SshClient):  # type: ignore[misc]
     pass
 
 
@@ -173,7 +173,7 @@ class _GatewayWorker(ExecWorker):  # type: ignore[misc]
     SHELL_CLASS = _SshClient
 
 
-class _StartedClient(_Started, _SshClient):
+class _StartedClient(_StartsWithoutFork, _SshClient):
     pass
 
 
@@ -181,11 +181,11 @@ class _SshWorker(ExecWorker):  # type: ignore[misc]
     SHELL_CLASS = _StartedClient
 
 
-class _SrunClient(_Ended, _Started, _Bounded, ExecClient):  # type: ignore[misc]
+class _SrunClient(_KillsLingering, _StartsWithoutFork, _BoundedLines, ExecClient):  # type: ignore[misc]
     def _build_cmd(self) -> tuple[list[str], None]:
         words = shlex.split(self.worker.task.info("srun_path"))
-        one = ["--nodes=1", "--ntasks=1", f"--nodelist={self.key}", "--quiet", "--unbuffered"]
-        return [*words, *one, "/bin/sh", "-c", self.command], None
+        srun_options = ["--nodes=1", "--ntasks=1", f"--nodelist={self.key}", "--quiet", "--unbuffered"]
+        return [*words, *srun_options, "/bin/sh", "-c", self.command], None
 
 
 class _SrunWorker(ExecWorker):  # type: ignore[misc]
@@ -195,53 +195,53 @@ class _SrunWorker(ExecWorker):  # type: ignore[misc]
 class _Connection(EventHandler):  # type: ignore[misc]
     """One worker's events as a call takes them, and the call's orders as the worker takes them."""
 
-    def __init__(self, call: Call, ended: Callable[[Line], None], *, tree: bool) -> None:
+    def __init__(self, call: NodeCall, ended: Callable[[NodeAnswer], None], *, tree: bool) -> None:
         """`tree`: a gateway writes to whichever node it was given last, so the head is in the command; and what comes
         of a worker that was aborted breaks its channel, so such a one is left until all are at their end.
         """
         self._call = call
         self._tree = tree
         self._ended = ended
-        self._worker: Worker
+        self._worker: ShellWorker
         self._status: int | None = None
         self._rest = memoryview(b"")
         self._out = 0  # bytes that ClusterShell still has
 
     @property
     def most_line(self) -> int:
-        return self._call.most_line
+        return self._call.max_line_bytes
 
     def open(self, task: Task) -> None:
         node = self._call.node
-        command = self._call.errand.command(node if self._tree else "")
+        command = self._call.errand.shell_command(node if self._tree else "")
         self._worker = task.shell(command, nodes=node, handler=self, stderr=True)
 
-    def ev_start(self, worker: Worker) -> None:
+    def ev_start(self, worker: ShellWorker) -> None:
         self._worker = worker
-        self._call.started(self)
+        self._call.begin_call(self)
 
-    def ev_read(self, _worker: Worker, _node: str, sname: str, msg: bytes) -> None:
+    def ev_read(self, _worker: ShellWorker, _node: str, sname: str, msg: bytes) -> None:
         if sname == "stderr":
-            self._call.said(msg)
+            self._call.take_error_line(msg)
         else:
-            self._call.line(msg)
+            self._call.take_output_line(msg)
 
-    def ev_written(self, _worker: Worker, _node: str, _sname: str, size: int) -> None:
+    def ev_written(self, _worker: ShellWorker, _node: str, _sname: str, size: int) -> None:
         self._out -= size
-        self._call.wrote()
-        self._more()
+        self._call.note_written()
+        self._write_more()
 
-    def ev_hup(self, _worker: Worker, _node: str, rc: int | None) -> None:
+    def ev_hup(self, _worker: ShellWorker, _node: str, rc: int | None) -> None:
         self._status = rc
 
-    def ev_close(self, _worker: Worker, timedout: bool) -> None:
-        self._ended(self._call.closed(None if timedout else self._status))
+    def ev_close(self, _worker: ShellWorker, timedout: bool) -> None:
+        self._ended(self._call.close_call(None if timedout else self._status))
 
     def send(self, data: bytes) -> None:
         if self._tree:
             return
         self._rest = memoryview(bytes(self._rest) + data) if self._rest else memoryview(data)
-        self._more()
+        self._write_more()
 
     def end(self) -> None:
         self._rest = memoryview(b"")
@@ -250,11 +250,11 @@ class _Connection(EventHandler):  # type: ignore[misc]
     def abort(self) -> None:
         self._rest = memoryview(b"")
         if self._tree:
-            self._ended(self._call.closed(None))
+            self._ended(self._call.close_call(None))
         else:
             self._worker.abort()
 
-    def _more(self) -> None:
+    def _write_more(self) -> None:
         """The next part where the one before went out: a thousand copies of a bundle do not fit into memory."""
         if self._rest and self._out <= 0:
             part, self._rest = self._rest[:CHUNK], self._rest[CHUNK:]
@@ -262,25 +262,25 @@ class _Connection(EventHandler):  # type: ignore[misc]
             self._worker.write(bytes(part))
 
 
-class Engine(EventHandler):  # type: ignore[misc]
+class ConnectionEngine(EventHandler):  # type: ignore[misc]
     """Makes calls, so many at a time. Ctrl-C is for us alone: an ssh that got it could not say how its run ended."""
 
     def __init__(
         self,
         rsh: str,
         connect_s: float,
-        told: Callable[[Line], None],
+        take_answer: Callable[[NodeAnswer], None],
         every: Callable[[], None],
         *,
         shared: bool,
     ) -> None:
-        """`told` gets each answer as it comes; `every` is called a few times a second. `shared`: the nodes have the
-        bundle, and nothing need be sent to them: ClusterShell's tree will do, where the site has one.
+        """`take_answer` gets each answer as it comes; `every` is called a few times a second. `shared`: the nodes
+        have the bundle, and nothing need be sent to them: ClusterShell's tree will do, where the site has one.
         """
         check_version()
         logging.getLogger("ClusterShell").addHandler(logging.NullHandler())
         logging.getLogger("ClusterShell").propagate = False
-        self._told, self._every = told, every
+        self._take_answer, self._every = take_answer, every
         self._task = task_self()
         for name in ("stdout_msgtree", "stderr_msgtree"):
             self._task.set_default(name, False)
@@ -294,14 +294,18 @@ class Engine(EventHandler):  # type: ignore[misc]
         ssh = _GatewayWorker if self.tree else _SshWorker
         self._task.set_default("distant_worker", _SrunWorker if srun else ssh)
         if routes and not shared:
-            say("topology.conf is not followed, each node is called from here: gateways need --bundle PATH")
-        self._waiting: dict[str, list[Call]] = {}  # by rack
-        self._open: dict[str, Call] = {}
+            print_note(
+                "topology.conf is not followed, each node is called from here: gateways need --bundle PATH"
+            )
+        self._waiting: dict[str, list[NodeCall]] = {}  # by rack
+        self._open: dict[str, NodeCall] = {}
         self._racks: Mapping[str, str] = {}
         self._at_once = self._most = 1
         self.interrupted = self._told_to_stop = False
 
-    def make(self, calls: Sequence[Call], most: int, at_once: int, racks: Mapping[str, str]) -> None:
+    def make_calls(
+        self, calls: Sequence[NodeCall], most: int, at_once: int, racks: Mapping[str, str]
+    ) -> None:
         """All of them, to their answers; after a Ctrl-C those under way are asked to stop, the others not begun.
 
         `most` at a time, and `at_once` of each rack; nodes of which nobody said a rack are one. As many more are made
@@ -314,8 +318,8 @@ class Engine(EventHandler):  # type: ignore[misc]
         timer = self._task.timer(TICK_S, handler=self, interval=TICK_S, autoclose=True)
         self._most, self._at_once, self._racks = most, at_once, racks
         try:
-            with taken_by(self._on_signal), finish_first():  # where a thread gets it
-                self._fill()
+            with handle_signals_by(self._on_signal), hold_back_signals():  # where a thread gets it
+                self._start_waiting()
                 if self._open:
                     self._task.resume()
         finally:
@@ -323,9 +327,9 @@ class Engine(EventHandler):  # type: ignore[misc]
 
     def ev_timer(self, _timer: object) -> None:
         if self._told_to_stop or signal.sigtimedwait(STOPS, 0) is not None:
-            self._interrupt()
+            self._interrupt_calls()
         for call in list(self._open.values()):
-            call.tick()
+            call.give_up_if_silent()
         self._every()
         if self.tree and not self._open:
             self._task.abort()
@@ -333,17 +337,17 @@ class Engine(EventHandler):  # type: ignore[misc]
     def _on_signal(self, _number: int, _frame: FrameType | None) -> None:
         self._told_to_stop = True
 
-    def _interrupt(self) -> None:
+    def _interrupt_calls(self) -> None:
         if self.interrupted:
             return
         self.interrupted = True
         for call in (call for calls in self._waiting.values() for call in calls):
-            self._told(call.closed(None))
+            self._take_answer(call.close_call(None))
         self._waiting.clear()
         for call in list(self._open.values()):
             call.stop()
 
-    def _fill(self) -> None:
+    def _start_waiting(self) -> None:
         busy = Counter(self._racks.get(node, "") for node in self._open)
         for rack, waiting in self._waiting.items():
             while waiting and len(self._open) < self._most:
@@ -352,15 +356,15 @@ class Engine(EventHandler):  # type: ignore[misc]
                 call = waiting.pop()
                 busy[rack] += 1
                 self._open[call.node] = call
-                _Connection(call, self._closed, tree=self.tree).open(self._task)
+                _Connection(call, self._close_call, tree=self.tree).open(self._task)
         at_work = Counter(self._racks.get(node, "") for node, call in self._open.items() if call.going)
         for node, call in list(self._open.items()):  # in the order in which they were begun
             rack = self._racks.get(node, "")
             if not call.going and at_work[rack] < self._at_once:
                 at_work[rack] += 1
-                call.go()
+                call.start_command()
 
-    def _closed(self, answer: Line) -> None:
+    def _close_call(self, answer: NodeAnswer) -> None:
         if self._open.pop(answer.node, None) is not None:
-            self._told(answer)
-            self._fill()
+            self._take_answer(answer)
+            self._start_waiting()

@@ -37,18 +37,18 @@ class Errand(Parcel, frozen=True, kw_only=True):
     silence_s: float = 120.0
 
     @property
-    def most_line(self) -> int:
+    def max_line_bytes(self) -> int:
         """Bytes: a recording has many lines, a document may be one."""
         return LINE_LIMIT if self.records else self.most_bytes
 
-    def command(self, node: str = "") -> str:
+    def shell_command(self, node: str = "") -> str:
         """For a login shell of any kind: one word of its own for /bin/sh, in one line.
 
         With a node's name the head is in it, where nothing can be sent afterwards.
         """
         source = 'f=open(0,"rb",closefd=False);'
         if node:
-            packed = b64encode(compress(self.head(node))).decode()
+            packed = b64encode(compress(self.order_head(node))).decode()
             source = f'import base64,io,zlib;f=io.BytesIO(zlib.decompress(base64.b64decode("{packed}")));'
         names = shlex.join([self.python] if self.python else PYTHONS)
         first = f"{self.become} -n -- " if self.become else ""
@@ -59,7 +59,7 @@ class Errand(Parcel, frozen=True, kw_only=True):
         )
         return f"exec /bin/sh -c {shlex.quote(script)}"
 
-    def head(self, node: str) -> bytes:
+    def order_head(self, node: str) -> bytes:
         order = {
             "node": node,
             "argv": self.argv,
@@ -71,10 +71,10 @@ class Errand(Parcel, frozen=True, kw_only=True):
             "begin_s": self.begin_s,
             "ahead": self.ahead,
         }
-        text = agent()
+        text = agent_source()
         return b"%d\n" % len(text) + text + msgspec.json.encode(order) + b"\n"
 
-    def unfit(self, python: str) -> str:
+    def unfit_reason(self, python: str) -> str:
         """Why the bundle is of no use to this interpreter; empty where it is, or where nobody knows."""
         if not self.parts or python in self.parts:
             return ""
@@ -82,5 +82,5 @@ class Errand(Parcel, frozen=True, kw_only=True):
 
 
 @cache
-def agent() -> bytes:
+def agent_source() -> bytes:
     return _AGENT.read_bytes()

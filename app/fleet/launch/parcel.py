@@ -11,11 +11,11 @@ import msgspec
 
 from app import __version__
 from app.failure import USAGE, Failure
-from app.fleet.launch.agent import MOST_BUNDLE
-from app.output import say
+from app.fleet.launch.agent import MAX_BUNDLE_BYTES
+from app.output import print_note
 from app.output_file import write_bytes
-from app.state import private, state_dir
-from probes.children.environment import STARTED_AS, kept
+from app.state import make_private, state_dir
+from probes.children.environment import STARTED_AS, read_variable
 from probes.safe_read import read_named
 
 TREE = Path(__file__).parents[3]
@@ -31,16 +31,16 @@ class Parcel(msgspec.Struct, frozen=True, kw_only=True):
     parts: frozenset[str] = frozenset()
 
 
-def parcel(shared: str) -> Parcel:
+def make_parcel(shared: str) -> Parcel:
     """Raises Failure."""
-    path = Path(shared or kept(STARTED_AS) or _made_here())
+    path = Path(shared or read_variable(STARTED_AS) or _bundle_of_tree())
     try:
-        data = read_named(path, MOST_BUNDLE)
+        data = read_named(path, MAX_BUNDLE_BYTES)
         manifest = json.loads(zipfile.ZipFile(io.BytesIO(data)).read("manifest.json"))
         parts = frozenset(name for name in manifest["parts"] if name.startswith("cp"))
     except OSError as error:
-        where = "here too, so that its checksum is known; " if shared else ""
-        raise Failure(f"fleet: {path}: cannot be read {where}({error.strerror})", USAGE) from None
+        location_hint = "here too, so that its checksum is known; " if shared else ""
+        raise Failure(f"fleet: {path}: cannot be read {location_hint}({error.strerror})", USAGE) from None
     except (zipfile.BadZipFile, KeyError, ValueError, TypeError):
         raise Failure(
             f"fleet: {path}: is no bundle of hostdx; `hostdx bundle -o {path}` makes one", USAGE
@@ -54,29 +54,29 @@ def parcel(shared: str) -> Parcel:
     )
 
 
-def _made_here() -> Path:
+def _bundle_of_tree() -> Path:
     """Of this very tree, kept for the next time; what older trees left goes."""
-    place = private(state_dir() / "bundles")
-    path = place / f"hostdx-{__version__}-{_digest()}.pyz"
+    place = make_private(state_dir() / "bundles")
+    path = place / f"hostdx-{__version__}-{_tree_digest()}.pyz"
     if not path.exists():
-        from app.bundle.build import built
+        from app.bundle.build import build_bundle
 
-        say("making the bundle for the nodes (once; pip fetches the wheels)")
-        made = built()
+        print_note("making the bundle for the nodes (once; pip fetches the wheels)")
+        new_bundle = build_bundle()
         for old in place.glob("hostdx-*.pyz"):
             old.unlink(missing_ok=True)
         part = f"{path}.{os.getpid()}"
-        write_bytes("fleet", part, 0o600, made.data)
+        write_bytes("fleet", part, 0o600, new_bundle.data)
         Path(part).rename(path)
     return path
 
 
-def _digest() -> str:
+def _tree_digest() -> str:
     """Of the names, sizes and times of our files: a tree that was worked on is another one."""
-    seen = hashlib.sha256()
+    digest = hashlib.sha256()
     for folder in ("app", "probes", "scenarios"):
         for path in sorted((TREE / folder).rglob("*")):
             if path.suffix != ".pyc" and path.is_file():
-                found = path.stat()
-                seen.update(f"{path.relative_to(TREE)} {found.st_size} {found.st_mtime_ns}\n".encode())
-    return seen.hexdigest()[:16]
+                status = path.stat()
+                digest.update(f"{path.relative_to(TREE)} {status.st_size} {status.st_mtime_ns}\n".encode())
+    return digest.hexdigest()[:16]

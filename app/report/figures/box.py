@@ -7,18 +7,18 @@ from collections.abc import Sequence
 from html import escape
 from typing import NamedTuple
 
-from app.printable import printable
+from app.printable import make_printable
 from probes import units
-from scenarios.compare.bounding_box import Box, Corner
+from scenarios.compare.bounding_box import BoundingBoxFigures, BoxCorner
 
-_MOST = 400  # runs that are drawn
+_MAX_RUNS = 400  # runs that are drawn
 _SIDE = 11  # cells for the labels of the vertical axis
 _WIDE, _HIGH, _LEFT, _BOTTOM = 640, 400, 90, 50  # SVG
 _DOTS = ((0x01, 0x08), (0x02, 0x10), (0x04, 0x20), (0x40, 0x80))
 _BLANK = 0x2800
 
 
-def drawable(boxes: Sequence[Box]) -> list[Box]:
+def drawable_boxes(boxes: Sequence[BoundingBoxFigures]) -> list[BoundingBoxFigures]:
     """Without those of a value that has no place on a logarithmic scale."""
     # a denormal times 1.25 is itself: an axis of no length
     return [box for box in boxes[:8] if all(min(c.median, c.low, c.high) > 1e-300 for c in box.corners)]
@@ -32,28 +32,28 @@ class Frame(NamedTuple):
     low_y: float
     high_y: float
 
-    def x(self, value: float | None) -> float:
-        return _share(value, self.low_x, self.high_x)
+    def x_share(self, value: float | None) -> float:
+        return _log_share(value, self.low_x, self.high_x)
 
-    def y(self, value: float | None) -> float:
-        return _share(value, self.low_y, self.high_y)
+    def y_share(self, value: float | None) -> float:
+        return _log_share(value, self.low_y, self.high_y)
 
 
-def _share(value: float | None, low: float, high: float) -> float:
+def _log_share(value: float | None, low: float, high: float) -> float:
     """0..1; what cannot be placed lies outside."""
     if value is None or not value > 0:
         return -1.0
     return (math.log(value) - math.log(low)) / (math.log(high) - math.log(low))
 
 
-def _frame(box: Box) -> Frame:
-    def limits(corners: Sequence[Corner], extra: Sequence[float | None]) -> tuple[float, float]:
-        values = [v for c in corners for v in (*c.values[:_MOST], c.low, c.high) if v is not None]
+def _make_frame(box: BoundingBoxFigures) -> Frame:
+    def find_limits(corners: Sequence[BoxCorner], extra: Sequence[float | None]) -> tuple[float, float]:
+        values = [v for c in corners for v in (*c.values[:_MAX_RUNS], c.low, c.high) if v is not None]
         values = [v for v in (*values, *extra) if v is not None and v > 0]
         return min(values) / 1.25, max(values) * 1.25
 
-    x = limits(box.corners[:2], [p.bandwidth for p in box.placed])
-    y = limits(box.corners[2:], [p.metadata for p in box.placed])
+    x = find_limits(box.corners[:2], [p.bandwidth for p in box.placed])
+    y = find_limits(box.corners[2:], [p.metadata for p in box.placed])
     return Frame(*x, *y)
 
 
@@ -68,102 +68,117 @@ class Canvas:
         self._dots = [[0] * self.width for _ in range(self.height)]
         self._letters: dict[tuple[int, int], str] = {}
 
-    def dot(self, x: float, y: float) -> None:
+    def draw_dot(self, x: float, y: float) -> None:
         if not (0 <= x <= 1 and 0 <= y <= 1):
             return
         column = min(2 * self.width - 1, round(x * (2 * self.width - 1)))
         row = min(4 * self.height - 1, round((1 - y) * (4 * self.height - 1)))
         self._dots[row // 4][column // 2] |= _DOTS[row % 4][column % 2]
 
-    def line(self, x0: float, y0: float, x1: float, y1: float, *, every: int = 1) -> None:
+    def draw_line(self, x0: float, y0: float, x1: float, y1: float, *, every: int = 1) -> None:
         """`every`: 1 is solid, 3 a dot in three."""
         steps = max(2 * self.width, 4 * self.height)
         for n in range(0, steps + 1, every):
             share = n / steps
-            self.dot(x0 + (x1 - x0) * share, y0 + (y1 - y0) * share)
+            self.draw_dot(x0 + (x1 - x0) * share, y0 + (y1 - y0) * share)
 
-    def rectangle(self, x0: float, y0: float, x1: float, y1: float, *, every: int = 1) -> None:
+    def draw_rectangle(self, x0: float, y0: float, x1: float, y1: float, *, every: int = 1) -> None:
         for a, b, c, d in ((x0, y0, x1, y0), (x1, y0, x1, y1), (x1, y1, x0, y1), (x0, y1, x0, y0)):
-            self.line(a, b, c, d, every=every)
+            self.draw_line(a, b, c, d, every=every)
 
-    def letter(self, x: float, y: float, mark: str) -> None:
+    def draw_letter(self, x: float, y: float, mark: str) -> None:
         """One character in the cell; a later one replaces an earlier one."""
         if 0 <= x <= 1 and 0 <= y <= 1:
             column = min(self.width - 1, int(x * self.width))
             self._letters[(min(self.height - 1, int((1 - y) * self.height)), column)] = mark
 
-    def lines(self) -> list[str]:
+    def render_lines(self) -> list[str]:
         return [
-            "".join(self._cell(row, column) for column in range(self.width)) for row in range(self.height)
+            "".join(self._cell_character(row, column) for column in range(self.width))
+            for row in range(self.height)
         ]
 
-    def _cell(self, row: int, column: int) -> str:
+    def _cell_character(self, row: int, column: int) -> str:
         if (row, column) in self._letters:
             return self._letters[row, column]
         dots = self._dots[row][column]
         return chr(_BLANK + dots) if dots else " "
 
 
-def box_lines(box: Box, width: int, height: int) -> list[str]:
+def box_lines(box: BoundingBoxFigures, width: int, height: int) -> list[str]:
     """`h` and `e` are a run's hard and easy corner, `!` a corner that does not belong, `A`, `B`, … the applications."""
     if width < 30 or height < 8:
         return []
     hard, easy, meta_hard, meta_easy = box.corners
-    frame = _frame(box)
+    frame = _make_frame(box)
     canvas = Canvas(width - _SIDE - 1, height - 3)
-    canvas.rectangle(
-        frame.x(hard.low), frame.y(meta_hard.low), frame.x(easy.high), frame.y(meta_easy.high), every=4
+    canvas.draw_rectangle(
+        frame.x_share(hard.low),
+        frame.y_share(meta_hard.low),
+        frame.x_share(easy.high),
+        frame.y_share(meta_easy.high),
+        every=4,
     )
-    canvas.rectangle(
-        frame.x(hard.median), frame.y(meta_hard.median), frame.x(easy.median), frame.y(meta_easy.median)
+    canvas.draw_rectangle(
+        frame.x_share(hard.median),
+        frame.y_share(meta_hard.median),
+        frame.x_share(easy.median),
+        frame.y_share(meta_easy.median),
     )
     odd = {(o.workload, o.index) for o in box.odd}
-    for index in range(min(len(box.runs), _MOST)):
+    for index in range(min(len(box.runs), _MAX_RUNS)):
         for x, y, mark in ((hard, meta_hard, "h"), (easy, meta_easy, "e")):
             bad = (x.workload, index) in odd or (y.workload, index) in odd
-            canvas.letter(frame.x(_at(x, index)), frame.y(_at(y, index)), "!" if bad else mark)
+            canvas.draw_letter(
+                frame.x_share(_corner_value(x, index)),
+                frame.y_share(_corner_value(y, index)),
+                "!" if bad else mark,
+            )
     middle = math.sqrt(frame.low_y * frame.high_y)
     for mark, point in zip("ABCDEFGHIJ", box.placed, strict=False):
-        canvas.letter(frame.x(point.bandwidth), frame.y(point.metadata or middle), mark)
-    drawn = canvas.lines()
-    labels = {0: units.prefixed(frame.high_y) + "/s", len(drawn) - 1: units.prefixed(frame.low_y) + "/s"}
+        canvas.draw_letter(frame.x_share(point.bandwidth), frame.y_share(point.metadata or middle), mark)
+    drawn = canvas.render_lines()
+    labels = {
+        0: units.format_prefixed(frame.high_y) + "/s",
+        len(drawn) - 1: units.format_prefixed(frame.low_y) + "/s",
+    }
     out = [f"{labels.get(n, ''):>{_SIDE}}│{line}" for n, line in enumerate(drawn)]
     out.append(" " * _SIDE + "└" + "─" * (width - _SIDE - 1))
-    left, right = units.rate(frame.low_x), units.rate(frame.high_x)
+    left, right = units.format_rate(frame.low_x), units.format_rate(frame.high_x)
     out.append(" " * (_SIDE + 1) + left + right.rjust(width - _SIDE - 1 - len(left)))
-    return [line.rstrip() for line in (*out, *legend(box))]
+    return [line.rstrip() for line in (*out, *legend_lines(box))]
 
 
-def _at(corner: Corner, index: int) -> float | None:
+def _corner_value(corner: BoxCorner, index: int) -> float | None:
     return corner.values[index] if index < len(corner.values) else None
 
 
-def legend(box: Box) -> list[str]:
+def legend_lines(box: BoundingBoxFigures) -> list[str]:
     """What the marks are, a line each."""
-    title = f"{printable(box.title)[:40]}: " if box.title else ""
+    title = f"{make_printable(box.title)[:40]}: " if box.title else ""
     out = [f"{title}across bandwidth (IOR hard to easy), up metadata (mdtest hard to easy)"]
     out.append("h, e: a run's hard and easy corner" + ("; !: does not belong" if box.odd else ""))
     out += [
-        f"{mark}: {printable(p.name)[:60]}" + ("" if p.metadata else " (bandwidth only)")
+        f"{mark}: {make_printable(p.name)[:60]}" + ("" if p.metadata else " (bandwidth only)")
         for mark, p in zip("ABCDEFGHIJ", box.placed, strict=False)
     ]
     return out
 
 
-def box_svg(box: Box) -> str:
+def box_svg(box: BoundingBoxFigures) -> str:
     """Self-contained, in the page's own colours, readable without a style sheet."""
-    frame = _frame(box)
+    frame = _make_frame(box)
     hard, easy, meta_hard, meta_easy = box.corners
 
-    def x(value: float | None) -> float:
-        return _LEFT + frame.x(value) * (_WIDE - _LEFT - 10)
+    def x_position(value: float | None) -> float:
+        return _LEFT + frame.x_share(value) * (_WIDE - _LEFT - 10)
 
-    def y(value: float | None) -> float:
-        return (_HIGH - _BOTTOM) - frame.y(value) * (_HIGH - _BOTTOM - 10)
+    def y_position(value: float | None) -> float:
+        return (_HIGH - _BOTTOM) - frame.y_share(value) * (_HIGH - _BOTTOM - 10)
 
-    def rectangle(x0: float, y0: float, x1: float, y1: float, style: str) -> str:
-        left, top = min(x(x0), x(x1)), min(y(y0), y(y1))
-        wide, high = abs(x(x1) - x(x0)), abs(y(y1) - y(y0))
+    def rectangle_svg(x0: float, y0: float, x1: float, y1: float, style: str) -> str:
+        left, top = min(x_position(x0), x_position(x1)), min(y_position(y0), y_position(y1))
+        wide, high = abs(x_position(x1) - x_position(x0)), abs(y_position(y1) - y_position(y0))
         return (
             f'<rect x="{left:.1f}" y="{top:.1f}" width="{wide:.1f}" height="{high:.1f}" fill="none" {style}/>'
         )
@@ -171,36 +186,45 @@ def box_svg(box: Box) -> str:
     parts = [
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {_WIDE} {_HIGH}" role="img" font-size="12" '
         'font-family="sans-serif" stroke="currentColor" fill="currentColor" stroke-width="1">',
-        f"<title>{escape(legend(box)[0])}</title>",
+        f"<title>{escape(legend_lines(box)[0])}</title>",
         f'<path d="M{_LEFT} 10V{_HIGH - _BOTTOM}H{_WIDE - 10}" fill="none"/>',
-        rectangle(hard.low, meta_hard.low, easy.high, meta_easy.high, 'stroke-dasharray="3 5" opacity="0.6"'),
-        rectangle(hard.median, meta_hard.median, easy.median, meta_easy.median, 'stroke-width="2"'),
+        rectangle_svg(
+            hard.low, meta_hard.low, easy.high, meta_easy.high, 'stroke-dasharray="3 5" opacity="0.6"'
+        ),
+        rectangle_svg(hard.median, meta_hard.median, easy.median, meta_easy.median, 'stroke-width="2"'),
     ]
     odd = {(o.workload, o.index) for o in box.odd}
-    for index, run in enumerate(box.runs[:_MOST]):
+    for index, run in enumerate(box.runs[:_MAX_RUNS]):
         for a, b, word in ((hard, meta_hard, "hard"), (easy, meta_easy, "easy")):
-            px, py = _at(a, index), _at(b, index)
-            if px is None or py is None or frame.x(px) < 0 or frame.y(py) < 0:
+            px, py = _corner_value(a, index), _corner_value(b, index)
+            if px is None or py is None or frame.x_share(px) < 0 or frame.y_share(py) < 0:
                 continue
             bad = (a.workload, index) in odd or (b.workload, index) in odd
             colour = ' stroke="#c62828" fill="#c62828"' if bad else ' fill="none"'
-            about = f"{run} {word}: {units.rate(px)}, {units.prefixed(py)}/s"
-            title = f"<title>{escape(printable(about))}</title>"
-            parts.append(f'<circle cx="{x(px):.1f}" cy="{y(py):.1f}" r="4"{colour}>{title}</circle>')
+            about = f"{run} {word}: {units.format_rate(px)}, {units.format_prefixed(py)}/s"
+            title = f"<title>{escape(make_printable(about))}</title>"
+            parts.append(
+                f'<circle cx="{x_position(px):.1f}" cy="{y_position(py):.1f}" r="4"{colour}>{title}</circle>'
+            )
     middle = math.sqrt(frame.low_y * frame.high_y)
     for mark, point in zip("ABCDEFGHIJ", box.placed, strict=False):
-        if frame.x(point.bandwidth) >= 0:
-            parts.append(_text(x(point.bandwidth), y(point.metadata or middle), mark, weight=True))
+        if frame.x_share(point.bandwidth) >= 0:
+            parts.append(
+                _text(x_position(point.bandwidth), y_position(point.metadata or middle), mark, weight=True)
+            )
     parts += [
-        _text(_LEFT, _HIGH - _BOTTOM + 18, units.rate(frame.low_x)),
-        _text(_WIDE - 10, _HIGH - _BOTTOM + 18, units.rate(frame.high_x), anchor="end"),
-        _text(_LEFT - 6, 20, f"{units.prefixed(frame.high_y)}/s", anchor="end"),
-        _text(_LEFT - 6, _HIGH - _BOTTOM, f"{units.prefixed(frame.low_y)}/s", anchor="end"),
+        _text(_LEFT, _HIGH - _BOTTOM + 18, units.format_rate(frame.low_x)),
+        _text(_WIDE - 10, _HIGH - _BOTTOM + 18, units.format_rate(frame.high_x), anchor="end"),
+        _text(_LEFT - 6, 20, f"{units.format_prefixed(frame.high_y)}/s", anchor="end"),
+        _text(_LEFT - 6, _HIGH - _BOTTOM, f"{units.format_prefixed(frame.low_y)}/s", anchor="end"),
     ]
-    parts += [_text(_LEFT, _HIGH - _BOTTOM + 36 + 14 * n, line) for n, line in enumerate(legend(box)[:1])]
+    parts += [
+        _text(_LEFT, _HIGH - _BOTTOM + 36 + 14 * n, line) for n, line in enumerate(legend_lines(box)[:1])
+    ]
     return "\n".join([*parts, "</svg>"])
 
 
 def _text(x: float, y: float, words: str, *, anchor: str = "start", weight: bool = False) -> str:
     bold = ' font-weight="bold"' if weight else ""
-    return f'<text x="{x:.1f}" y="{y:.1f}" text-anchor="{anchor}" stroke="none"{bold}>{escape(printable(words))}</text>'
+    text = escape(make_printable(words))
+    return f'<text x="{x:.1f}" y="{y:.1f}" text-anchor="{anchor}" stroke="none"{bold}>{text}</text>'

@@ -10,18 +10,18 @@ from collections.abc import Iterator, Sequence
 from html import escape
 from typing import NamedTuple
 
-from app.printable import printable
-from probes.units import number, signed
+from app.printable import make_printable
+from probes.units import format_number, format_signed
 from scenarios.where.results import CallNode, PathTree
 
 WIDE, HIGH = 720, 17  # of the drawing, of a row
-MOST_ROWS = 40
-LEAST_WIDTH = 0.5
+MAX_ROWS = 40
+MIN_BOX_WIDTH = 0.5
 GREY, MORE, LESS = "#9e9e9e", (198, 40, 40), (21, 101, 192)
 LINES = 15
 
 
-class Box(NamedTuple):
+class FlameBox(NamedTuple):
     """`left` and `width` are shares of the whole, `depth` rows from the top."""
 
     number: int
@@ -31,23 +31,23 @@ class Box(NamedTuple):
     width: float
 
 
-def boxes(tree: PathTree, root: int = -1) -> list[Box]:
+def lay_out_boxes(tree: PathTree, root: int = -1) -> list[FlameBox]:
     """Of all nodes, or of one with what it calls; callers before what they call."""
     below: dict[int, list[int]] = {}
     for n, node in enumerate(tree.nodes):
         below.setdefault(node.up if node.up < n else -1, []).append(n)
     first = [root] if root >= 0 else below.get(-1, [])
-    whole = sum(_size(tree.nodes[n]) for n in first) or 1.0
-    out: list[Box] = []
+    total_size = sum(_size(tree.nodes[n]) for n in first) or 1.0
+    out: list[FlameBox] = []
     waiting: list[tuple[int, int, float, float]] = []
     left = 0.0
     for n in first:
-        width = _size(tree.nodes[n]) / whole
+        width = _size(tree.nodes[n]) / total_size
         waiting.append((n, 0, left, width))
         left += width
     while waiting:
         n, depth, left, width = waiting.pop()
-        out.append(Box(n, tree.nodes[n], depth, left, width))
+        out.append(FlameBox(n, tree.nodes[n], depth, left, width))
         inner = below.get(n, [])
         sizes = [_size(tree.nodes[m]) for m in inner]
         own = max(_size(tree.nodes[n]), sum(sizes)) or 1.0
@@ -61,24 +61,26 @@ def _size(node: CallNode) -> float:
     return max(node.baseline_s, node.variant_s, 0.0)
 
 
-def share(node: CallNode) -> float:
+def difference_share(node: CallNode) -> float:
     """Of the box, -1 to 1, that the difference is; 0 where it is within its interval."""
     return max(-1.0, min(1.0, node.difference_s / _size(node))) if node.differs and _size(node) > 0 else 0.0
 
 
-def words(node: CallNode, tree: PathTree) -> str:
+def describe_node(node: CallNode, tree: PathTree) -> str:
     low, high = node.ci95_s
     judged = "" if node.differs else "; within its interval"
-    return printable(
-        f"{node.name}: {tree.baseline} {number(node.baseline_s)} s, {tree.variant} {number(node.variant_s)} s, "
-        f"difference {signed(node.difference_s)} s (95 % CI {signed(low)} to {signed(high)}){judged}"
+    return make_printable(
+        f"{node.name}: {tree.baseline} {format_number(node.baseline_s)} s, {tree.variant} "
+        f"{format_number(node.variant_s)} s, "
+        f"difference {format_signed(node.difference_s)} s (95 % CI {format_signed(low)} to "
+        f"{format_signed(high)}){judged}"
     )
 
 
 def flame_svg(tree: PathTree) -> str:
-    drawn = [b for b in boxes(tree) if b.depth < MOST_ROWS and b.width * WIDE >= LEAST_WIDTH]
+    drawn = [b for b in lay_out_boxes(tree) if b.depth < MAX_ROWS and b.width * WIDE >= MIN_BOX_WIDTH]
     rows = 1 + max((b.depth for b in drawn), default=0)
-    title = printable(f"call paths: {tree.variant} against {tree.baseline}")
+    title = make_printable(f"call paths: {tree.variant} against {tree.baseline}")
     parts = [
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDE} {HIGH * rows}" role="img" font-size="10" '
         f'font-family="sans-serif"><title>{escape(title)}</title>'
@@ -86,18 +88,18 @@ def flame_svg(tree: PathTree) -> str:
     for box in drawn:
         x, y, wide = box.left * WIDE, box.depth * HIGH, box.width * WIDE
         letters = int(wide / 6)
-        name = printable(box.node.name)
+        name = make_printable(box.node.name)
         shown = name if len(name) <= letters else name[: letters - 1] + "…" if letters > 3 else ""
         parts.append(
-            f'<g><title>{escape(words(box.node, tree))}</title><rect x="{x:.1f}" y="{y}" width="{wide:.1f}" '
-            f'height="{HIGH - 1}" fill="{_colour(share(box.node))}" stroke="#fff" stroke-width="0.3"/>'
+            f'<g><title>{escape(describe_node(box.node, tree))}</title><rect x="{x:.1f}" y="{y}" width="{wide:.1f}" '
+            f'height="{HIGH - 1}" fill="{_fill_colour(difference_share(box.node))}" stroke="#fff" stroke-width="0.3"/>'
             + (f'<text x="{x + 2:.1f}" y="{y + 12}" fill="#000">{escape(shown)}</text>' if shown else "")
             + "</g>"
         )
     return "".join([*parts, "</svg>"])
 
 
-def _colour(part: float) -> str:
+def _fill_colour(part: float) -> str:
     if not part:
         return GREY
     strength = 0.35 + 0.65 * abs(part)
@@ -107,15 +109,15 @@ def _colour(part: float) -> str:
 
 def flame_lines(tree: PathTree) -> Iterator[str]:
     """The functions whose difference is beyond its interval and not in one that they call; the largest first."""
-    yield printable(
+    yield make_printable(
         f"{tree.variant} against {tree.baseline}: thread seconds a run, over {tree.groups} groups"
     )
     changed = [n for n, node in enumerate(tree.nodes) if node.differs]
     callers = {tree.nodes[n].up for n in changed}
     leaves = sorted((n for n in changed if n not in callers), key=lambda n: -abs(tree.nodes[n].difference_s))
     for n in leaves[:LINES]:
-        path = " > ".join(printable(name) for name in path_of(tree, n)[-5:])
-        yield f"{signed(tree.nodes[n].difference_s):>9} s  {path}"
+        path = " > ".join(make_printable(name) for name in call_path(tree, n)[-5:])
+        yield f"{format_signed(tree.nodes[n].difference_s):>9} s  {path}"
     if not leaves:
         yield "no function differs beyond its interval"
     if not tree.kernel:
@@ -126,7 +128,7 @@ def flame_lines(tree: PathTree) -> Iterator[str]:
         yield f"{tree.lost} records were lost: there were more switches than could be read in time"
 
 
-def path_of(tree: PathTree, at: int) -> Sequence[str]:
+def call_path(tree: PathTree, at: int) -> Sequence[str]:
     """From the first caller on."""
     out: list[str] = []
     while at >= 0 and len(out) <= len(tree.nodes):
@@ -135,7 +137,7 @@ def path_of(tree: PathTree, at: int) -> Sequence[str]:
     return out[::-1]
 
 
-def folded(tree: PathTree) -> Iterator[str]:
+def fold_stacks(tree: PathTree) -> Iterator[str]:
     """`VARIANT;caller;...;function MICROSECONDS` of either side: each function's own time, without what it calls."""
     inner = [[0.0, 0.0] for _ in tree.nodes]
     for n, node in enumerate(tree.nodes):
@@ -146,5 +148,5 @@ def folded(tree: PathTree) -> Iterator[str]:
         for n, node in enumerate(tree.nodes):
             own = (node.baseline_s, node.variant_s)[side] - inner[n][side]
             if (count := round(own * 1e6)) > 0:
-                names = [printable(name).replace(";", "?") for name in (variant, *path_of(tree, n))]
+                names = [make_printable(name).replace(";", "?") for name in (variant, *call_path(tree, n))]
                 yield f"{';'.join(names)} {count}"

@@ -4,26 +4,26 @@ from __future__ import annotations
 
 import math
 
-from app.glyphs import spark
-from app.lines import Line, cells, crop, pad, text
-from app.recording.session import Session
+from app.glyphs import spark_cell
+from app.lines import Line, cell_width, crop_line, pad_line, text_line
+from app.recording.session import RunSession
 from app.report import wording
-from app.report.figures.latency import of_side, pooled, words
+from app.report.figures.latency import describe_latency, pool_histograms, summarise_side
 from probes import units
 from scenarios.results.document import Histogram
 
 BUCKETS = 48
-LEAST = 100  # operations a side: fewer have no shape
+MIN_OPERATIONS = 100  # operations a side: fewer have no shape
 _NAME = 30
 
 
-def latencies(session: Session, workload: str) -> tuple[Histogram, ...]:
+def latency_histograms(session: RunSession, workload: str) -> tuple[Histogram, ...]:
     """None where a side has too few operations, or nobody kept their times."""
-    sides = pooled(session, workload)
-    found = [bound for side in sides.values() for bound in side]
-    if not found or min(side.total() for side in sides.values()) < LEAST:
+    sides = pool_histograms(session, workload)
+    bounds = [bound for side in sides.values() for bound in side]
+    if not bounds or min(side.total() for side in sides.values()) < MIN_OPERATIONS:
         return ()
-    low, high = min(found) / 1.05, max(found) * 1.05
+    low, high = min(bounds) / 1.05, max(bounds) * 1.05
     rows = []
     for variant, side in sides.items():
         filled = [0] * BUCKETS
@@ -31,18 +31,20 @@ def latencies(session: Session, workload: str) -> tuple[Histogram, ...]:
             filled[int(BUCKETS * math.log(bound / low) / math.log(high / low))] += count
         rows.append((wording.variant_title(session, variant), tuple(filled)))
     title = wording.workload_title(session, workload)
-    told = tuple(words(of_side(workload, variant, side)) for variant, side in sides.items())
-    return (Histogram(title, low, high, tuple(rows), told),)
+    captions = tuple(
+        describe_latency(summarise_side(workload, variant, side)) for variant, side in sides.items()
+    )
+    return (Histogram(title, low, high, tuple(rows), captions),)
 
 
-def histogram_lines(found: Histogram, width: int) -> list[Line]:
+def histogram_lines(histogram: Histogram, width: int) -> list[Line]:
     """A line a side, each by its own highest bucket, and the axis."""
-    names = min(_NAME, max(cells(text(name)) for name, _ in found.rows))
+    names = min(_NAME, max(cell_width(text_line(name)) for name, _ in histogram.rows))
     out: list[Line] = []
-    for number, (name, filled) in enumerate(found.rows):
-        drawn = "".join(spark(count / max(filled)) if count else " " for count in filled)
-        out.append([*pad(text(name), names), ("  ", "text"), (drawn, "abcd"[number % 4])])
-    ends = [units.elapsed(end) for end in (found.low_ns, found.high_ns)]
-    across = f"{ends[0]}{ends[1]:>{len(found.rows[0][1]) - len(ends[0])}}"
+    for number, (name, filled) in enumerate(histogram.rows):
+        drawn = "".join(spark_cell(count / max(filled)) if count else " " for count in filled)
+        out.append([*pad_line(text_line(name), names), ("  ", "text"), (drawn, "abcd"[number % 4])])
+    ends = [units.format_latency(end) for end in (histogram.low_ns, histogram.high_ns)]
+    across = f"{ends[0]}{ends[1]:>{len(histogram.rows[0][1]) - len(ends[0])}}"
     out.append([(" " * (names + 2), "text"), (across, "dim")])
-    return [crop(line, width) for line in out]
+    return [crop_line(line, width) for line in out]

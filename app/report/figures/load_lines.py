@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from html import escape
 from typing import NamedTuple
 
-from app.printable import printable
+from app.printable import make_printable
 
 _WIDE, _ROW, _LEFT, _RIGHT = 640, 44, 205, 170
 _RED = "#c62828"
@@ -17,11 +17,11 @@ class LoadLine(NamedTuple):
     each point; `turns`: where it became slower, or another."""
 
     name: str
-    said: str
+    label_text: str
     points: Sequence[tuple[float, float]]
     red: bool
     level: float = 0.0
-    told: Sequence[str] = ()
+    point_texts: Sequence[str] = ()
     turns: Sequence[float] = ()
 
 
@@ -29,7 +29,7 @@ def load_lines_svg(title: str, rows: Sequence[LoadLine], marks: Mapping[float, s
     """`marks`: what is said of a moment, by its place."""
     high = _ROW * len(rows) + 20
 
-    def x(share: float) -> float:
+    def x_position(share: float) -> float:
         return _LEFT + (_WIDE - _LEFT - _RIGHT) * share
 
     parts = [
@@ -38,13 +38,13 @@ def load_lines_svg(title: str, rows: Sequence[LoadLine], marks: Mapping[float, s
         f"<title>{_text(title, 200)}</title>",
     ]
     parts += [
-        f'<path d="M{x(at):.1f} 4V{high - 16}" opacity="0.5" stroke-dasharray="2 3">'
+        f'<path d="M{x_position(at):.1f} 4V{high - 16}" opacity="0.5" stroke-dasharray="2 3">'
         f"<title>{_text(about, 400)}</title></path>"
         for at, about in (marks or {}).items()
     ]
     for number, row in enumerate(rows):
         base = _ROW * (number + 1)
-        places = [(x(across), base - up * (_ROW - 10)) for across, up in row.points]
+        places = [(x_position(across), base - up * (_ROW - 10)) for across, up in row.points]
         line = " ".join(f"{px:.1f},{py:.1f}" for px, py in places)
         colour = _RED if row.red else "currentColor"
         level = base - row.level * (_ROW - 10)
@@ -52,18 +52,18 @@ def load_lines_svg(title: str, rows: Sequence[LoadLine], marks: Mapping[float, s
             f'<path d="M{_LEFT} {level:.1f}H{_WIDE - _RIGHT}" opacity="0.3"/>',
             f'<polyline points="{line}" fill="none" stroke="{colour}" stroke-width="1.5"/>',
             f'<text x="0" y="{base - 12}" stroke="none">{_text(row.name, 34)}</text>',
-            f'<text x="{_WIDE - _RIGHT + 8}" y="{base - 12}" stroke="none">{_text(row.said, 30)}</text>',
+            f'<text x="{_WIDE - _RIGHT + 8}" y="{base - 12}" stroke="none">{_text(row.label_text, 30)}</text>',
         ]
         parts += [
-            f'<circle cx="{px:.1f}" cy="{py:.1f}" r="2.5"><title>{_text(told, 200)}</title></circle>'
-            for (px, py), told in zip(places, row.told, strict=False)
+            f'<circle cx="{px:.1f}" cy="{py:.1f}" r="2.5"><title>{_text(point_text, 200)}</title></circle>'
+            for (px, py), point_text in zip(places, row.point_texts, strict=False)
         ]
         parts += [
-            f'<path d="M{x(at):.1f} {base}v-{_ROW - 8}" stroke="{_RED}" stroke-dasharray="2 3"/>'
+            f'<path d="M{x_position(at):.1f} {base}v-{_ROW - 8}" stroke="{_RED}" stroke-dasharray="2 3"/>'
             for at in row.turns
         ]
     return "\n".join([*parts, "</svg>"])
 
 
 def _text(words: str, most: int) -> str:
-    return escape(printable(words)[:most])
+    return escape(make_printable(words)[:most])

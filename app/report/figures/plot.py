@@ -12,7 +12,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-from app.printable import printable
+from app.printable import make_printable
 from probes import units
 from scenarios.results.document import Axis, Chart, ChartSeries
 
@@ -28,7 +28,7 @@ _PARTS = {
 def nice_axis(values: Sequence[float]) -> Axis:
     """Limits round all values in steps that seldom move; logarithmic where they span more than five times."""
     # a denormal has no power of ten below it: for a drawing it is nothing
-    finite = [v if abs(v) > 1e-12 else 0.0 for v in values if _drawable(v)]
+    finite = [v if abs(v) > 1e-12 else 0.0 for v in values if _is_drawable(v)]
     if not finite:
         return Axis(0.0, 1.0)
     low, high = min(finite), max(finite)
@@ -40,7 +40,7 @@ def nice_axis(values: Sequence[float]) -> Axis:
     return Axis(-reach, reach)
 
 
-def _drawable(value: float) -> bool:
+def _is_drawable(value: float) -> bool:
     """plotext multiplies by 1e8 on its way to a cell: beyond 1e15, and at an infinity, it crashes."""
     return -1e15 < value < 1e15
 
@@ -53,10 +53,10 @@ def _round(value: float, *, up: bool) -> float:
     )
 
 
-def plot(series: Sequence[ChartSeries], width: int, height: int, x: Axis, y: Axis) -> list[str]:
+def draw_plot(series: Sequence[ChartSeries], width: int, height: int, x: Axis, y: Axis) -> list[str]:
     """`height` lines of exactly `width` cells: the points over `x`, with labelled ticks on both axes."""
     limits = (*x[:2], *y[:2])
-    if width < 12 or height < 4 or not all(map(_drawable, limits)) or x.low >= x.high or y.low >= y.high:
+    if width < 12 or height < 4 or not all(map(_is_drawable, limits)) or x.low >= x.high or y.low >= y.high:
         return [" " * width for _ in range(max(0, height))]
     import plotext as plt  # type: ignore[import-untyped,unused-ignore]  # 36 ms: only where something is drawn
 
@@ -68,39 +68,41 @@ def plot(series: Sequence[ChartSeries], width: int, height: int, x: Axis, y: Axi
     plt.xaxes(True, False)
     plt.yaxes(True, False)
 
-    def up(value: float) -> float:
+    def to_axis(value: float) -> float:
         return math.log10(value) if y.log else value
 
     plt.xlim(x.low, x.high)
-    plt.ylim(up(y.low), up(y.high))
-    for one in series:
+    plt.ylim(to_axis(y.low), to_axis(y.high))
+    for curve in series:
         points = [
-            (px, up(py)) for px, py in one.points if _drawable(px) and _drawable(py) and (py > 0 or not y.log)
+            (px, to_axis(py))
+            for px, py in curve.points
+            if _is_drawable(px) and _is_drawable(py) and (py > 0 or not y.log)
         ]
         if points:
-            plt.scatter([p[0] for p in points], [p[1] for p in points], marker=one.marker)
+            plt.scatter([p[0] for p in points], [p[1] for p in points], marker=curve.marker)
         else:
-            plt.scatter([x.low], [up(y.low)], marker=" ")  # else the axes are left out
+            plt.scatter([x.low], [to_axis(y.low)], marker=" ")  # else the axes are left out
     if not series:
-        plt.scatter([x.low], [up(y.low)], marker=" ")
-    ticks = _ticks(y, 3 if height < 10 else 5)
-    plt.yticks([up(t) for t in ticks], [units.prefixed(t).strip().rjust(6) for t in ticks])
+        plt.scatter([x.low], [to_axis(y.low)], marker=" ")
+    ticks = _axis_ticks(y, 3 if height < 10 else 5)
+    plt.yticks([to_axis(t) for t in ticks], [units.format_prefixed(t).strip().rjust(6) for t in ticks])
     steps = [x.low + (x.high - x.low) * n / 4 for n in range(5)]
     plt.xticks(steps, [f"{s:g}" for s in steps])
     lines = [line.rstrip() for line in plt.uncolorize(plt.build()).split("\n")]
     return [line[:width].ljust(width) for line in lines[:height]]
 
 
-def _even(step: float) -> bool:
+def _is_even_step(step: float) -> bool:
     """A label that is written whole: 5, 0.25, never 3.75."""
     mantissa = step / 10.0 ** math.floor(math.log10(step))
     return any(math.isclose(mantissa, even) for even in (1, 2, 2.5, 5, 10))
 
 
-def _ticks(axis: Axis, most: int) -> list[float]:
+def _axis_ticks(axis: Axis, most: int) -> list[float]:
     if not axis.log:
         span = axis.high - axis.low
-        parts = next((n for n in _PARTS[most] if _even(span / n)), most - 1)
+        parts = next((n for n in _PARTS[most] if _is_even_step(span / n)), most - 1)
         return [axis.low + span * n / parts for n in range(parts + 1)]
     power = 10.0 ** math.floor(math.log10(axis.low))
     marks = [m * power * 10**n for n in range(13) for m in (1, 2, 5)]
@@ -110,5 +112,5 @@ def _ticks(axis: Axis, most: int) -> list[float]:
 
 def chart_lines(chart: Chart, width: int, height: int = HEIGHT) -> list[str]:
     """The points with their legend below."""
-    drawn = [line.rstrip() for line in plot(chart.series, width, height, chart.x, chart.y)]
-    return [*drawn, printable(", ".join(one.legend for one in chart.series))]
+    drawn = [line.rstrip() for line in draw_plot(chart.series, width, height, chart.x, chart.y)]
+    return [*drawn, make_printable(", ".join(curve.legend for curve in chart.series))]

@@ -8,15 +8,15 @@ from html import escape
 from typing import NamedTuple
 
 from app.glyphs import SPARKS
-from app.lines import Line, merged, pad, split
-from app.printable import printable
+from app.lines import Line, merge_spans, pad_line, split_line
+from app.printable import make_printable
 from probes import units
-from scenarios.peers.judgement import Measure
+from scenarios.peers.judgement import FleetMeasure
 
 ODD, SUSPECT = "▲", "?"
-_FEW = 8  # nodes in a cell, up to which each makes the mark higher
+_MIN_FULL_MARK_NODES = 8  # nodes in a cell, up to which each makes the mark higher
 _WIDE, _HIGH, _EDGE = 720, 64, 12
-_MOST_DOTS = 2_000  # of a drawing on a page; more are every so many-th
+_MAX_DOTS = 2_000  # of a drawing on a page; more are every so many-th
 _NAMED = 6
 
 
@@ -26,13 +26,13 @@ class _Scale(NamedTuple):
     low: float
     high: float
 
-    def share(self, log: float) -> float:
+    def share_of(self, log: float) -> float:
         return min(1.0, max(0.0, (log - self.low) / (self.high - self.low)))
 
 
-def _logs(found: Measure) -> dict[str, float]:
-    sign = 1.0 if found.metric.better == "more" else -1.0
-    return {name: sign * math.log(value) for name, value in found.values.items()}
+def _signed_logs(measure: FleetMeasure) -> dict[str, float]:
+    sign = 1.0 if measure.metric.better == "more" else -1.0
+    return {name: sign * math.log(value) for name, value in measure.values.items()}
 
 
 def _scale(logs: Collection[float]) -> _Scale:
@@ -41,20 +41,22 @@ def _scale(logs: Collection[float]) -> _Scale:
     return _Scale(low - room, high + room)
 
 
-def strip_lines(found: Measure, odd: Collection[str], suspects: Collection[str], width: int) -> list[Line]:
+def strip_lines(
+    measure: FleetMeasure, odd: Collection[str], suspects: Collection[str], width: int
+) -> list[Line]:
     """Two lines: the nodes, as high as there are many in a cell, and the values at the ends and in the middle."""
-    logs = _logs(found)
+    logs = _signed_logs(measure)
     scale = _scale(logs.values())
     counts = [0] * width
     marks: dict[int, tuple[str, str]] = {}
     for name, log in logs.items():
-        cell = round(scale.share(log) * (width - 1))
+        cell = round(scale.share_of(log) * (width - 1))
         counts[cell] += 1
         if name in odd:
             marks[cell] = (ODD, "critical")
         elif name in suspects:
             marks.setdefault(cell, (SUSPECT, "warning"))
-    most = max(_FEW, *counts)
+    most = max(_MIN_FULL_MARK_NODES, *counts)
     steps = len(SPARKS) - 1
     # logarithmic: one node beside a pile of a thousand is seen
     drawn: Line = [
@@ -62,61 +64,65 @@ def strip_lines(found: Measure, odd: Collection[str], suspects: Collection[str],
         or ((SPARKS[round(math.log(count) / math.log(most) * steps)], "a") if count else (" ", "text"))
         for n, count in enumerate(counts)
     ]
-    left, right = (_value(found, end) for end in (min(logs.values()), max(logs.values())))
-    axis = split([(left, "dim")], [(right, "dim")], width)
-    middle = _value(found, math.log(found.centre) * (1 if found.metric.better == "more" else -1))
-    at = round(scale.share(_signed(found)) * (width - 1)) - len(middle) // 2
+    left, right = (_value(measure, end) for end in (min(logs.values()), max(logs.values())))
+    axis = split_line([(left, "dim")], [(right, "dim")], width)
+    middle = _value(measure, math.log(measure.centre) * (1 if measure.metric.better == "more" else -1))
+    at = round(scale.share_of(_signed_centre(measure)) * (width - 1)) - len(middle) // 2
     if len(left) + 1 < at < width - len(right) - len(middle) - 1:
-        axis = [*pad([(left, "dim")], at), (middle, "strong"), *pad([], width - at - len(middle) - len(right)),
-                (right, "dim")]  # fmt: skip
-    return [merged(drawn), axis]
+        axis = [
+            *pad_line([(left, "dim")], at),
+            (middle, "strong"),
+            *pad_line([], width - at - len(middle) - len(right)),
+            (right, "dim"),
+        ]
+    return [merge_spans(drawn), axis]
 
 
-def _signed(found: Measure) -> float:
-    return math.log(found.centre) * (1 if found.metric.better == "more" else -1)
+def _signed_centre(measure: FleetMeasure) -> float:
+    return math.log(measure.centre) * (1 if measure.metric.better == "more" else -1)
 
 
-def _value(found: Measure, log: float) -> str:
-    sign = 1 if found.metric.better == "more" else -1
-    return " ".join(units.amount(math.exp(sign * log), found.metric.unit)).strip()
+def _value(measure: FleetMeasure, log: float) -> str:
+    sign = 1 if measure.metric.better == "more" else -1
+    return " ".join(units.metric_quantity(math.exp(sign * log), measure.metric.unit)).strip()
 
 
-def strip_svg(found: Measure, odd: Collection[str], suspects: Collection[str]) -> str:
+def strip_svg(measure: FleetMeasure, odd: Collection[str], suspects: Collection[str]) -> str:
     """Dots in lanes by turns, so that like ones do not cover each other; the odd ones named."""
-    logs = _logs(found)
+    logs = _signed_logs(measure)
     scale = _scale(logs.values())
-    title = escape(printable(f"{found.title}: {len(logs)} nodes")[:120])
+    title = escape(make_printable(f"{measure.title}: {len(logs)} nodes")[:120])
     parts = [
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {_WIDE} {_HIGH}" width="{_WIDE}" role="img" '
         f'font-size="12" font-family="sans-serif" fill="currentColor"><title>{title}</title>',
         f'<path d="M{_EDGE} 40H{_WIDE - _EDGE}" stroke="currentColor" opacity="0.3"/>',
     ]
 
-    def x(log: float) -> float:
-        return _EDGE + scale.share(log) * (_WIDE - 2 * _EDGE)
+    def x_position(log: float) -> float:
+        return _EDGE + scale.share_of(log) * (_WIDE - 2 * _EDGE)
 
-    middle = x(_signed(found))
+    middle = x_position(_signed_centre(measure))
     parts.append(f'<path d="M{middle:.1f} 14V44" stroke="currentColor" opacity="0.5"/>')
-    step = max(1, len(logs) // _MOST_DOTS)
-    named = 0
+    step = max(1, len(logs) // _MAX_DOTS)
+    named_count = 0
     for n, (name, log) in enumerate(sorted(logs.items(), key=lambda item: item[1])):
-        at, lane = x(log), 22 + 4 * (n % 5)
+        at, lane = x_position(log), 22 + 4 * (n % 5)
         if name in odd or name in suspects:
             colour = "#c0392b" if name in odd else "#b9770e"
             parts.append(f'<path d="M{at - 5:.1f} {lane + 4}h10l-5 -9z" fill="{colour}"/>')
-            if name in odd and named < _NAMED:
-                side = ' text-anchor="end"' if scale.share(log) > 0.5 else ""
-                words = escape(printable(name)[:40])
+            if name in odd and named_count < _NAMED:
+                side = ' text-anchor="end"' if scale.share_of(log) > 0.5 else ""
+                words = escape(make_printable(name)[:40])
                 parts.append(
-                    f'<text x="{at:.1f}" y="{10 + 6 * (named % 2)}" fill="{colour}"{side}>{words}</text>'
+                    f'<text x="{at:.1f}" y="{10 + 6 * (named_count % 2)}" fill="{colour}"{side}>{words}</text>'
                 )
-                named += 1
+                named_count += 1
         elif n % step == 0:
             parts.append(f'<circle cx="{at:.1f}" cy="{lane}" r="2.5" fill="#0e8fb3" opacity="0.6"/>')
     ends = (min(logs.values()), "start", _EDGE), (max(logs.values()), "end", _WIDE - _EDGE)
     for log, anchor, place in ends:
-        parts.append(f'<text x="{place}" y="58" text-anchor="{anchor}">{escape(_value(found, log))}</text>')
-    if 0.2 < scale.share(_signed(found)) < 0.8:
-        words = escape(_value(found, _signed(found)))
+        parts.append(f'<text x="{place}" y="58" text-anchor="{anchor}">{escape(_value(measure, log))}</text>')
+    if 0.2 < scale.share_of(_signed_centre(measure)) < 0.8:
+        words = escape(_value(measure, _signed_centre(measure)))
         parts.append(f'<text x="{middle:.1f}" y="58" text-anchor="middle">median {words}</text>')
     return "".join([*parts, "</svg>"])

@@ -4,22 +4,28 @@ from __future__ import annotations
 
 from collections import Counter
 
-from app.recording.session import Session
+from app.recording.session import RunSession
 from app.report import verdict_style, wording
 from app.report.figures import verdict_table
-from app.report.headline import remarks
+from app.report.headline import list_remarks
 from probes import units
 from scenarios.results.document import Tile, Tiles
 
 _FROM = 2  # tiles: a single one is no summary
 
 
-def tiles(session: Session) -> tuple[Tiles, ...]:
-    found = [*_loads(session), *_found(session), *_control(session), *_groups(session), *_took(session)]
-    return (Tiles(tuple(found)),) if len(found) >= _FROM else ()
+def summary_tiles(session: RunSession) -> tuple[Tiles, ...]:
+    all_tiles = [
+        *_load_tiles(session),
+        *_finding_tiles(session),
+        *_control_tiles(session),
+        *_group_tiles(session),
+        *_duration_tiles(session),
+    ]
+    return (Tiles(tuple(all_tiles)),) if len(all_tiles) >= _FROM else ()
 
 
-def _loads(session: Session) -> list[Tile]:
+def _load_tiles(session: RunSession) -> list[Tile]:
     """How many loads differ, and the largest effect; where none does, how small a one would have been seen."""
     judged = [row for row in verdict_table.on_page(session) if not row.verdict.control]
     if not judged:
@@ -28,36 +34,39 @@ def _loads(session: Session) -> list[Tile]:
     words = Counter(row.verdict.verdict for row in judged)
     (word, count), *others = words.items()  # decided ones stand first
     rest = ", ".join(f"{number} {other}" for other, number in others)
-    role = verdict_style.role(word)
+    role = verdict_style.word_role(word)
     out = [Tile("loads" if len(judged) > 1 else "load", f"{count} of {len(judged)} {word}", rest, role)]
     if first.verdict.is_different:
-        return [*out, Tile("largest effect", first.size, first.load, verdict_style.role_of(first.verdict))]
-    seen = [row.verdict.smallest_effect for row in judged if row.verdict.smallest_effect is not None]
-    if seen:
-        out.append(Tile("smallest detectable effect", units.smallest_effect(min(seen))))
+        return [
+            *out,
+            Tile("largest effect", first.size, first.load, verdict_style.verdict_role(first.verdict)),
+        ]
+    detectable = [row.verdict.smallest_effect for row in judged if row.verdict.smallest_effect is not None]
+    if detectable:
+        out.append(Tile("smallest detectable effect", units.smallest_effect(min(detectable))))
     return out
 
 
-def _found(session: Session) -> list[Tile]:
-    told = list(Counter(f.severity for f in remarks(session)).items())  # worst first
-    if not told:
+def _finding_tiles(session: RunSession) -> list[Tile]:
+    severities = list(Counter(f.severity for f in list_remarks(session)).items())  # worst first
+    if not severities:
         return []
-    (worst, count), *others = told
+    (worst, count), *others = severities
     return [
         Tile(
             "findings",
-            _severities(worst, count),
-            ", ".join(_severities(other, number) for other, number in others),
+            _severity_text(worst, count),
+            ", ".join(_severity_text(other, number) for other, number in others),
             worst,
         )
     ]
 
 
-def _severities(severity: str, number: int) -> str:
-    return f"{number} critical" if severity == "critical" else units.counted(number, severity)
+def _severity_text(severity: str, number: int) -> str:
+    return f"{number} critical" if severity == "critical" else units.count_noun(number, severity)
 
 
-def _control(session: Session) -> list[Tile]:
+def _control_tiles(session: RunSession) -> list[Tile]:
     controls = [v for v in session.verdicts.values() if v.control]
     if not controls:
         return []
@@ -66,7 +75,7 @@ def _control(session: Session) -> list[Tile]:
         return [
             Tile(
                 "control",
-                units.effect(moved.ratio),
+                units.format_effect(moved.ratio),
                 wording.workload_title(session, moved.workload),
                 "critical",
             )
@@ -83,7 +92,7 @@ def _control(session: Session) -> list[Tile]:
     ]
 
 
-def _groups(session: Session) -> list[Tile]:
+def _group_tiles(session: RunSession) -> list[Tile]:
     total = sum(map(len, session.groups.values()))
     if not total:
         return []
@@ -91,8 +100,12 @@ def _groups(session: Session) -> list[Tile]:
     return [Tile("groups disturbed", f"{disturbed} of {total}", "", "warning" if disturbed else "ok")]
 
 
-def _took(session: Session) -> list[Tile]:
-    if session.began is None or session.card.role == "import":
+def _duration_tiles(session: RunSession) -> list[Tile]:
+    if session.began is None or session.scenario_card.role == "import":
         return []
     moved = sum(block.bytes for blocks in session.blocks.values() for block in blocks)
-    return [Tile("took", units.duration(session.time), f"{units.size(moved)} moved" if moved else "")]
+    return [
+        Tile(
+            "took", units.format_duration(session.time), f"{units.format_size(moved)} moved" if moved else ""
+        )
+    ]

@@ -9,10 +9,10 @@ import math
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from app.recording.session import Session
+from app.recording.session import RunSession
 from app.recording.values import regimes_words, values_beside
 from app.report import verdict_style, wording
-from app.report.figures.interval_chart import drawable, sound
+from app.report.figures.interval_chart import drawable_interval, is_drawable_value
 from probes import units
 from scenarios import events as ev
 from scenarios.experiment.wording import effect_cells, title_of_workload
@@ -28,156 +28,172 @@ class VerdictRow(NamedTuple):
     """`left` and `right` are the values of baseline and variant, None where no block has the metric."""
 
     load: str
-    left: units.Quantity | None
-    right: units.Quantity | None
+    left: units.DisplayQuantity | None
+    right: units.DisplayQuantity | None
     size: str
     interval: str
     verdict: ev.RunVerdict
 
     @property
-    def estimate(self) -> float | None:
+    def shown_estimate(self) -> float | None:
         """None of too few groups, whose interval is not shown either."""
         return self.verdict.ratio if self.interval or self.verdict.ci95 is None else None
 
 
-def rows(session: Session) -> list[VerdictRow]:
+def list_verdict_rows(session: RunSession) -> list[VerdictRow]:
     """What was measured: decided ones by their size, then the others, the controls last; so of each part."""
-    told = [v for v in session.verdicts.values() if wording.measured(v)]
-    found = []
+    measured = [v for v in session.verdicts.values() if wording.is_measured(v)]
+    table_rows = []
 
-    def place(v: ev.RunVerdict) -> tuple[object, ...]:
+    def sort_key(v: ev.RunVerdict) -> tuple[object, ...]:
         few = bool(wording.too_few(session, v))
-        return aside(session, v), v.control, not v.is_different, few, -_distance(v)
+        return is_aside(session, v), v.control, not v.is_different, few, -_effect_distance(v)
 
-    for v in sorted(told, key=place):
-        unit = _metric(session, v).unit
+    for v in sorted(measured, key=sort_key):
+        unit = _find_metric(session, v).unit
         title = title_of_workload(wording.verdict_title(session, v), control=v.control)
         left, right = (
-            None if value is None else units.amount(value, unit) for value in values_beside(session, v)
+            None if value is None else units.metric_quantity(value, unit)
+            for value in values_beside(session, v)
         )
         few = wording.too_few(session, v)
-        found.append(VerdictRow(title, left, right, *((few, "") if few else effect_cells(v)), v))
-    return found
+        table_rows.append(VerdictRow(title, left, right, *((few, "") if few else effect_cells(v)), v))
+    return table_rows
 
 
-def aside(session: Session, verdict: ev.RunVerdict) -> bool:
+def is_aside(session: RunSession, verdict: ev.RunVerdict) -> bool:
     """Whether it stands in the appendix, not on the first page."""
-    load = session.load(verdict.workload)
+    load = session.find_workload(verdict.workload)
     return load is not None and load.aside
 
 
-def on_page(session: Session, *, appendix: bool = False) -> list[VerdictRow]:
-    return [row for row in rows(session) if aside(session, row.verdict) is appendix]
+def on_page(session: RunSession, *, appendix: bool = False) -> list[VerdictRow]:
+    return [row for row in list_verdict_rows(session) if is_aside(session, row.verdict) is appendix]
 
 
-def beside(session: Session) -> list[str]:
+def notes_on_values(session: RunSession) -> list[str]:
     """What the values are, where that is not seen at once; empty where it is."""
     regimes = [(row.load, regimes_words(session, row.verdict)) for row in on_page(session)]
-    named = [f"{load}: {words}." for load, words in regimes if words]
-    return [words for words in (_of_costs(session), _own_values(session), *named[:MAX_REGIMES]) if words]
+    regime_notes = [f"{load}: {words}." for load, words in regimes if words]
+    return [
+        words
+        for words in (_cost_note(session), _own_values_note(session), *regime_notes[:MAX_REGIMES])
+        if words
+    ]
 
 
-def _of_costs(session: Session) -> str:
+def _cost_note(session: RunSession) -> str:
     """`26 % slower` beside 3.46 and 4.65 µs: an effect is a share of the speed, the values are what it takes."""
     for row in on_page(session):
-        ratio, metric = row.verdict.ratio, _metric(session, row.verdict)
-        if metric.better == "less" and row.verdict.is_different and ratio and not units.as_factor(ratio):
+        ratio, metric = row.verdict.ratio, _find_metric(session, row.verdict)
+        if metric.better == "less" and row.verdict.is_different and ratio and not units.is_factor(ratio):
             way = "more" if ratio < 1 else "less"
-            share = units.percent(abs(1 / ratio - 1))
-            return f"{units.effect(ratio)} (speed) is {share} {way} {metric.unit}."
+            share = units.format_percent(abs(1 / ratio - 1))
+            return f"{units.format_effect(ratio)} (speed) is {share} {way} {metric.unit}."
     return ""
 
 
-def _own_values(session: Session) -> str:
+def _own_values_note(session: RunSession) -> str:
     """Said where a variant has another value in another row of the same load."""
-    seen: dict[tuple[str, str, str], units.Quantity | None] = {}
+    first_values: dict[tuple[str, str, str], units.DisplayQuantity | None] = {}
     for row in on_page(session):
         v = row.verdict
         for variant, value in ((v.baseline, row.left), (v.variant, row.right)):
-            if seen.setdefault((v.workload, v.metric, variant), value) != value:
+            if first_values.setdefault((v.workload, v.metric, variant), value) != value:
                 return EACH_ITS_OWN
     return ""
 
 
-def table(session: Session, *, narrow: bool = False, appendix: bool = False) -> Table | None:
+def verdicts_table(session: RunSession, *, narrow: bool = False, appendix: bool = False) -> Table | None:
     """None where nothing was compared. `narrow`: units in few letters, no difference by its margin, no groups."""
-    found = [_narrow(row) if narrow else row for row in on_page(session, appendix=appendix)]
-    if not found:
+    shown_rows = [_narrow_row(row) if narrow else row for row in on_page(session, appendix=appendix)]
+    if not shown_rows:
         return None
-    pairs = {(row.verdict.baseline, row.verdict.variant) for row in found}
+    pairs = {(row.verdict.baseline, row.verdict.variant) for row in shown_rows}
     left, right = next(iter(pairs)) if len(pairs) == 1 else ("baseline", "variant")
     # of several pairs the rows are told apart by what is compared
-    loads = len(pairs) == 1 or len({row.verdict.workload for row in found}) > 1
+    loads = len(pairs) == 1 or len({row.verdict.workload for row in shown_rows}) > 1
     body: list[tuple[Cell, ...]] = []
-    for row in found:
-        named = [row.load] if loads else []
+    for row in shown_rows:
+        cells = [row.load] if loads else []
         if len(pairs) > 1:
-            named.append(title_of_workload(pair(row.verdict), control=not loads and row.verdict.control))
+            cells.append(title_of_workload(pair_text(row.verdict), control=not loads and row.verdict.control))
         groups = "" if narrow else str(row.verdict.groups)
-        body.append((*named, said(row.left), said(row.right), effect(row), row.interval or "–", groups))
+        body.append(
+            (
+                *cells,
+                value_text(row.left),
+                value_text(row.right),
+                effect_cell(row),
+                row.interval or "–",
+                groups,
+            )
+        )
     names = (*(("load",) if loads else ()), *(("compared",) if len(pairs) > 1 else ()))
     numbers = frozenset({len(names), len(names) + 1, len(names) + 4})
     header = (*names, left, right, "effect", "95 % CI", "groups")
     return Table(header, tuple(body), numbers).without_empty_columns()
 
 
-def effects(session: Session, *, narrow: bool = False, appendix: bool = False) -> Effects | Table | None:
+def effects_part(
+    session: RunSession, *, narrow: bool = False, appendix: bool = False
+) -> Effects | Table | None:
     """The table with its rows drawn, as far as one has an estimate."""
-    shown = table(session, narrow=narrow, appendix=appendix)
-    found = on_page(session, appendix=appendix)
-    drawn = bars(found)
+    shown = verdicts_table(session, narrow=narrow, appendix=appendix)
+    page_rows = on_page(session, appendix=appendix)
+    drawn = make_bars(page_rows)
     if shown is None or not drawn:
         return shown
-    margin = max(row.verdict.margin for row in found)
+    margin = max(row.verdict.margin for row in page_rows)
     return Effects(shown, Intervals(tuple(drawn.values()), margin), tuple(drawn))
 
 
-def bars(found: Sequence[VerdictRow]) -> dict[int, Bar]:
+def make_bars(page_rows: Sequence[VerdictRow]) -> dict[int, Bar]:
     """By the row's number; none without an estimate. Where several pairs were compared each bar says whose it is."""
-    several = len({(row.verdict.baseline, row.verdict.variant) for row in found}) > 1
-    one_load = len({row.verdict.workload for row in found}) == 1
+    several = len({(row.verdict.baseline, row.verdict.variant) for row in page_rows}) > 1
+    one_load = len({row.verdict.workload for row in page_rows}) == 1
 
-    def named(row: VerdictRow) -> str:
+    def bar_name(row: VerdictRow) -> str:
         if not several:
             return row.load
-        return pair(row.verdict) if one_load else f"{row.verdict.variant}: {row.load}"
+        return pair_text(row.verdict) if one_load else f"{row.verdict.variant}: {row.load}"
 
     return {
-        n: Bar(named(row), ratio, drawable(row.verdict.ci95), Word(row.verdict.verdict), row.size)
-        for n, row in enumerate(found)
-        if sound(ratio := row.estimate)
+        n: Bar(bar_name(row), ratio, drawable_interval(row.verdict.ci95), Word(row.verdict.verdict), row.size)
+        for n, row in enumerate(page_rows)
+        if is_drawable_value(ratio := row.shown_estimate)
     }
 
 
-def _narrow(row: VerdictRow) -> VerdictRow:
-    left, right = (None if value is None else units.brief(value) for value in (row.left, row.right))
+def _narrow_row(row: VerdictRow) -> VerdictRow:
+    left, right = (None if value is None else units.abbreviate_unit(value) for value in (row.left, row.right))
     return row._replace(left=left, right=right, size=short_size(row.verdict, row.size))
 
 
 def short_size(verdict: ev.RunVerdict, size: str) -> str:
     """Where there is little room, no difference by what it was shown to lie within."""
     equal = verdict.is_equal
-    return f"within ±{units.percent(verdict.margin)}" if equal else size
+    return f"within ±{units.format_percent(verdict.margin)}" if equal else size
 
 
-def effect(row: VerdictRow) -> Toned:
-    return Toned(row.size, verdict_style.role_of(row.verdict))
+def effect_cell(row: VerdictRow) -> Toned:
+    return Toned(row.size, verdict_style.verdict_role(row.verdict))
 
 
-def said(value: units.Quantity | None) -> str:
+def value_text(value: units.DisplayQuantity | None) -> str:
     return "–" if value is None else str(value)
 
 
-def pair(verdict: ev.RunVerdict) -> str:
+def pair_text(verdict: ev.RunVerdict) -> str:
     """`bfq against mq-deadline`."""
     return f"{verdict.variant} against {verdict.baseline}"
 
 
-def _metric(session: Session, verdict: ev.RunVerdict) -> Metric:
-    return session.metric(verdict.workload, verdict.metric) or Metric(verdict.metric, verdict.metric)
+def _find_metric(session: RunSession, verdict: ev.RunVerdict) -> Metric:
+    return session.find_metric(verdict.workload, verdict.metric) or Metric(verdict.metric, verdict.metric)
 
 
-def _distance(verdict: ev.RunVerdict) -> float:
+def _effect_distance(verdict: ev.RunVerdict) -> float:
     """How far from no difference, either way."""
     if verdict.ratio is None or not verdict.ratio > 0 or not math.isfinite(verdict.ratio):
         return 0.0

@@ -7,31 +7,44 @@ from itertools import zip_longest
 
 from rich.cells import cell_len
 
-from app.invocation import pasted
-from app.lines import BLANK, KEPT, Line, Span, breaking, cells, cleaned, crop, kept, pad, text, wrapped
+from app.invocation import command_to_paste
+from app.lines import (
+    BLANK,
+    KEPT,
+    Line,
+    Span,
+    break_position,
+    cell_width,
+    clean_line,
+    crop_line,
+    keep_units_together,
+    pad_line,
+    text_line,
+    wrap_text,
+)
 from app.report.figures.histogram import histogram_lines
-from app.report.figures.interval_chart import axis, drawn_line, interval_lines, scale_of
+from app.report.figures.interval_chart import axis_line, drawn_line, interval_lines, scale_for_bars
 from app.report.figures.plot import chart_lines
 from scenarios.results import document as doc
 
-MOST_COLUMNS = 110  # longer lines of prose are hard to read
+MAX_PROSE_COLUMNS = 110  # longer lines of prose are hard to read
 _NARROW = 76  # cells: in fewer a table whose rows would be high is none any more
-_MOST_FOLDED = 1.6  # of them it may need whole
+_MAX_FOLD_RATIO = 1.6  # of them it may need whole
 _BREAK = 9  # cells that a broken word has at least
 _WORD = 14  # cells of a word that is broken only where there is no other way
-_LEAST_BAR, _MOST_BAR = 25, 61
+_MIN_BAR_CELLS, _MAX_BAR_CELLS = 25, 61
 _ROLES: dict[type, str] = {doc.Mono: "accent", doc.Strong: "strong"}
 
 
 def document_lines(document: doc.ReportDocument, width: int) -> list[Line]:
     """For a screen: `width` is never passed."""
-    prose = min(width, MOST_COLUMNS)
-    out = folded(_spans((document.title,), "title"), prose)
-    out += [BLANK, *folded(_spans(document.lead, "strong"), prose)]
+    prose = min(width, MAX_PROSE_COLUMNS)
+    out = fold_spans(_make_spans((document.title,), "title"), prose)
+    out += [BLANK, *fold_spans(_make_spans(document.lead, "strong"), prose)]
     for section in document.sections:
-        out += [BLANK, *folded([(section.title.upper(), "title")], prose)]
+        out += [BLANK, *fold_spans([(section.title.upper(), "title")], prose)]
         for part in section.parts:
-            if lines := _part(part, width if isinstance(part, doc.Table | doc.Effects) else prose):
+            if lines := _part_lines(part, width if isinstance(part, doc.Table | doc.Effects) else prose):
                 out += [BLANK, *lines]
     return out
 
@@ -41,76 +54,80 @@ def parts_lines(parts: Sequence[doc.Part], width: int) -> list[Line]:
     out: list[Line] = []
     for part in parts:
         begins = isinstance(part, doc.Paragraph) and part.words and isinstance(part.words[0], doc.Strong)
-        out += [*([BLANK] if begins and out else []), *_part(part, min(width, MOST_COLUMNS))]
+        out += [*([BLANK] if begins and out else []), *_part_lines(part, min(width, MAX_PROSE_COLUMNS))]
     return out
 
 
 def brief_lines(sections: Sequence[doc.ReportSection], width: int) -> list[Line]:
     """For the end of a run on a terminal, of which a command is copied: that is a line, however long it is."""
     out: list[Line] = []
-    for section in (one for one in sections if one.parts):
+    for section in (candidate for candidate in sections if candidate.parts):
         out += [BLANK, [(section.title, section.role)]]
         for part in section.parts:
-            lines = _part(part, width - 2, mark="")
+            lines = _part_lines(part, width - 2, mark="")
             if isinstance(part, doc.Code):
-                lines = [[(f"  {pasted(line)}", "text")] for line in part.lines]
+                lines = [[(f"  {command_to_paste(line)}", "text")] for line in part.lines]
             out += [[("  ", "text"), *line] if line else line for line in lines]
-    return [cleaned(line) for line in out]
+    return [clean_line(line) for line in out]
 
 
-def _part(part: doc.Part, width: int, mark: str = "· ") -> list[Line]:
+def _part_lines(part: doc.Part, width: int, mark: str = "· ") -> list[Line]:
     """`mark`: before an item of a list; without one the second line of a text is set in."""
     match part:
         case doc.Heading():
-            return folded([(part.text, "strong")], width)
+            return fold_spans([(part.text, "strong")], width)
         case doc.Paragraph():
-            return folded(_spans(part.words), width, hang="" if mark else "  ")
+            return fold_spans(_make_spans(part.words), width, hang="" if mark else "  ")
         case doc.Bullets():
-            return [row for item in part.items for row in folded(_spans(item), width, mark, "  ")]
+            return [row for item in part.items for row in fold_spans(_make_spans(item), width, mark, "  ")]
         case doc.Code():
-            return [[("  ", "text"), *row] for line in part.lines for row in _code(pasted(line), width - 2)]
+            return [
+                [("  ", "text"), *row]
+                for line in part.lines
+                for row in _code_lines(command_to_paste(line), width - 2)
+            ]
         case doc.Effects():
-            return _effects(part, width)
+            return _effects_lines(part, width)
         case doc.Gallery():
-            return [line for one in part.drawings for line in (BLANK, *_part(one, width))][1:]
+            return [line for drawing in part.drawings for line in (BLANK, *_part_lines(drawing, width))][1:]
         case doc.Tiles():
             return []
         case doc.Histogram():
-            return [*folded([(part.title, "strong")], width), BLANK, *histogram_lines(part, width)]
+            return [*fold_spans([(part.title, "strong")], width), BLANK, *histogram_lines(part, width)]
         case doc.Chart():
-            head = folded([(part.title, "strong")], width)
-            return [*head, BLANK, *(crop(text(line), width) for line in chart_lines(part, width))]
+            head = fold_spans([(part.title, "strong")], width)
+            return [*head, BLANK, *(crop_line(text_line(line), width) for line in chart_lines(part, width))]
         case doc.Picture():
-            return [crop(text(line), width) for line in part.lines]
+            return [crop_line(text_line(line), width) for line in part.lines]
         case doc.Table():
             return table_lines(part, width)
 
 
-def _spans(words: doc.Words, role: str = "text") -> Line:
+def _make_spans(words: doc.Words, role: str = "text") -> Line:
     """Words with a blank between them; what is empty is left out."""
     out: Line = []
     for word in words:
         shown = word.text if isinstance(word, doc.Strong) else doc.plain_text(word)
-        if shown := pasted(shown) if isinstance(word, doc.Mono) else shown:
+        if shown := command_to_paste(shown) if isinstance(word, doc.Mono) else shown:
             own = word.role if isinstance(word, doc.Toned) else _ROLES.get(type(word), role)
             out.append((shown if not out else f" {shown}", own))
     return out
 
 
-def folded(line: Iterable[Span], width: int, first: str = "", hang: str = "") -> list[Line]:
+def fold_spans(line: Iterable[Span], width: int, first: str = "", hang: str = "") -> list[Line]:
     """At blanks, a number with its unit; a word longer than a line is broken. `first` and `hang` begin the first and
     the other lines."""
     out: list[Line] = [[(first, "text")]]
     used = cell_len(first)
     for part, role in line:
-        for word in re.findall(r" *[^ ]+", kept(part)) or [part]:
+        for word in re.findall(r" *[^ ]+", keep_units_together(part)) or [part]:
             size = cell_len(word)
             if used + size > width and used > len(hang):
                 out.append([(hang, "text")])
                 used, word = cell_len(hang), word.lstrip(" ")
             while cell_len(word) > width - used:
-                cut = _fitting(word, max(1, width - used))
-                cut = breaking(word[:cut], width - used)
+                cut = _count_fitting(word, max(1, width - used))
+                cut = break_position(word[:cut], width - used)
                 out[-1].append((word[:cut].replace(KEPT, " "), role))
                 out.append([(hang, "text")])
                 used, word = cell_len(hang), word[cut:]
@@ -119,7 +136,7 @@ def folded(line: Iterable[Span], width: int, first: str = "", hang: str = "") ->
     return out
 
 
-def _fitting(word: str, room: int) -> int:
+def _count_fitting(word: str, room: int) -> int:
     """How many characters of it fit into `room` cells; at least one."""
     used = 0
     for count, char in enumerate(word):
@@ -129,93 +146,93 @@ def _fitting(word: str, room: int) -> int:
     return len(word)
 
 
-def _code(row: str, width: int) -> list[Line]:
-    return [text(row, "accent")] if cell_len(row) <= width else wrapped(row, width, "accent", hang=2)
+def _code_lines(row: str, width: int) -> list[Line]:
+    return [text_line(row, "accent")] if cell_len(row) <= width else wrap_text(row, width, "accent", hang=2)
 
 
-def _effects(part: doc.Effects, width: int) -> list[Line]:
+def _effects_lines(part: doc.Effects, width: int) -> list[Line]:
     """Each interval in its row where the whole table leaves room for it, else below the table."""
     table, drawn = part.table, part.drawn
-    head, body = _rows(table)
-    taken = sum(_natural(head, body)) + 2 * len(head)
-    room = min(_MOST_BAR, width - taken)
-    if room < _LEAST_BAR:
+    head, body = _table_rows(table)
+    table_width = sum(_natural_widths(head, body)) + 2 * len(head)
+    room = min(_MAX_BAR_CELLS, width - table_width)
+    if room < _MIN_BAR_CELLS:
         return [*table_lines(table, width), BLANK, *interval_lines(drawn, width)]
-    scale = scale_of(drawn.bars)
+    scale = scale_for_bars(drawn.bars)
     bars = dict(zip(part.rows, drawn.bars, strict=True))
-    first, *rest = table_lines(table, taken)
-    out = [[*pad(first, taken), *axis(room, scale)]]
+    first, *rest = table_lines(table, table_width)
+    out = [[*pad_line(first, table_width), *axis_line(room, scale)]]
     for n, line in enumerate(rest):
         shown = drawn_line(bars[n], room, scale, drawn.margin) if n in bars else []
-        out.append([*pad(line, taken), *shown])
+        out.append([*pad_line(line, table_width), *shown])
     return out
 
 
-def _rows(table: doc.Table) -> tuple[list[Line], list[list[Line]]]:
+def _table_rows(table: doc.Table) -> tuple[list[Line], list[list[Line]]]:
     return [[(name, "dim")] for name in table.header], [
-        [_spans((cell,)) for cell in row] for row in table.rows
+        [_make_spans((cell,)) for cell in row] for row in table.rows
     ]
 
 
-def _natural(head: list[Line], body: list[list[Line]]) -> list[int]:
-    return [max(cells(row[column]) for row in (head, *body)) for column in range(len(head))]
+def _natural_widths(head: list[Line], body: list[list[Line]]) -> list[int]:
+    return [max(cell_width(row[column]) for row in (head, *body)) for column in range(len(head))]
 
 
 def table_lines(table: doc.Table, width: int) -> list[Line]:
     """Columns as wide as they need; where they do not fit text breaks in the column in which the fewest rows do, a long
     word itself at last. Where not even that does each row becomes a block of `name  value` lines."""
-    head, body = _rows(table)
-    sizes = _natural(head, body)
-    least = [max(map(_longest, (row[column] for row in (head, *body)))) for column in range(len(head))]
+    head, body = _table_rows(table)
+    sizes = _natural_widths(head, body)
+    least = [max(map(_longest_word, (row[column] for row in (head, *body)))) for column in range(len(head))]
     gap = 2 if sum(least) + 2 * (len(sizes) - 1) <= width else 1
     room = width - gap * (len(sizes) - 1)
-    if width < _NARROW and (sum(least) > room or sum(sizes) > _MOST_FOLDED * room):
-        return _blocks(head, body, width)
-    whole = least
+    if width < _NARROW and (sum(least) > room or sum(sizes) > _MAX_FOLD_RATIO * room):
+        return _block_lines(head, body, width)
+    unbroken = least
     if sum(sizes) > room:  # one long word is broken before it leaves the other columns a few cells each
         most = max(_WORD, room // len(sizes))
         least = [size if n in table.right else min(size, most) for n, size in enumerate(least)]
     while sum(least) > room:
         widest = max(range(len(least)), key=lambda n: (n not in table.right, least[n]))
         if least[widest] <= _BREAK:
-            return _blocks(head, body, width)
+            return _block_lines(head, body, width)
         least[widest] -= 1
-    rows = [sorted(cells(row[column]) for row in (head, *body)) for column in range(len(sizes))]
+    rows = [sorted(cell_width(row[column]) for row in (head, *body)) for column in range(len(sizes))]
 
-    def cost(n: int) -> tuple[int, bool, int]:
+    def fold_cost(n: int) -> tuple[int, bool, int]:
         """Of a cell less: how many rows are folded in that column then, and whether at a blank."""
         size = sizes[n] - 1
-        return len(rows[n]) - bisect_right(rows[n], size), size < whole[n], -size
+        return len(rows[n]) - bisect_right(rows[n], size), size < unbroken[n], -size
 
     while sum(sizes) > room:
-        sizes[min((n for n, size in enumerate(sizes) if size > least[n]), key=cost)] -= 1
-    return [line for row in (head, *body) for line in _row(row, sizes, table.right, gap)]
+        sizes[min((n for n, size in enumerate(sizes) if size > least[n]), key=fold_cost)] -= 1
+    return [line for row in (head, *body) for line in _row_lines(row, sizes, table.right, gap)]
 
 
-def _blocks(head: list[Line], body: list[list[Line]], width: int) -> list[Line]:
-    label = min(22, max(cells(name) for name in head))
+def _block_lines(head: list[Line], body: list[list[Line]], width: int) -> list[Line]:
+    label = min(22, max(cell_width(name) for name in head))
     out: list[Line] = []
     for row in body:
         for name, cell in zip(head, row, strict=True):
-            for n, line in enumerate(folded(cell, width - label - 2)):
-                out.append([*pad([] if n else name, label), ("  ", "text"), *line])
+            for n, line in enumerate(fold_spans(cell, width - label - 2)):
+                out.append([*pad_line([] if n else name, label), ("  ", "text"), *line])
         out.append(BLANK)
     return out
 
 
-def _longest(cell: Line) -> int:
-    words = kept("".join(part for part, _ in cell)).split(" ")
+def _longest_word(cell: Line) -> int:
+    words = keep_units_together("".join(part for part, _ in cell)).split(" ")
     return max(map(cell_len, words))
 
 
-def _row(row: list[Line], sizes: list[int], right: frozenset[int], gap: int) -> list[Line]:
+def _row_lines(row: list[Line], sizes: list[int], right: frozenset[int], gap: int) -> list[Line]:
     """As high as its highest cell."""
-    folds = [folded(cell, size) for cell, size in zip(row, sizes, strict=True)]
+    folds = [fold_spans(cell, size) for cell, size in zip(row, sizes, strict=True)]
     out: list[Line] = []
     for parts in zip_longest(*folds, fillvalue=BLANK):
         line: Line = []
         for column, cell in enumerate(parts):
-            missing = (" " * (sizes[column] - cells(cell)), "text")
+            missing = (" " * (sizes[column] - cell_width(cell)), "text")
             line += [missing, *cell] if column in right else [*cell, missing]
             line.append((" " * gap, "text"))
         out.append(line[:-1] if len(parts) - 1 in right else line[:-2])

@@ -12,15 +12,15 @@ from collections.abc import Iterable, Mapping
 from statistics import median
 from typing import TypeAlias
 
-from app.printable import printable
-from app.recording.session import Session
-from app.recording.values import counts, values_beside
+from app.printable import make_printable
+from app.recording.session import RunSession
+from app.recording.values import is_counted, values_beside
 from app.report import wording
-from app.report.figures.latency import Latency, percentiles
-from probes.safe_read import own_data
+from app.report.figures.latency import LatencySummary, latency_summaries
+from probes.safe_read import read_own_data
 from scenarios import events as ev
 from scenarios.compare.comparison import ComparedRecordings
-from scenarios.compare.effects import named, size
+from scenarios.compare.effects import effect_name, effect_size_text
 from scenarios.experiment.wording import effect_cells
 from scenarios.plan import Metric
 from scenarios.verdict.verdict import Interval
@@ -29,8 +29,8 @@ Value: TypeAlias = str | float | bool | None
 Row: TypeAlias = dict[str, Value]
 
 _FORMULA = tuple("=+-@＝＋－＠")  # a spreadsheet would compute what begins so
-_told = own_data(__file__, "columns.toml", dict[str, dict[str, str]])
-_LOAD, _EFFECT, _OF_A_SIDE = _told["load"], _told["effect"], _told["side"]
+_column_meanings = read_own_data(__file__, "columns.toml", dict[str, dict[str, str]])
+_LOAD, _EFFECT, _OF_A_SIDE = _column_meanings["load"], _column_meanings["effect"], _column_meanings["side"]
 _SIDES = ("baseline", "variant")
 MEASURED = {
     "recording": "its name",
@@ -54,70 +54,72 @@ COMPARED = {
 }
 
 
-def measured(session: Session, recording: str) -> str:
+def csv_of_recording(session: RunSession, recording: str) -> str:
     """Of one recording."""
-    latencies = {(one.workload, one.variant): one for one in percentiles(session)}
-    rows = [_verdict(session, v, latencies) for v in session.verdicts.values()]
+    latencies = {(entry.workload, entry.variant): entry for entry in latency_summaries(session)}
+    rows = [_verdict_row(session, v, latencies) for v in session.verdicts.values()]
     compared = {(v.workload, side) for v in session.verdicts.values() for side in (v.baseline, v.variant)}
-    rows += _alone(session, compared, latencies)
-    return _written(MEASURED, ({"recording": recording, **row} for row in rows))
+    rows += _alone_rows(session, compared, latencies)
+    return _render_csv(MEASURED, ({"recording": recording, **row} for row in rows))
 
 
-def compared(found: ComparedRecordings) -> str:
+def csv_of_comparison(comparison: ComparedRecordings) -> str:
     """Of two sides of recordings."""
-    a, b = (" ".join(side.names) for side in (found.a, found.b))
-    return _written(
+    a, b = (" ".join(side.names) for side in (comparison.a, comparison.b))
+    return _render_csv(
         COMPARED,
         (
             {
-                **_load(named(e), e.metric, control=e.control),
+                **_load_columns(effect_name(e), e.metric, control=e.control),
                 "baseline": a,
                 "variant": b,
                 "baseline_mean": e.a,
                 "variant_mean": e.b,
-                **_effect(str(e.verdict), size(e), e.ratio, e.ci95, e.smallest_effect),
+                **_effect_columns(str(e.verdict), effect_size_text(e), e.ratio, e.ci95, e.smallest_effect),
                 "at_least": e.lower_bound,
                 "baseline_runs": e.runs[0],
                 "variant_runs": e.runs[1],
             }
-            for e in found.effects
+            for e in comparison.effects
         ),
     )
 
 
-def _verdict(session: Session, v: ev.RunVerdict, latencies: Mapping[tuple[str, str], Latency]) -> Row:
-    metric = session.metric(v.workload, v.metric) or Metric(v.metric, v.metric)
-    row = _load(wording.workload_title(session, v.workload), metric, control=v.control)
-    row |= _effect(str(v.verdict), effect_cells(v)[0], v.ratio, v.ci95, v.smallest_effect)
+def _verdict_row(
+    session: RunSession, v: ev.RunVerdict, latencies: Mapping[tuple[str, str], LatencySummary]
+) -> Row:
+    metric = session.find_metric(v.workload, v.metric) or Metric(v.metric, v.metric)
+    row = _load_columns(wording.workload_title(session, v.workload), metric, control=v.control)
+    row |= _effect_columns(str(v.verdict), effect_cells(v)[0], v.ratio, v.ci95, v.smallest_effect)
     row |= {"groups": v.groups, "measured_s": v.seconds, "reason": v.reason}
     for side, name, value in zip(_SIDES, (v.baseline, v.variant), values_beside(session, v), strict=True):
         row[side] = name
-        row |= _side(side, value, latencies.get((v.workload, name)))
+        row |= _side_columns(side, value, latencies.get((v.workload, name)))
     return row
 
 
-def _alone(
-    session: Session, compared: set[tuple[str, str]], latencies: Mapping[tuple[str, str], Latency]
+def _alone_rows(
+    session: RunSession, compared: set[tuple[str, str]], latencies: Mapping[tuple[str, str], LatencySummary]
 ) -> Iterable[Row]:
     """What was measured and compared with nothing: one directory, a battery, the results of other tools."""
     for workload, blocks in session.blocks.items():
-        steady = [b for b in blocks if counts(b) and (workload, b.variant) not in compared]
-        for variant in session.ordered(b.variant for b in steady):
+        steady = [b for b in blocks if is_counted(b) and (workload, b.variant) not in compared]
+        for variant in session.order_variants(b.variant for b in steady):
             own = [b for b in steady if b.variant == variant]
             for name in dict.fromkeys(name for b in own for name in b.values):
                 values = [b.values[name] for b in own if math.isfinite(b.values.get(name, math.nan))]
-                metric = session.metric(workload, name) or Metric(name, name)
+                metric = session.find_metric(workload, name) or Metric(name, name)
                 middle = max if metric.of == "max" else median
                 yield {
-                    **_load(wording.workload_title(session, workload), metric, control=False),
+                    **_load_columns(wording.workload_title(session, workload), metric, control=False),
                     "variant": variant,
-                    **_side(
+                    **_side_columns(
                         "variant", middle(values) if values else None, latencies.get((workload, variant))
                     ),
                 }
 
 
-def _load(title: str, metric: Metric, *, control: bool) -> Row:
+def _load_columns(title: str, metric: Metric, *, control: bool) -> Row:
     return {
         "load": title,
         "metric": wording.metric_title(metric.name),
@@ -127,31 +129,31 @@ def _load(title: str, metric: Metric, *, control: bool) -> Row:
     }
 
 
-def _effect(
+def _effect_columns(
     word: str, effect: str, ratio: float | None, ci95: Interval | None, smallest: float | None
 ) -> Row:
     low, high = ci95 or (None, None)
-    found = (word, effect, ratio, low, high, smallest)
-    return dict(zip(_EFFECT, found, strict=True))
+    values = (word, effect, ratio, low, high, smallest)
+    return dict(zip(_EFFECT, values, strict=True))
 
 
-def _side(side: str, middle: float | None, found: Latency | None) -> Row:
+def _side_columns(side: str, middle: float | None, latency: LatencySummary | None) -> Row:
     row: Row = {f"{side}_value": middle}
-    if found is not None:
-        times = (found.operations, found.p50_ns, found.p99_ns, found.p999_ns)
+    if latency is not None:
+        times = (latency.operations, latency.p50_ns, latency.p99_ns, latency.p999_ns)
         row |= {f"{side}_{name}": value for name, value in zip(_OF_A_SIDE, times, strict=True)}
     return row
 
 
-def _written(columns: Mapping[str, str], rows: Iterable[Row]) -> str:
+def _render_csv(columns: Mapping[str, str], rows: Iterable[Row]) -> str:
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow(columns)
-    writer.writerows([_cell(row.get(name)) for name in columns] for row in rows)
+    writer.writerows([_safe_cell(row.get(name)) for name in columns] for row in rows)
     return text.getvalue()
 
 
-def _cell(value: Value) -> str:
+def _safe_cell(value: Value) -> str:
     """Names come from hosts and users: none is a formula, nor more than a line."""
     match value:
         case None:
@@ -159,7 +161,7 @@ def _cell(value: Value) -> str:
         case bool():
             return "yes" if value else "no"
         case str():
-            shown = printable(value)
+            shown = make_printable(value)
             return f"'{shown}" if shown.lstrip().startswith(_FORMULA) else shown
         case int():
             return str(value)

@@ -1,16 +1,16 @@
 """A document where it was asked for: markdown, with colours on a terminal, or a page, or JSON for our own screen."""
 
-from app.output_file import deliver
+from app.output_file import deliver_text
 from app.report.forms import html, markdown
-from app.report.json_document import encoded
+from app.report.json_document import encode_document
 from scenarios.results.document import ReportDocument
 
 
-def deliver_document(what: str, path: str | None, document: ReportDocument, form: str) -> None:
-    """`form`: md, html or document (JSON). `what` begins the line where it cannot be written."""
+def deliver_document(subject: str, path: str | None, document: ReportDocument, form: str) -> None:
+    """`form`: md, html or document (JSON). `subject` begins the line where it cannot be written."""
     if form == "md":
-        deliver(what, path, markdown.rendered(document), markdown.blocks(document))
+        deliver_text(subject, path, markdown.render_markdown(document), markdown.list_blocks(document))
     elif form == "html":
-        deliver(what, path, html.rendered(document))
+        deliver_text(subject, path, html.render_html(document))
     else:
-        deliver(what, path, encoded(document))
+        deliver_text(subject, path, encode_document(document))

@@ -4,8 +4,8 @@ from collections.abc import Sequence
 from html import escape
 from pathlib import Path
 
-from app.printable import printable, printable_lines
-from app.report.figures.interval_chart import legend, scale_of
+from app.printable import make_lines_printable, make_printable
+from app.report.figures.interval_chart import legend_text, scale_for_bars
 from app.report.forms.svg import SMALL, WIDE, axis_svg, bar_svg, chart_svg, histogram_svg
 from scenarios.results import document as doc
 
@@ -13,18 +13,18 @@ PAGE = Path(__file__).with_name("page.html").read_text(encoding="utf-8")
 STYLE = Path(__file__).with_name("style.css").read_text(encoding="utf-8").strip()
 
 
-def rendered(document: doc.ReportDocument) -> str:
-    body = [f"<h1>{_text(document.title)}</h1>", f'<p class="lead">{_words(document.lead)}</p>']
-    apart = next((section for section in document.sections if section.appendix), None)
+def render_html(document: doc.ReportDocument) -> str:
+    body = [f"<h1>{_text(document.title)}</h1>", f'<p class="lead">{_words_html(document.lead)}</p>']
+    first_appendix = next((section for section in document.sections if section.appendix), None)
     for section in document.sections:
-        body.append(_section(section, first=section is apart))
+        body.append(_section_html(section, first=section is first_appendix))
     return PAGE.format(title=_text(document.title), style=STYLE, body="\n".join(body))
 
 
-def _section(section: doc.ReportSection, *, first: bool) -> str:
+def _section_html(section: doc.ReportSection, *, first: bool) -> str:
     """What is not on the first page is folded; drawings are there to be seen. `first`: of those."""
     title = f"<h2>{_text(section.title)}</h2>"
-    parts = "\n".join(map(_part, section.parts))
+    parts = "\n".join(map(_part_html, section.parts))
     if not section.appendix:
         return f"{title}\n{parts}"
     kind = ' class="first"' if first else ""
@@ -32,64 +32,64 @@ def _section(section: doc.ReportSection, *, first: bool) -> str:
     return f"<details{kind}{shown}><summary>{title}</summary>\n{parts}\n</details>"
 
 
-def _part(part: doc.Part) -> str:
+def _part_html(part: doc.Part) -> str:
     match part:
         case doc.Heading():
             return f"<h3>{_text(part.text)}</h3>"
         case doc.Paragraph():
-            return f"<p>{_words(part.words)}</p>"
+            return f"<p>{_words_html(part.words)}</p>"
         case doc.Bullets():
-            return "<ul>\n" + "\n".join(map(_item, part.items)) + "\n</ul>"
+            return "<ul>\n" + "\n".join(map(_item_html, part.items)) + "\n</ul>"
         case doc.Effects():
-            return _effects(part)
+            return _effects_html(part)
         case doc.Tiles():
-            return '<div class="tiles">\n' + "\n".join(map(_tile, part.tiles)) + "\n</div>"
+            return '<div class="tiles">\n' + "\n".join(map(_tile_html, part.tiles)) + "\n</div>"
         case doc.Chart() | doc.Histogram():
-            return f"<h3>{_text(part.title)}</h3>\n<figure>\n{_drawn(part, WIDE)}\n</figure>"
+            return f"<h3>{_text(part.title)}</h3>\n<figure>\n{_drawing_svg(part, WIDE)}\n</figure>"
         case doc.Gallery():
-            return '<div class="many">\n' + "\n".join(map(_small, part.drawings)) + "\n</div>"
+            return '<div class="many">\n' + "\n".join(map(_small_figure, part.drawings)) + "\n</div>"
         case doc.Picture():
             return f"<figure>\n{part.svg}\n</figure>"
         case doc.Code():
-            return f"<pre>{escape(printable_lines(chr(10).join(part.lines)))}</pre>"
+            return f"<pre>{escape(make_lines_printable(chr(10).join(part.lines)))}</pre>"
         case doc.Table():
-            return _table(part, [""] * (len(part.rows) + 1))
+            return _table_html(part, [""] * (len(part.rows) + 1))
 
 
-def _drawn(drawing: doc.Chart | doc.Histogram, wide: int) -> str:
+def _drawing_svg(drawing: doc.Chart | doc.Histogram, wide: int) -> str:
     return chart_svg(drawing, wide) if isinstance(drawing, doc.Chart) else histogram_svg(drawing, wide)
 
 
-def _small(drawing: doc.Chart | doc.Histogram) -> str:
+def _small_figure(drawing: doc.Chart | doc.Histogram) -> str:
     caption = f"<figcaption>{_text(drawing.title)}</figcaption>"
-    return f"<figure>{caption}\n{_drawn(drawing, SMALL)}\n</figure>"
+    return f"<figure>{caption}\n{_drawing_svg(drawing, SMALL)}\n</figure>"
 
 
-def _tile(tile: doc.Tile) -> str:
+def _tile_html(tile: doc.Tile) -> str:
     more = f"<span>{_text(tile.more)}</span>" if tile.more else ""
     return f"<div{_kind(tile.role)}><span>{_text(tile.label)}</span><strong>{_text(tile.value)}</strong>{more}</div>"
 
 
-def _item(words: doc.Words) -> str:
+def _item_html(words: doc.Words) -> str:
     """A list's item in the colour of its sign."""
     first = words[0] if words else ""
-    return f"<li{_kind(first.role if isinstance(first, doc.Toned) else '')}>{_words(words)}</li>"
+    return f"<li{_kind(first.role if isinstance(first, doc.Toned) else '')}>{_words_html(words)}</li>"
 
 
-def _effects(part: doc.Effects) -> str:
+def _effects_html(part: doc.Effects) -> str:
     drawn = part.drawn
-    scale = scale_of(drawn.bars)
+    scale = scale_for_bars(drawn.bars)
     cells = [f'<th class="bar">{axis_svg(scale)}</th>', *['<td class="bar"></td>'] * len(part.table.rows)]
     for row, bar in zip(part.rows, drawn.bars, strict=True):
         cells[row + 1] = f'<td class="bar">{bar_svg(bar, scale, drawn.margin)}</td>'
-    return _table(part.table, cells) + f'\n<p class="note">{_text(legend(drawn.margin))}</p>'
+    return _table_html(part.table, cells) + f'\n<p class="note">{_text(legend_text(drawn.margin))}</p>'
 
 
-def _words(words: doc.Words) -> str:
-    return " ".join(_word(word) for word in words)
+def _words_html(words: doc.Words) -> str:
+    return " ".join(_word_html(word) for word in words)
 
 
-def _word(word: doc.Cell | doc.Strong) -> str:
+def _word_html(word: doc.Cell | doc.Strong) -> str:
     match word:
         case doc.Mono():
             return f"<code>{_text(word.text)}</code>"
@@ -101,27 +101,27 @@ def _word(word: doc.Cell | doc.Strong) -> str:
             return _text(word)
 
 
-def _table(table: doc.Table, last: Sequence[str]) -> str:
+def _table_html(table: doc.Table, last: Sequence[str]) -> str:
     """`last`: of each row, its head's first, a cell of its own or nothing."""
     names = [f' data-of="{_text(name)}"' for name in table.header]
 
-    def row(cells: tuple[doc.Cell, ...], tag: str, end: str) -> str:
-        made = []
+    def row_html(cells: tuple[doc.Cell, ...], tag: str, end: str) -> str:
+        cells_html = []
         for n, cell in enumerate(cells):
             number = "n" if n in table.right else ""
             kinds = _kind(number, cell.role if isinstance(cell, doc.Toned) else "")
-            made.append(f"<{tag}{kinds}{names[n] if tag == 'td' else ''}>{_word(cell)}</{tag}>")
-        return f"<tr>{''.join(made)}{end}</tr>"
+            cells_html.append(f"<{tag}{kinds}{names[n] if tag == 'td' else ''}>{_word_html(cell)}</{tag}>")
+        return f"<tr>{''.join(cells_html)}{end}</tr>"
 
-    rows = [row(cells, "td", end) for cells, end in zip(table.rows, last[1:], strict=True)]
-    head = f"<thead>{row(table.header, 'th', last[0])}</thead>"
+    rows = [row_html(cells, "td", end) for cells, end in zip(table.rows, last[1:], strict=True)]
+    head = f"<thead>{row_html(table.header, 'th', last[0])}</thead>"
     return f"<table>\n{head}\n<tbody>\n" + "\n".join(rows) + "\n</tbody></table>"
 
 
 def _kind(*kinds: str) -> str:
-    named = " ".join(filter(None, kinds))
-    return f' class="{_text(named)}"' if named else ""
+    class_names = " ".join(filter(None, kinds))
+    return f' class="{_text(class_names)}"' if class_names else ""
 
 
 def _text(value: str) -> str:
-    return escape(printable(value))
+    return escape(make_printable(value))

@@ -6,9 +6,9 @@ Text comes from the host: every piece is made printable and escaped.
 import math
 from html import escape
 
-from app.printable import printable
+from app.printable import make_printable
 from app.report import verdict_style
-from app.report.figures.interval_chart import Scale, factor
+from app.report.figures.interval_chart import LogScale, format_factor
 from probes import units
 from scenarios.results.document import Bar, Chart, Histogram
 
@@ -23,44 +23,44 @@ _OPEN = (
 )
 
 
-def bar_svg(bar: Bar, scale: Scale, margin: float) -> str:
+def bar_svg(bar: Bar, scale: LogScale, margin: float) -> str:
     """An effect in its row: the margin as a band, the line of no difference, the interval and its point."""
     high, middle = _BAR_HIGH, _BAR_HIGH / 2
 
-    def x(value: float) -> float:
-        return _EDGE + scale.share(value) * (_BAR - 2 * _EDGE)
+    def x_position(value: float) -> float:
+        return _EDGE + scale.share_of(value) * (_BAR - 2 * _EDGE)
 
-    low, top = x(1 / (1 + margin)), x(1 + margin)
-    colour = verdict_style.colour(bar.word)
+    low, top = x_position(1 / (1 + margin)), x_position(1 + margin)
+    colour = verdict_style.word_colour(bar.word)
     parts = [
-        _OPEN.format(w=_BAR, h=high, title=f"{_short(bar.name, 60)}: {_short(bar.size, 40)}"),
+        _OPEN.format(w=_BAR, h=high, title=f"{_escape_short(bar.name, 60)}: {_escape_short(bar.size, 40)}"),
         f'<rect x="{low:.1f}" y="0" width="{top - low:.1f}" height="{high}" opacity="0.15"/>',
-        f'<path d="M{x(1):.1f} 0V{high}" stroke="currentColor" opacity="0.5"/>',
+        f'<path d="M{x_position(1):.1f} 0V{high}" stroke="currentColor" opacity="0.5"/>',
     ]
     if bar.ci95 is not None:
         first, last = bar.ci95
-        a, b = x(first), x(last)
+        a, b = x_position(first), x_position(last)
         low_end = _end(a, middle, beyond=first < scale.low, turn=1)
         high_end = _end(b, middle, beyond=last > scale.high, turn=-1)
         parts.append(
             f'<path d="M{a:.1f} {middle:.1f}H{b:.1f}{low_end}{high_end}" '
             f'stroke="{colour}" stroke-width="2" fill="none"/>'
         )
-    parts.append(f'<circle cx="{x(bar.ratio):.1f}" cy="{middle:.1f}" r="4.5" fill="{colour}"/>')
+    parts.append(f'<circle cx="{x_position(bar.ratio):.1f}" cy="{middle:.1f}" r="4.5" fill="{colour}"/>')
     return "".join([*parts, "</svg>"])
 
 
-def axis_svg(scale: Scale) -> str:
+def axis_svg(scale: LogScale) -> str:
     """Over the bars: how far the ends are, and where 1 is."""
-    one = _EDGE + scale.share(1.0) * (_BAR - 2 * _EDGE)
-    ends = [factor(1 / scale.low), factor(scale.high)]
+    center = _EDGE + scale.share_of(1.0) * (_BAR - 2 * _EDGE)
+    ends = [format_factor(1 / scale.low), format_factor(scale.high)]
     parts = [
         _OPEN.format(w=_BAR, h=_BAR_HIGH, title="slower on the left, faster on the right"),
         f'<text x="0" y="14">{ends[0]}</text>',
     ]
-    if 8 * len(ends[0]) < one:
-        parts.append(f'<text x="{one:.1f}" y="14" text-anchor="middle">1</text>')
-    if one < _BAR - 8 * len(ends[1]):  # 1 is what all are read by, it comes first
+    if 8 * len(ends[0]) < center:
+        parts.append(f'<text x="{center:.1f}" y="14" text-anchor="middle">1</text>')
+    if center < _BAR - 8 * len(ends[1]):  # 1 is what all are read by, it comes first
         parts.append(f'<text x="{_BAR}" y="14" text-anchor="end">{ends[1]}</text>')
     return "".join([*parts, "</svg>"])
 
@@ -72,51 +72,55 @@ def _end(at: float, y: float, *, beyond: bool, turn: int) -> str:
     return f"M{at + 6 * turn:.1f} {y - 5:.1f}L{at:.1f} {y:.1f}l{6 * turn} 5"
 
 
-def chart_svg(found: Chart, wide: int = WIDE) -> str:
+def chart_svg(chart: Chart, wide: int = WIDE) -> str:
     """One mark a point, the legend below in lines of its own."""
-    x, y = found.x, found.y
+    x, y = chart.x, chart.y
     if not all(map(math.isfinite, (*x[:2], *y[:2]))) or x.low >= x.high or y.low >= y.high:
         return ""
     high = _HIGH + _FOOT
 
-    def up(value: float) -> float:
+    def y_share(value: float) -> float:
         scale = math.log10 if y.log else float
         return (scale(value) - scale(y.low)) / (scale(y.high) - scale(y.low))
 
-    def place(px: float, py: float) -> tuple[float, float]:
-        return _SIDE + (px - x.low) / (x.high - x.low) * (wide - _SIDE - 10), _HIGH - up(py) * (_HIGH - 14)
+    def position(px: float, py: float) -> tuple[float, float]:
+        return _SIDE + (px - x.low) / (x.high - x.low) * (wide - _SIDE - 10), _HIGH - y_share(py) * (
+            _HIGH - 14
+        )
 
     parts = [
-        _OPEN.format(w=wide, h=high + 16 * len(found.series), title=_short(found.title, 120)),
+        _OPEN.format(w=wide, h=high + 16 * len(chart.series), title=_escape_short(chart.title, 120)),
         f'<path d="M{_SIDE} 8V{_HIGH}H{wide - 10}" fill="none" stroke="currentColor" opacity="0.6"/>',
-        f'<text x="{_SIDE - 6}" y="18" text-anchor="end">{units.prefixed(y.high)}</text>',
-        f'<text x="{_SIDE - 6}" y="{_HIGH}" text-anchor="end">{units.prefixed(y.low)}</text>',
-        f'<text x="{_SIDE}" y="{_HIGH + 15}">{x.low:g} {escape(found.across.split()[0])}</text>',
-        f'<text x="{wide - 10}" y="{_HIGH + 15}" text-anchor="end">{x.high:g} {escape(found.across)}</text>',
+        f'<text x="{_SIDE - 6}" y="18" text-anchor="end">{units.format_prefixed(y.high)}</text>',
+        f'<text x="{_SIDE - 6}" y="{_HIGH}" text-anchor="end">{units.format_prefixed(y.low)}</text>',
+        f'<text x="{_SIDE}" y="{_HIGH + 15}">{x.low:g} {escape(chart.across.split()[0])}</text>',
+        f'<text x="{wide - 10}" y="{_HIGH + 15}" text-anchor="end">{x.high:g} {escape(chart.across)}</text>',
     ]
-    for n, one in enumerate(found.series):
+    for n, curve in enumerate(chart.series):
         colour, line = _SIDES[n % len(_SIDES)], high + 16 * n
-        for run in one.runs:
-            points = " ".join(f"{px:.1f},{py:.1f}" for px, py in (place(*point) for point in run))
+        for run in curve.runs:
+            points = " ".join(f"{px:.1f},{py:.1f}" for px, py in (position(*point) for point in run))
             parts.append(f'<polyline points="{points}" fill="none" stroke="{colour}" opacity="0.35"/>')
-        parts += [_mark(n, *place(px, py), colour) for px, py in one.points if py > 0 or not y.log]
-        parts.append(_mark(n, _SIDE, line - 4, colour))
-        parts.append(f'<text x="{_SIDE + 10}" y="{line}">{_short(one.legend, (wide - _SIDE) // 7)}</text>')
+        parts += [_mark_svg(n, *position(px, py), colour) for px, py in curve.points if py > 0 or not y.log]
+        parts.append(_mark_svg(n, _SIDE, line - 4, colour))
+        parts.append(
+            f'<text x="{_SIDE + 10}" y="{line}">{_escape_short(curve.legend, (wide - _SIDE) // 7)}</text>'
+        )
     if y.log:
         parts.append(f'<text x="{_SIDE + 6}" y="16" opacity="0.7">logarithmic</text>')
     return "".join([*parts, "</svg>"])
 
 
-def histogram_svg(found: Histogram, wide: int = WIDE) -> str:
+def histogram_svg(histogram: Histogram, wide: int = WIDE) -> str:
     """A side below the other: its name with its percentiles, and its bars, each by the side's own highest bucket."""
-    high = _HIST * len(found.rows) + 20
-    step = wide / len(found.rows[0][1])
-    parts = [_OPEN.format(w=wide, h=high, title=_short(found.title, 120))]
-    for n, (name, filled) in enumerate(found.rows):
+    high = _HIST * len(histogram.rows) + 20
+    step = wide / len(histogram.rows[0][1])
+    parts = [_OPEN.format(w=wide, h=high, title=_escape_short(histogram.title, 120))]
+    for n, (name, filled) in enumerate(histogram.rows):
         base, most, colour = _HIST * (n + 1), max(1, *filled), _SIDES[n % len(_SIDES)]
-        for line, words in enumerate((name, *found.percentiles[n : n + 1])):
+        for line, words in enumerate((name, *histogram.percentiles[n : n + 1])):
             at = f'x="0" y="{base - _HIST + 14 + 14 * line}" font-size="11"'
-            parts.append(f"<text {at}>{_short(words, wide // 6)}</text>")
+            parts.append(f"<text {at}>{_escape_short(words, wide // 6)}</text>")
         parts.append(f'<path d="M0 {base}H{wide}" stroke="currentColor" opacity="0.4"/>')
         for place, count in enumerate(filled):
             up = (_HIST - 36) * count / most
@@ -124,13 +128,13 @@ def histogram_svg(found: Histogram, wide: int = WIDE) -> str:
                 f'<rect x="{step * place:.1f}" y="{base - up:.1f}" width="{step - 1:.1f}" height="{up:.1f}" '
                 f'fill="{colour}"/>'
             )
-    parts.append(f'<text x="0" y="{high - 4}">{units.elapsed(found.low_ns)}</text>')
-    last = units.elapsed(found.high_ns)
+    parts.append(f'<text x="0" y="{high - 4}">{units.format_latency(histogram.low_ns)}</text>')
+    last = units.format_latency(histogram.high_ns)
     parts.append(f'<text x="{wide}" y="{high - 4}" text-anchor="end">{last}</text>')
     return "".join([*parts, "</svg>"])
 
 
-def _mark(side: int, x: float, y: float, colour: str) -> str:
+def _mark_svg(side: int, x: float, y: float, colour: str) -> str:
     """A form of its own for every other side: colour alone is not seen by all, nor printed."""
     if side % 2:
         place = f'x="{x - 3:.1f}" y="{y - 3:.1f}" width="6" height="6"'
@@ -138,6 +142,6 @@ def _mark(side: int, x: float, y: float, colour: str) -> str:
     return f'<circle cx="{x:.1f}" cy="{y:.1f}" r="3" fill="{colour}"/>'
 
 
-def _short(text: str, most: int) -> str:
-    shown = printable(text)
+def _escape_short(text: str, most: int) -> str:
+    shown = make_printable(text)
     return escape(shown if len(shown) <= most else shown[: most - 1] + "…")

@@ -1,24 +1,24 @@
 """A checkup's answer, line by line, for every view: the ranked list, and what to do about each."""
 
-from app.recording.answers import items
-from app.recording.session import Session
+from app.recording.answers import ranked_items
+from app.recording.session import RunSession
 from app.report.wording import SIGNS
-from probes.units import duration
+from probes.units import format_duration
 from scenarios.results.document import Code, Mono, Part, Toned, paragraph_of
 from scenarios.results.result import Item
 
 
-def sign_of(one: Item) -> str:
-    return "?" if one.severity == "unknown" else SIGNS[one.severity]
+def sign_of(item: Item) -> str:
+    return "?" if item.severity == "unknown" else SIGNS[item.severity]
 
 
-def parts(session: Session) -> list[Part]:
+def checkup_parts(session: RunSession) -> list[Part]:
     """For a document."""
     out: list[Part] = []
-    for one in items(session):
-        took = f"({duration(one.seconds)})" if one.seconds else ""
-        recording = Mono("/".join(one.recording.split("/")[-2:])) if one.recording else ""
-        out.append(paragraph_of(Toned(sign_of(one), one.severity), one.ranked_line, took, recording))
-        for step in one.following[:1]:
+    for item in ranked_items(session):
+        took = f"({format_duration(item.seconds)})" if item.seconds else ""
+        recording = Mono("/".join(item.recording.split("/")[-2:])) if item.recording else ""
+        out.append(paragraph_of(Toned(sign_of(item), item.severity), item.ranked_line, took, recording))
+        for step in item.following[:1]:
             out += [paragraph_of(f"What next: {step.title_with_price}"), Code(step.all_commands, "sh")]
     return out

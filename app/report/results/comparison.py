@@ -4,90 +4,107 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Literal
 
-from app.report.figures.interval_chart import drawable, sound
-from app.report.results.doubts import allowances, doubts
+from app.report.figures.interval_chart import drawable_interval, is_drawable_value
+from app.report.results.doubts import allowances_by_group, list_doubts
 from app.report.results.result_parts import value_text
-from probes.units import amount, counted, listed, number, percent, smallest_effect, times
+from probes.units import (
+    count_noun,
+    format_factor,
+    format_number,
+    format_percent,
+    join_names,
+    metric_quantity,
+    smallest_effect,
+)
 from scenarios.compare.comparison import ComparedRecordings, RecordedSide
-from scenarios.compare.differences import Difference, Experiment
-from scenarios.compare.effects import Effect, detectable, interval, is_cost, named, size, sized, word
+from scenarios.compare.differences import ComponentExperiment, Difference
+from scenarios.compare.effects import (
+    Effect,
+    detectable_text,
+    direction_word,
+    effect_name,
+    effect_size_text,
+    interval_text,
+    is_cost,
+    ratio_text_with_interval,
+)
 from scenarios.compare.run_summary import FigureKey
 from scenarios.knowledge.loads import group_of
 from scenarios.results import document as doc
-from scenarios.rules.texts import Texts
+from scenarios.rules.texts import FindingTexts
 from scenarios.verdict.verdict import Word
 
-SAYS = Texts(Path(__file__).with_name("texts.toml"))
+SAYS = FindingTexts(Path(__file__).with_name("texts.toml"))
 PARAMETERS = ("kernel", "parameters")  # the boot parameters that matter for speed; "none" without any
 # Differences of one kind that come by the dozen take one row.
 LISTED: dict[str, Callable[[Difference], bool]] = {
     "built in (CONFIG_)": lambda d: d.subject == "kernel" and d.name.startswith("config."),
     "modules loaded": lambda d: d.subject == "module",
 }
-MOST_FACTS = 60  # differences shown; all of them are in the JSON document
+MAX_FACTS = 60  # differences shown; all of them are in the JSON document
 
 
-def comparison(found: ComparedRecordings) -> doc.ReportDocument:
+def comparison_document(result: ComparedRecordings) -> doc.ReportDocument:
     sections = (
-        doc.ReportSection("Verdict", tuple(_verdict(found))),
-        doc.ReportSection("Effects", tuple(_effects(found))),
-        doc.ReportSection("Groups and scores", tuple(_means(found))),
-        doc.ReportSection("What differs between A and B", tuple(_differences(found))),
-        doc.ReportSection("Known kernels", tuple(_faults(found))),
-        doc.ReportSection("Not compared", tuple(_left_out(found))),
-        doc.ReportSection("How it was compared", tuple(_method(found))),
+        doc.ReportSection("Verdict", tuple(_verdict_parts(result))),
+        doc.ReportSection("Effects", tuple(_effect_parts(result))),
+        doc.ReportSection("Groups and scores", tuple(_mean_parts(result))),
+        doc.ReportSection("What differs between A and B", tuple(_difference_parts(result))),
+        doc.ReportSection("Known kernels", tuple(_fault_parts(result))),
+        doc.ReportSection("Not compared", tuple(_left_out_parts(result))),
+        doc.ReportSection("How it was compared", tuple(_method_parts(result))),
     )
-    return doc.ReportDocument(_title(found), (headline(found),), tuple(s for s in sections if s.parts))
+    return doc.ReportDocument(_title(result), (headline_text(result),), tuple(s for s in sections if s.parts))
 
 
-def _title(found: ComparedRecordings) -> str:
-    changed = next((d for d in found.fingerprints.differences if (d.subject, d.name) == PARAMETERS), None)
-    if changed is not None and found.a.kernels == found.b.kernels and found.a.hosts == found.b.hosts:
+def _title(result: ComparedRecordings) -> str:
+    changed = next((d for d in result.fingerprints.differences if (d.subject, d.name) == PARAMETERS), None)
+    if changed is not None and result.a.kernels == result.b.kernels and result.a.hosts == result.b.hosts:
         a, b = (
-            f"{', '.join(found.a.kernels)}, {'; '.join(map(str, side))}" for side in (changed.a, changed.b)
+            f"{', '.join(result.a.kernels)}, {'; '.join(map(str, side))}" for side in (changed.a, changed.b)
         )
     else:
-        a, b = _short(found.a, found.b), _short(found.b, found.a)
+        a, b = _short_title(result.a, result.b), _short_title(result.b, result.a)
     return f"{a} (A) against {b} (B)"
 
 
-def _short(side: RecordedSide, other: RecordedSide) -> str:
+def _short_title(side: RecordedSide, other: RecordedSide) -> str:
     """What tells the side from the other one, as far as it fits a title."""
     if side.hosts != other.hosts:
-        named = side.hosts
+        labels = side.hosts
     elif side.kernels != other.kernels and side.kernels:
-        named = side.kernels
+        labels = side.kernels
     elif side.first[:16] and side.first[:16] != other.first[:16]:
-        named = (f"{', '.join(side.hosts)}, {side.first[:16].replace('T', ' ')}",)
+        labels = (f"{', '.join(side.hosts)}, {side.first[:16].replace('T', ' ')}",)
     else:
-        named = side.names
-    return listed(named, 3)
+        labels = side.names
+    return join_names(labels, 3)
 
 
-def headline(found: ComparedRecordings) -> str:
+def headline_text(result: ComparedRecordings) -> str:
     """The answer in one sentence: how many loads are slower and faster on B, the largest of each."""
-    judged = found.effects
+    judged = result.effects
     if not judged:
-        if found.unlike:
-            first = found.unlike[0]
-            return f"Nothing can be compared: {first.title} is not comparable: {first.said}."
-        if found.invalid:
-            first_invalid = found.invalid[0]
+        if result.unlike:
+            first = result.unlike[0]
+            return f"Nothing can be compared: {first.title} is not comparable: {first.differences_text}."
+        if result.invalid:
+            first_invalid = result.invalid[0]
             return f"Nothing can be compared: {first_invalid.load} is invalid: {first_invalid.reason}."
         return "Nothing can be compared: the two sides have no load in common."
     speeds, memory = ([e for e in judged if is_cost(e.metric) is cost] for cost in (False, True))
-    parts = _changed(speeds, "loads")
-    if costs := _changed(memory, "figures of memory"):
+    parts = _changed_texts(speeds, "loads")
+    if costs := _changed_texts(memory, "figures of memory"):
         if speeds and not parts:
-            parts = [f"none of {counted(len(speeds), 'load')} shown to be slower or faster"]
+            parts = [f"none of {count_noun(len(speeds), 'load')} shown to be slower or faster"]
         parts += costs
     if not parts:
         judged = tuple(speeds or memory)
         equal = sum(e.is_equal for e in judged)
         if equal == len(judged):
             return f"No material difference in any of {len(judged)} loads."
-        seen = sorted(e.smallest_effect for e in judged if e.smallest_effect is not None)
-        middle = smallest_effect(seen[len(seen) // 2]) if seen else "unknown"
+        smallest = sorted(e.smallest_effect for e in judged if e.smallest_effect is not None)
+        middle = smallest_effect(smallest[len(smallest) // 2]) if smallest else "unknown"
         return (
             f"No difference found between A and B in {len(judged)} loads ({equal} shown to be equal); smallest "
             f"detectable effect in the median load: {middle}."
@@ -95,48 +112,62 @@ def headline(found: ComparedRecordings) -> str:
     return f"B against A: {'; '.join(parts)}."
 
 
-def _changed(judged: Sequence[Effect], noun: str) -> list[str]:
+def _changed_texts(judged: Sequence[Effect], noun: str) -> list[str]:
     """Those that lost and those that gained, the largest of each."""
     groups = ([e for e in judged if e.is_slower], [e for e in reversed(judged) if e.is_faster])
     return [
-        f"{len(group)} of {len(judged)} {noun} {word(group[0])}, most of all {named(group[0])} ({sized(group[0])})"
+        f"{len(group)} of {len(judged)} {noun} {direction_word(group[0])}, most of all "
+        f"{effect_name(group[0])} ({ratio_text_with_interval(group[0])})"
         for group in groups
         if group
     ]
 
 
-def _verdict(found: ComparedRecordings) -> list[doc.Part]:
+def _verdict_parts(result: ComparedRecordings) -> list[doc.Part]:
     parts: list[doc.Part] = []
-    changed = [e for e in found.effects if e.is_different]
+    changed = [e for e in result.effects if e.is_different]
     if changed:
-        parts.append(doc.Bullets(tuple((f"{named(e)}: {sized(e)}",) for e in changed)))
+        parts.append(
+            doc.Bullets(tuple((f"{effect_name(e)}: {ratio_text_with_interval(e)}",) for e in changed))
+        )
     controls = [e for e in changed if e.control]
     if controls:
         parts.append(
             doc.paragraph_of(
                 doc.Strong("The control changed:"),
-                SAYS.text("control-changed", loads=", ".join(named(e) for e in controls)),
+                SAYS.text("control-changed", loads=", ".join(effect_name(e) for e in controls)),
             )
         )
-    if found.pattern is not None:
-        parts.append(doc.paragraph_of(found.pattern.says))
-    if not found.effects:
+    if result.pattern is not None:
+        parts.append(doc.paragraph_of(result.pattern.says))
+    if not result.effects:
         return parts
-    parts += [doc.paragraph_of(*_attribution(found)), *(doc.paragraph_of(line) for line in doubts(found))]
-    experiments = found.fingerprints.attribution.experiments
+    parts += [
+        doc.paragraph_of(*_attribution_words(result)),
+        *(doc.paragraph_of(line) for line in list_doubts(result)),
+    ]
+    experiments = result.fingerprints.attribution.experiments
     if experiments:
         parts.append(doc.paragraph_of("To separate the changes, make one at a time:"))
-        parts.append(doc.Bullets(tuple(_experiment(name, one) for name, one in experiments.items())))
+        parts.append(
+            doc.Bullets(
+                tuple(_experiment_words(name, experiment) for name, experiment in experiments.items())
+            )
+        )
     return parts
 
 
-def _experiment(name: str, one: Experiment) -> doc.Words:
+def _experiment_words(name: str, experiment: ComponentExperiment) -> doc.Words:
     head = doc.Strong(f"{name}:")
-    return (head, f"{one.says}:", doc.Mono(one.command)) if one.command else (head, one.says)
+    return (
+        (head, f"{experiment.says}:", doc.Mono(experiment.command))
+        if experiment.command
+        else (head, experiment.says)
+    )
 
 
-def _attribution(found: ComparedRecordings) -> doc.Words:
-    attribution = found.fingerprints.attribution
+def _attribution_words(result: ComparedRecordings) -> doc.Words:
+    attribution = result.fingerprints.attribution
     along = f" ({', '.join(attribution.along)} changed along with it)" if attribution.along else ""
     match attribution.word:
         case "several":
@@ -145,7 +176,7 @@ def _attribution(found: ComparedRecordings) -> doc.Words:
         case "one":
             return (f"Of what is recorded, only this differs: {attribution.components[0]}{along}.",)
         case "nothing differs":
-            count = counted(found.fingerprints.of_the_host, "fact")
+            count = count_noun(result.fingerprints.of_the_host, "fact")
             return (
                 f"Of the {count} of the host that both sides recorded, none that is known to change its speed differs.",
             )
@@ -153,54 +184,54 @@ def _attribution(found: ComparedRecordings) -> doc.Words:
             return ("At least one side has no facts of its host, so nothing can be attributed.",)
 
 
-def _effects(found: ComparedRecordings) -> list[doc.Part]:
-    if not found.effects:
+def _effect_parts(result: ComparedRecordings) -> list[doc.Part]:
+    if not result.effects:
         return []
-    wider = all(e.lower_bound for e in found.effects)
-    told = sorted(
-        found.effects, key=lambda e: not e.is_different
+    wider = all(e.lower_bound for e in result.effects)
+    ordered = sorted(
+        result.effects, key=lambda e: not e.is_different
     )  # what is decided is looked for among forty
     rows = [
         (
-            named(e),
+            effect_name(e),
             *_values_of(e),
-            size(e),
-            interval(e, said=wider),
-            detectable(e),
+            effect_size_text(e),
+            interval_text(e, is_bound_explained=wider),
+            detectable_text(e),
         )
-        for e in told
+        for e in ordered
     ]
     header = ("load", "A", "B", "B against A", f"95 % CI{' or wider' if wider else ''}", "would show from")
     table = doc.Table(header, tuple(rows), frozenset({1, 2})).without_empty_columns()
     bars = {
-        n: doc.Bar(named(e), e.ratio, drawable(e.ci95), Word(e.verdict), size(e))
-        for n, e in enumerate(told)
-        if sound(e.ratio)
+        n: doc.Bar(effect_name(e), e.ratio, drawable_interval(e.ci95), Word(e.verdict), effect_size_text(e))
+        for n, e in enumerate(ordered)
+        if is_drawable_value(e.ratio)
     }
     return [
-        doc.Effects(table, doc.Intervals(tuple(bars.values()), found.margin), tuple(bars)) if bars else table
+        doc.Effects(table, doc.Intervals(tuple(bars.values()), result.margin), tuple(bars)) if bars else table
     ]
 
 
 def _values_of(effect: Effect) -> tuple[str, str]:
     """A's and B's; a unit that both have stands beside the second one: there are forty rows of them."""
-    a, b = (amount(value, effect.metric.unit) for value in (effect.a, effect.b))
-    return str(a.unitless if a.unit == b.unit and " " in a.unit else a), str(b)
+    a, b = (metric_quantity(value, effect.metric.unit) for value in (effect.a, effect.b))
+    return str(a.without_unit if a.unit == b.unit and " " in a.unit else a), str(b)
 
 
-def _means(found: ComparedRecordings) -> list[doc.Part]:
-    means = [*found.groups, *found.scores]
+def _mean_parts(result: ComparedRecordings) -> list[doc.Part]:
+    means = [*result.groups, *result.scores]
     if not means:
         return []
-    scores = {e.key.workload for e in found.scores}
+    scores = {e.key.workload for e in result.scores}
     rows = [
         (
-            named(e),
+            effect_name(e),
             str(e.loads),
-            number(e.a) if e.key.workload in scores else "–",
-            number(e.b) if e.key.workload in scores else "–",
-            size(e),
-            interval(e),
+            format_number(e.a) if e.key.workload in scores else "–",
+            format_number(e.b) if e.key.workload in scores else "–",
+            effect_size_text(e),
+            interval_text(e),
         )
         for e in means
     ]
@@ -208,31 +239,38 @@ def _means(found: ComparedRecordings) -> list[doc.Part]:
     return [doc.Table(header, tuple(rows), frozenset({1, 2, 3})).without_empty_columns()]
 
 
-def _differences(found: ComparedRecordings) -> list[doc.Part]:
-    prints = found.fingerprints
+def _difference_parts(result: ComparedRecordings) -> list[doc.Part]:
+    prints = result.fingerprints
     if not prints.differences:
         return (
-            [doc.paragraph_of(f"{counted(prints.same, 'fact')} of the hosts: the same on both sides.")]
+            [doc.paragraph_of(f"{count_noun(prints.same, 'fact')} of the hosts: the same on both sides.")]
             if prints.same
             else []
         )
-    groups = {e.group for e in found.effects} or {g for d in prints.differences for g in d.moves}
-    lists = {what: [d for d in prints.differences if fits(d)] for what, fits in LISTED.items()}
+    groups = {e.group for e in result.effects} or {g for d in prints.differences for g in d.moves}
+    lists = {label: [d for d in prints.differences if fits(d)] for label, fits in LISTED.items()}
     in_lists = [d for among in lists.values() for d in among]
-    shown = [d for d in prints.differences if d not in in_lists][:MOST_FACTS]
+    shown = [d for d in prints.differences if d not in in_lists][:MAX_FACTS]
     rows = [
-        (d.component, f"{d.subject} {d.name}".strip(), _values(d, d.a), _values(d, d.b), _moves(d, groups))
+        (
+            d.component,
+            f"{d.subject} {d.name}".strip(),
+            _values(d, d.a),
+            _values(d, d.b),
+            _affected_groups(d, groups),
+        )
         for d in shown
     ]
-    for what, among in lists.items():
+    for label, among in lists.items():
         if among:
-            only_a, only_b = _only(among, "a"), _only(among, "b")
-            rows.append((among[0].component, what, only_a, only_b, _moves(among[0], groups)))
+            only_a, only_b = _only_values(among, "a"), _only_values(among, "b")
+            rows.append((among[0].component, label, only_a, only_b, _affected_groups(among[0], groups)))
     differ = len(prints.differences)
     parts: list[doc.Part] = [
         doc.Table(("what", "fact", "A", "B", "known to affect"), tuple(rows)),
         doc.paragraph_of(
-            f"Of {counted(differ + prints.same, 'fact')} {differ} differ{'s' if differ == 1 else ''}. Facts known to "
+            f"Of {count_noun(differ + prints.same, 'fact')} {differ} differ{'s' if differ == 1 else ''}. "
+            "Facts known to "
             "affect the loads that changed come first."
         ),
     ]
@@ -243,14 +281,14 @@ def _differences(found: ComparedRecordings) -> list[doc.Part]:
     return parts
 
 
-def _only(among: Sequence[Difference], side: Literal["a", "b"]) -> str:
+def _only_values(among: Sequence[Difference], side: Literal["a", "b"]) -> str:
     """`crc64, sha1_ssse3`, with the value where it tells more than that it is there: `HZ 250`."""
-    found = []
-    for one in among:
-        name = one.name.removeprefix("config.")
-        for value in one.a if side == "a" else one.b:
-            found.append(name if value in (True, "y") else f"{name} {value_text(value)}")
-    return listed(tuple(found), 12) or "none"
+    texts = []
+    for difference in among:
+        name = difference.name.removeprefix("config.")
+        for value in difference.a if side == "a" else difference.b:
+            texts.append(name if value in (True, "y") else f"{name} {value_text(value)}")
+    return join_names(tuple(texts), 12) or "none"
 
 
 def _values(difference: Difference, values: tuple[object, ...]) -> str:
@@ -259,23 +297,23 @@ def _values(difference: Difference, values: tuple[object, ...]) -> str:
     return "; ".join(value_text(v) for v in values) if values else "not there"  # type: ignore[arg-type]
 
 
-def _moves(difference: Difference, groups: set[str]) -> str:
+def _affected_groups(difference: Difference, groups: set[str]) -> str:
     """The three largest of the groups that were compared."""
     moves = [(group, share) for group, share in difference.moves.items() if group in groups]
     return ", ".join(
-        f"{group} {percent(share) if share < 1 else times(1 + share)}"
+        f"{group} {format_percent(share) if share < 1 else format_factor(1 + share)}"
         for group, share in sorted(moves, key=lambda item: -item[1])[:3]
     )
 
 
-def _faults(found: ComparedRecordings) -> list[doc.Part]:
+def _fault_parts(result: ComparedRecordings) -> list[doc.Part]:
     items: list[doc.Words] = [
         (
             doc.Strong(f"{fault.release} ({' and '.join(fault.sides)}):"),
             f"{fault.title}. {fault.effect}",
             f"Fixed in: {fault.fixed_in}." if fault.fixed_in else "",
         )
-        for fault in found.faults
+        for fault in result.faults
     ]
     if not items:
         return []
@@ -287,29 +325,32 @@ def _faults(found: ComparedRecordings) -> list[doc.Part]:
     ]
 
 
-def _left_out(found: ComparedRecordings) -> list[doc.Part]:
+def _left_out_parts(result: ComparedRecordings) -> list[doc.Part]:
     items: list[doc.Words] = []
-    if not found.anyway:
-        items += [(f"{one.title}:", f"not comparable: {one.said}") for one in found.unlike]
-    unlike = {key.workload for one in found.unlike for key in one.keys}
-    for side, only in (("A", found.only_a), ("B", found.only_b)):
+    if not result.anyway:
+        items += [(f"{item.title}:", f"not comparable: {item.differences_text}") for item in result.unlike]
+    unlike = {key.workload for item in result.unlike for key in item.keys}
+    for side, only in (("A", result.only_a), ("B", result.only_b)):
         if keys := [key for key in only if key.workload not in unlike]:
             items.append((f"loads that only {side} has:", ", ".join(map(_key, keys))))
-    for name, runs in (("A", found.a), ("B", found.b)):
+    for name, runs in (("A", result.a), ("B", result.b)):
         if runs.left_out:
             items.append(
                 (f"lines of {name} with a number out of its range, or too many facts:", str(runs.left_out))
             )
-    prints = found.fingerprints
+    prints = result.fingerprints
     if prints.unknown:
         items.append(
-            (f"{counted(len(prints.unknown), 'fact')} read on one side only:", listed(prints.unknown, 12))
+            (
+                f"{count_noun(len(prints.unknown), 'fact')} read on one side only:",
+                join_names(prints.unknown, 12),
+            )
         )
     if prints.varying:
         items.append(
             (
-                f"{counted(len(prints.varying), 'fact')} differing within a side as well:",
-                listed(prints.varying, 12),
+                f"{count_noun(len(prints.varying), 'fact')} differing within a side as well:",
+                join_names(prints.varying, 12),
             )
         )
     return [doc.Bullets(tuple(items))] if items else []
@@ -319,24 +360,24 @@ def _key(key: FigureKey) -> str:
     return f"{key.workload} ({key.variant})" if key.variant else key.workload
 
 
-def _method(found: ComparedRecordings) -> list[doc.Part]:
+def _method_parts(result: ComparedRecordings) -> list[doc.Part]:
     sides = doc.Table(
         ("side", "hosts", "kernels", "scenario", "runs", "boots", "from", "to"),
-        tuple(_side_row(name, side) for name, side in (("A", found.a), ("B", found.b))),
+        tuple(_side_row(name, side) for name, side in (("A", result.a), ("B", result.b))),
         frozenset({4, 5}),
     )
-    if not found.effects:
+    if not result.effects:
         return [sides]
-    said = [
+    texts = [
         SAYS.text("compared-figures"),
         SAYS.text("compared-spread"),
-        SAYS.text("compared-intervals", loads=len(found.effects), margin=found.margin),
+        SAYS.text("compared-intervals", loads=len(result.effects), margin=result.margin),
     ]
-    items: list[doc.Words] = [(one,) for one in said]
-    for name, share in allowances(found).items():
+    items: list[doc.Words] = [(text,) for text in texts]
+    for name, share in allowances_by_group(result).items():
         sources = "; ".join(group_of(name).sources)
         items.append(
-            (f"Run to run {percent(share)}, taken for want of repeated runs,", f"{name}: {sources}.")
+            (f"Run to run {format_percent(share)}, taken for want of repeated runs,", f"{name}: {sources}.")
         )
     return [sides, doc.Bullets(tuple(items))]
 

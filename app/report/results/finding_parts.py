@@ -1,53 +1,54 @@
 """A finding in a document: what it stands on, what to do with each step's commands, and what would prove it."""
 
-from app.recording.session import Session
+from app.recording.session import RunSession
 from app.report import confirmation, wording
-from app.report.numbers import imported
+from app.report.numbers import is_imported
 from scenarios.finding import Finding, Remedy
 from scenarios.results.document import Bullets, Code, Mono, Part, Strong, paragraph_of
 
 
-def finding_title(found: Finding) -> str:
-    return f"{wording.SIGNS[found.severity]} {found.severity}: {found.title}"
+def finding_title(finding: Finding) -> str:
+    return f"{wording.SIGNS[finding.severity]} {finding.severity}: {finding.title}"
 
 
-def finding_parts(found: Finding, session: Session) -> list[Part]:
-    how = {"measured": "measured in this run", "rule": "read from the host", "hint": "a hint, not proved"}
-    if imported(session):
-        how |= dict.fromkeys(("measured", "rule"), "read from the imported files")
-    parts: list[Part] = [paragraph_of(f"{how[found.confidence].capitalize()}.", Mono(found.id))]
-    if found.evidence:
+def finding_parts(finding: Finding, session: RunSession) -> list[Part]:
+    origin = {"measured": "measured in this run", "rule": "read from the host", "hint": "a hint, not proved"}
+    if is_imported(session):
+        origin |= dict.fromkeys(("measured", "rule"), "read from the imported files")
+    parts: list[Part] = [paragraph_of(f"{origin[finding.confidence].capitalize()}.", Mono(finding.id))]
+    if finding.evidence:
         parts.append(
-            Bullets(tuple((e.text, *((Mono(e.source),) if e.source else ())) for e in found.evidence))
+            Bullets(tuple((e.text, *((Mono(e.source),) if e.source else ())) for e in finding.evidence))
         )
-    for remedy in found.remedy:
-        parts += _remedy(remedy)
-    if found.prove:
-        where = " on that host" if session.captured else ""
+    for remedy in finding.remedy:
+        parts += _remedy_parts(remedy)
+    if finding.prove:
+        place = " on that host" if session.is_captured else ""
         parts.append(
             paragraph_of(
-                f"A measurement that would prove it{where}:", Mono(confirmation.command(found, session))
+                f"A measurement that would prove it{place}:",
+                Mono(confirmation.confirmation_command(finding, session)),
             )
         )
-    if found.references:
+    if finding.references:
         parts.append(paragraph_of("References:"))
-        parts.append(Bullets(tuple((Mono(reference),) for reference in found.references)))
+        parts.append(Bullets(tuple((Mono(reference),) for reference in finding.references)))
     return parts
 
 
-def _remedy(remedy: Remedy) -> list[Part]:
+def _remedy_parts(remedy: Remedy) -> list[Part]:
     parts: list[Part] = [paragraph_of(Strong(f"What to do: {remedy.title}"))]
     if remedy.no_command and not remedy.commands:
         parts.append(paragraph_of(f"No command does it: {remedy.no_command}."))
     if remedy.warning:
         parts.append(paragraph_of(Strong("Beware:"), remedy.warning))
-    named = (
+    command_groups = (
         ("", remedy.commands),
         ("To make it last:", remedy.persistent),
         ("To verify:", remedy.verify),
         ("To undo:", remedy.undo),
     )
-    for title, commands in named:
+    for title, commands in command_groups:
         if commands:
             if title:
                 parts.append(paragraph_of(title))

@@ -3,59 +3,69 @@
 from collections.abc import Sequence
 from pathlib import Path
 
-from app.glyphs import spark
-from app.printable import printable
+from app.glyphs import spark_cell
+from app.printable import make_printable
 from app.report.figures.load_lines import LoadLine, load_lines_svg
-from probes.units import counted, number, percent
+from probes.units import count_noun, format_number, format_percent
 from scenarios.nights.cusum import BASELINE_NIGHTS, CLIP, DRIFT, LIMIT
-from scenarios.nights.findings import changed, named, sized, suspects
-from scenarios.nights.history import History, LoadNights, Slowdown
+from scenarios.nights.findings import change_text, load_name, ratio_text_with_interval, suspects_text
+from scenarios.nights.history import HostHistory, LoadNights, Slowdown
 from scenarios.results import document as doc
-from scenarios.rules.texts import Texts
+from scenarios.rules.texts import FindingTexts
 
-SAYS = Texts(Path(__file__).with_name("texts.toml"))
+SAYS = FindingTexts(Path(__file__).with_name("texts.toml"))
 _LOW, _HIGH = 0.8, 1.2  # of the baseline: what a line's height shows
-_MOST_DRAWN = 16
-_MOST_NIGHTS = 60
+_MAX_DRAWN = 16
+_MAX_NIGHTS = 60
 _NAME, _ROOM = 34, 40  # cells
 _SLOWER = "▲ slower"
 
 
-def nights_document(found: History, troubles: Sequence[str] = ()) -> doc.ReportDocument:
+def nights_document(history: HostHistory, troubles: Sequence[str] = ()) -> doc.ReportDocument:
     sections = (
-        doc.ReportSection("Since when", tuple(_events(found))),
-        doc.ReportSection("Each load", _courses(found)),
-        doc.ReportSection("What changed on the host", _changes(found)),
-        doc.ReportSection("Figures", _table(found)),
-        doc.ReportSection("Nights", _nights(found, troubles), appendix=True),
-        doc.ReportSection("How it is judged", (_method(found),), appendix=True),
+        doc.ReportSection("Since when", tuple(_event_parts(history))),
+        doc.ReportSection("Each load", _course_parts(history)),
+        doc.ReportSection("What changed on the host", _change_parts(history)),
+        doc.ReportSection("Figures", _figure_table(history)),
+        doc.ReportSection("Nights", _night_parts(history, troubles), appendix=True),
+        doc.ReportSection("How it is judged", (_method_part(history),), appendix=True),
     )
-    title = f"{found.host}: history of {counted(found.measured, 'night')}"
-    return doc.ReportDocument(title, headline(found), tuple(section for section in sections if section.parts))
+    title = f"{history.host}: history of {count_noun(history.measured_count, 'night')}"
+    return doc.ReportDocument(
+        title, headline_words(history), tuple(section for section in sections if section.parts)
+    )
 
 
-def headline(found: History) -> doc.Words:
+def headline_words(history: HostHistory) -> doc.Words:
     """The answer, first of all."""
-    if found.lasting:
-        event = min(found.lasting, key=lambda event: event.turns[0].ratio)
+    if history.lasting_slowdowns:
+        event = min(history.lasting_slowdowns, key=lambda event: event.turns[0].ratio)
         worst = event.turns[0]
-        text = f"{named(worst)} is {sized(worst)} since {event.since[:10]}; suspect: {suspects(event)}"
+        text = (
+            f"{load_name(worst)} is {ratio_text_with_interval(worst)} since {event.since[:10]}; "
+            f"suspect: {suspects_text(event)}"
+        )
         return (doc.Toned(text, "warning"),)
-    if not found.baselines:
-        left = BASELINE_NIGHTS - found.collected
+    if not history.baselines:
+        left = BASELINE_NIGHTS - history.collected
         return (
-            f"No baseline yet: of {counted(found.measured, 'measured night')} {found.collected} count for it, and "
+            f"No baseline yet: of {count_noun(history.measured_count, 'measured night')} "
+            f"{history.collected} count for it, and "
             f"{left} more are needed.",
         )
-    return (f"None of {counted(len(found.loads), 'load')} is slower than the baseline.",)
+    return (f"None of {count_noun(len(history.loads), 'load')} is slower than the baseline.",)
 
 
-def _events(found: History) -> list[doc.Part]:
+def _event_parts(history: HostHistory) -> list[doc.Part]:
     parts: list[doc.Part] = []
-    for event in found.events:
+    for event in history.events:
         parts.append(doc.paragraph_of(_event_line(event)))
         rows = tuple(
-            (named(turn), sized(turn), (turn.nights and counted(turn.nights, "night")) or "")
+            (
+                load_name(turn),
+                ratio_text_with_interval(turn),
+                (turn.nights and count_noun(turn.nights, "night")) or "",
+            )
             for turn in event.turns
         )
         parts.append(doc.Table(("load", "effect", "seen in"), rows))
@@ -63,27 +73,30 @@ def _events(found: History) -> list[doc.Part]:
 
 
 def _event_line(event: Slowdown) -> doc.Toned:
-    state = "still slower" if event.lasting else "over, or part of a newer baseline"
+    state = "still slower" if event.is_lasting else "over, or part of a newer baseline"
     return doc.Toned(
-        f"Since {event.since[:10]} (shown on {event.named[:10]}; {state}). Suspect: {suspects(event)}",
-        "warning" if event.lasting else "dim",
+        f"Since {event.since[:10]} (shown on {event.named[:10]}; {state}). Suspect: {suspects_text(event)}",
+        "warning" if event.is_lasting else "dim",
     )
 
 
-def line_order(found: History) -> list[LoadNights]:
+def line_order(history: HostHistory) -> list[LoadNights]:
     """Loads with a line, those that are or were slow first."""
-    turned = {turn.key for event in found.events for turn in event.turns}
-    fit = [load for load in found.loads if load.centre and len(load.values) > 1]
+    turned = {turn.key for event in history.events for turn in event.turns}
+    fit = [load for load in history.loads if load.centre and len(load.values) > 1]
     return sorted(fit, key=lambda load: (not load.slow, load.key not in turned))
 
 
-def _courses(found: History) -> tuple[doc.Part, ...]:
-    drawn = line_order(found)[:_MOST_DRAWN]
+def _course_parts(history: HostHistory) -> tuple[doc.Part, ...]:
+    drawn = line_order(history)[:_MAX_DRAWN]
     if not drawn:
         return ()
-    lines = tuple(_line(load) for load in drawn)
-    scale = f"Each line: {percent(1 - _LOW)} below to {percent(_HIGH - 1)} above the load's baseline, one mark a night."
-    return (doc.Picture(lines, _svg(found, drawn)), doc.paragraph_of(scale))
+    lines = tuple(_load_line(load) for load in drawn)
+    scale = (
+        f"Each line: {format_percent(1 - _LOW)} below to {format_percent(_HIGH - 1)} above the load's "
+        "baseline, one mark a night."
+    )
+    return (doc.Picture(lines, _history_svg(history, drawn)), doc.paragraph_of(scale))
 
 
 def night_ratios(load: LoadNights) -> list[tuple[int, float]]:
@@ -92,12 +105,10 @@ def night_ratios(load: LoadNights) -> list[tuple[int, float]]:
     return [(night, value / centre if more else centre / value) for night, value in load.values if value > 0]
 
 
-def _line(load: LoadNights) -> str:
+def _load_line(load: LoadNights) -> str:
     ratios = [ratio for _, ratio in night_ratios(load)][-_ROOM:]
-    bars = "".join(spark(share_of_line(ratio)) for ratio in ratios)
-    return (
-        f"{printable(named(load)):<{_NAME}.{_NAME}} {bars:<{_ROOM}} {_SLOWER if load.slow else ''}".rstrip()
-    )
+    bars = "".join(spark_cell(share_of_line(ratio)) for ratio in ratios)
+    return f"{make_printable(load_name(load)):<{_NAME}.{_NAME}} {bars:<{_ROOM}} {_SLOWER if load.slow else ''}".rstrip()
 
 
 def share_of_line(ratio: float) -> float:
@@ -105,14 +116,14 @@ def share_of_line(ratio: float) -> float:
     return (max(_LOW, min(_HIGH, ratio)) - _LOW) / (_HIGH - _LOW)
 
 
-def _svg(found: History, drawn: Sequence[LoadNights]) -> str:
+def _history_svg(history: HostHistory, drawn: Sequence[LoadNights]) -> str:
     """Each line round its baseline, dashed where the host was changed, red where the load turned."""
-    nights = [seen.night for seen in found.nights]
+    nights = [entry.night for entry in history.nights]
     first, span = nights[0], max(1, nights[-1] - nights[0])
-    turned = [turn for event in found.events for turn in event.turns]
+    turned = [turn for event in history.events for turn in event.turns]
     rows = [
         LoadLine(
-            named(load),
+            load_name(load),
             _SLOWER if load.slow else "",
             [((night - first) / span, share_of_line(ratio)) for night, ratio in night_ratios(load)],
             load.slow,
@@ -121,55 +132,55 @@ def _svg(found: History, drawn: Sequence[LoadNights]) -> str:
         )
         for load in drawn
     ]
-    marks = {(night - first) / span: about for night, about in _marks(found).items()}
-    return load_lines_svg(f"{found.host}: {len(nights)} nights", rows, marks)
+    marks = {(night - first) / span: about for night, about in _change_marks(history).items()}
+    return load_lines_svg(f"{history.host}: {len(nights)} nights", rows, marks)
 
 
-def _marks(found: History) -> dict[int, str]:
+def _change_marks(history: HostHistory) -> dict[int, str]:
     """By night: what was changed before it."""
     marks: dict[int, list[str]] = {}
-    for dated in found.changes:
-        marks.setdefault(dated.night, []).append(changed(dated))
+    for dated in history.changes:
+        marks.setdefault(dated.night, []).append(change_text(dated))
     return {night: "; ".join(texts[:6]) for night, texts in marks.items()}
 
 
-def _changes(found: History) -> tuple[doc.Part, ...]:
-    items: list[doc.Words] = [(changed(one),) for one in found.changes[-_MOST_NIGHTS:]]
+def _change_parts(history: HostHistory) -> tuple[doc.Part, ...]:
+    items: list[doc.Words] = [(change_text(change),) for change in history.changes[-_MAX_NIGHTS:]]
     return (doc.Bullets(tuple(items)),) if items else ()
 
 
-def _table(found: History) -> tuple[doc.Part, ...]:
-    rows = tuple(_row(load) for load in found.loads)
+def _figure_table(history: HostHistory) -> tuple[doc.Part, ...]:
+    rows = tuple(_figure_row(load) for load in history.loads)
     header = ("load", "baseline", "last night", "unit", "deviation", "CUSUM", "")
     return (doc.Table(header, rows, frozenset({1, 2, 4, 5})),) if rows else ()
 
 
-def _row(load: LoadNights) -> tuple[doc.Cell, ...]:
+def _figure_row(load: LoadNights) -> tuple[doc.Cell, ...]:
     return (
-        named(load),
-        number(load.centre) if load.centre is not None else "–",
-        number(load.values[-1][1]) if load.values else "–",
+        load_name(load),
+        format_number(load.centre) if load.centre is not None else "–",
+        format_number(load.values[-1][1]) if load.values else "–",
         load.metric.unit,
-        percent(load.deviation) if load.deviation is not None else "–",
-        number(load.total, 2) if load.centre is not None else "–",
+        format_percent(load.deviation) if load.deviation is not None else "–",
+        format_number(load.total, 2) if load.centre is not None else "–",
         doc.Toned(_SLOWER, "warning") if load.slow else "",
     )
 
 
-def _nights(found: History, troubles: Sequence[str]) -> tuple[doc.Part, ...]:
+def _night_parts(history: HostHistory, troubles: Sequence[str]) -> tuple[doc.Part, ...]:
     rows = tuple(
         (
-            seen.wall[:16].replace("T", " "),
-            seen.state + (", twice" if seen.runs > 1 else ""),
-            f"baseline {seen.baseline}" if seen.baseline else "",
-            seen.reason or (counted(len(seen.changes), "change") if seen.changes else ""),
+            entry.wall[:16].replace("T", " "),
+            entry.state + (", twice" if entry.runs > 1 else ""),
+            f"baseline {entry.baseline}" if entry.baseline else "",
+            entry.reason or (count_noun(len(entry.changes), "change") if entry.changes else ""),
         )
-        for seen in found.nights[-_MOST_NIGHTS:]
+        for entry in history.nights[-_MAX_NIGHTS:]
     )
     table = doc.Table(("night (UTC)", "", "", ""), rows)
     return (table, *(doc.paragraph_of(trouble) for trouble in troubles[:20]))
 
 
-def _method(found: History) -> doc.Part:
-    limits = {"clip": number(CLIP), "drift": number(DRIFT), "limit": number(LIMIT)}
-    return doc.paragraph_of(SAYS.text("nights", nights=BASELINE_NIGHTS, margin=found.margin, **limits))
+def _method_part(history: HostHistory) -> doc.Part:
+    limits = {"clip": format_number(CLIP), "drift": format_number(DRIFT), "limit": format_number(LIMIT)}
+    return doc.paragraph_of(SAYS.text("nights", nights=BASELINE_NIGHTS, margin=history.margin, **limits))

@@ -3,35 +3,35 @@
 from collections.abc import Sequence
 from pathlib import Path
 
-from probes.units import counted, listed
-from scenarios.compare.odd import FAMILY_ERROR, LEAST_EFFECT, LEAST_RUNS, OddRuns
+from probes.units import count_noun, join_names
+from scenarios.compare.odd import FAMILY_ERROR, MIN_EFFECT, MIN_RUNS, OddRuns
 from scenarios.imported.cross_run import odd_findings
 from scenarios.results.document import Bullets, ReportDocument, ReportSection, paragraph_of
-from scenarios.rules.texts import Texts
+from scenarios.rules.texts import FindingTexts
 
-SAYS = Texts(Path(__file__).with_name("texts.toml"))
-_MOST_NAMED = 12
+SAYS = FindingTexts(Path(__file__).with_name("texts.toml"))
+_MAX_NAMED = 12
 
 
-def odd_document(found: OddRuns, twins: Sequence[tuple[str, str]]) -> ReportDocument:
-    findings = odd_findings(found)
-    runs = counted(len(found.runs), "result")
-    loads = counted(found.loads, "load")
+def outlier_document(outliers: OddRuns, twins: Sequence[tuple[str, str]]) -> ReportDocument:
+    findings = odd_findings(outliers)
+    runs = count_noun(len(outliers.runs), "result")
+    loads = count_noun(outliers.loads, "load")
     none = f"None of {runs} lies apart from the others in any of {loads}."
     sections = [
         ReportSection(f.title, (Bullets(tuple((line.text,) for line in f.evidence)),)) for f in findings
     ]
-    names = listed(found.runs, _MOST_NAMED)
-    pile = SAYS.text("odd-pile", runs=runs, names=names, least=LEAST_RUNS, loads=found.loads)
+    names = join_names(outliers.runs, _MAX_NAMED)
+    pile = SAYS.text("odd-pile", runs=runs, names=names, least=MIN_RUNS, loads=outliers.loads)
     method = [
         paragraph_of(pile),
-        paragraph_of(SAYS.text("odd-method", effect=LEAST_EFFECT, error=FAMILY_ERROR)),
+        paragraph_of(SAYS.text("odd-method", effect=MIN_EFFECT, error=FAMILY_ERROR)),
     ]
     if twins:
         method.append(
             paragraph_of(
-                f"{counted(len(twins), 'result')} with the figures of another counted once: "
-                f"{listed([f'{one} = {other}' for one, other in twins], _MOST_NAMED)}."
+                f"{count_noun(len(twins), 'result')} with the figures of another counted once: "
+                f"{join_names([f'{twin} = {other}' for twin, other in twins], _MAX_NAMED)}."
             )
         )
     lead = findings[0].title if findings else none

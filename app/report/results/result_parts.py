@@ -1,6 +1,6 @@
 """A scenario's own results in the report: by their type a view of its own, a drawing, or a table of the fields."""
 
-from app.recording.session import Session
+from app.recording.session import RunSession
 from app.report import wording
 from probes import units
 from probes.types import Json
@@ -11,23 +11,27 @@ from scenarios.results.result import Result
 from scenarios.where.results import CallPaths
 
 WIDTH = 78  # cells of a drawing
-DEEPEST = 8  # a foreign recording's facts nest as deeply as they like
+MAX_DEPTH = 8  # a foreign recording's facts nest as deeply as they like
 
 
-def result_parts(session: Session, result: Result) -> tuple[Part, ...]:
-    if result.parts is not None:
-        return result.parts
+def result_parts(session: RunSession, result: Result) -> tuple[Part, ...]:
+    if result.result_parts is not None:
+        return result.result_parts
     match result:
         case Boxed():
-            from app.report.figures.box import box_lines, box_svg, drawable
+            from app.report.figures.box import box_lines, box_svg, drawable_boxes
 
-            boxes = drawable(result.value)
+            boxes = drawable_boxes(result.value)
             return tuple(Picture(tuple(box_lines(box, WIDTH, 20)), box_svg(box)) for box in boxes)
         case HistoriesResult():
-            from app.report.results.history import course_lines, drawn, svg  # 40 ms; triage has none
+            from app.report.results.history import (  # 40 ms; triage has none
+                course_lines,
+                drawable_histories,
+                history_svg,
+            )
 
-            course = drawn(result.value)
-            return (Picture(tuple(course_lines(course, WIDTH)), svg(course)),) if course else ()
+            course = drawable_histories(result.value)
+            return (Picture(tuple(course_lines(course, WIDTH)), history_svg(course)),) if course else ()
         case CallPaths():
             from app.report.figures.flame import flame_lines, flame_svg
 
@@ -36,10 +40,10 @@ def result_parts(session: Session, result: Result) -> tuple[Part, ...]:
                 for tree in result.value
                 for part in (Picture(tuple(flame_lines(tree)), flame_svg(tree)), *tree.inside_calls)
             )
-    return _fields(session, result.as_json)
+    return _field_parts(session, result.as_json)
 
 
-def _fields(session: Session, value: Json) -> tuple[Part, ...]:
+def _field_parts(session: RunSession, value: Json) -> tuple[Part, ...]:
     """A list of records is a table without its empty columns, a record its fields, anything else as it is."""
     if isinstance(value, list | tuple) and value and all(isinstance(row, dict) for row in value):
         records = [row for row in value if isinstance(row, dict)]
@@ -49,56 +53,58 @@ def _fields(session: Session, value: Json) -> tuple[Part, ...]:
             for n, key in enumerate(header)
             if all(isinstance(row.get(key), int | float | None) for row in records)
         )
-        rows = tuple(tuple(_cell(session, key, row.get(key)) for key in header) for row in records)
-        table = Table(tuple(map(_words, header)), rows, numeric).without_empty_columns()
+        rows = tuple(tuple(_cell_text(session, key, row.get(key)) for key in header) for row in records)
+        table = Table(tuple(map(_key_words, header)), rows, numeric).without_empty_columns()
         return (table,) if table.header else ()
     if isinstance(value, dict):
         return _record(session, value)
     return (paragraph_of(value_text(value)),)
 
 
-def _record(session: Session, value: dict[str, Json]) -> tuple[Part, ...]:
+def _record(session: RunSession, value: dict[str, Json]) -> tuple[Part, ...]:
     """What is one value stands in a table; what holds more comes after it under its own name."""
-    nested = {key: inner for key, inner in value.items() if _nests(inner)}
+    nested = {key: inner for key, inner in value.items() if _is_nested(inner)}
     rows = tuple(
-        (_words(key), _cell(session, key, inner)) for key, inner in value.items() if key not in nested
+        (_key_words(key), _cell_text(session, key, inner))
+        for key, inner in value.items()
+        if key not in nested
     )
     parts: list[Part] = [Table(("what", "value"), rows)] if rows else []
     for key, inner in nested.items():
-        below = _fields(session, inner)
-        parts += [Heading(_words(key)), *below] if below else []
+        below = _field_parts(session, inner)
+        parts += [Heading(_key_words(key)), *below] if below else []
     return tuple(parts)
 
 
-def _nests(value: Json) -> bool:
+def _is_nested(value: Json) -> bool:
     many = isinstance(value, list | tuple) and bool(value) and all(isinstance(row, dict) for row in value)
     return many or (isinstance(value, dict) and bool(value))
 
 
-def _words(key: str) -> str:
+def _key_words(key: str) -> str:
     return key.removesuffix("_ns").replace("_", " ")
 
 
-def _cell(session: Session, key: str, value: Json) -> str:
+def _cell_text(session: RunSession, key: str, value: Json) -> str:
     if key == "workload" and isinstance(value, str):
         return wording.workload_title(session, value)
     if key.endswith("_ns") and isinstance(value, int | float):
-        return units.elapsed(value)
+        return units.format_latency(value)
     return value_text(value)
 
 
 def value_text(value: Json, unit: str = "", depth: int = 0) -> str:
     """In one line; bytes in binary multiples beside the exact number. What is nested deeper than 8 is left out."""
-    if depth > DEEPEST:
+    if depth > MAX_DEPTH:
         return "…"
     if value is None:
         return "–"
     if isinstance(value, bool):
         return "yes" if value else "no"
     if unit == "B" and isinstance(value, int) and value >= 1 << 20:
-        return f"{units.size(value)} ({value} B)"
+        return f"{units.format_size(value)} ({value} B)"
     if isinstance(value, float):
-        text = units.number(value, 5)
+        text = units.format_number(value, 5)
     elif isinstance(value, list | tuple):
         text = ", ".join(value_text(inner, depth=depth + 1) for inner in value)
     elif isinstance(value, dict):

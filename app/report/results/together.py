@@ -4,26 +4,39 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from probes import units
-from probes.units import counted, listed, percent
+from probes.units import count_noun, format_percent, join_names
 from scenarios.peers.judgement import Sum
 from scenarios.plan import Metric
 from scenarios.results.document import Cell, ReportSection, Table, paragraph_of
-from scenarios.rules.texts import Texts
+from scenarios.rules.texts import FindingTexts
 
-SAYS = Texts(Path(__file__).with_name("texts.toml"))
-_MOST_NODES = 64  # columns of a table that a person reads
-_MOST_TOLD = 2
+SAYS = FindingTexts(Path(__file__).with_name("texts.toml"))
+_MAX_NODES = 64  # columns of a table that a person reads
+_MAX_SUMS = 2
 
 
-def together(sums: Sequence[Sum]) -> list[ReportSection]:
+def together_sections(sums: Sequence[Sum]) -> list[ReportSection]:
     if not sums:
         return []
-    shown = list(dict.fromkeys(name for one in sums for name in one.rates))[:_MOST_NODES]
+    shown = list(dict.fromkeys(name for node_sum in sums for name in node_sum.rates))[:_MAX_NODES]
     rows: list[tuple[Cell, ...]] = []
-    for one in sums:
-        part = (percent(one.rates[name] / one.total) if name in one.rates else "–" for name in shown)
-        again = listed([amount(total, one.metric) for total in one.again], len(one.again))
-        rows.append((_title(one), str(len(one.rates)), amount(one.total, one.metric), again, *part))
+    for node_sum in sums:
+        part = (
+            format_percent(node_sum.rates[name] / node_sum.total_rate) if name in node_sum.rates else "–"
+            for name in shown
+        )
+        again = join_names(
+            [format_amount(total, node_sum.metric) for total in node_sum.again], len(node_sum.again)
+        )
+        rows.append(
+            (
+                _title(node_sum),
+                str(len(node_sum.rates)),
+                format_amount(node_sum.total_rate, node_sum.metric),
+                again,
+                *part,
+            )
+        )
     header = ("load", "nodes", "sum", "measured again", *shown)
     table = Table(header, tuple(rows), frozenset(range(1, len(header)))).without_empty_columns()
     return [ReportSection("Together", (table, paragraph_of(SAYS.text("together"))))]
@@ -32,14 +45,15 @@ def together(sums: Sequence[Sum]) -> list[ReportSection]:
 def sum_words(sums: Sequence[Sum]) -> list[str]:
     """`12 nodes together: 3.2 GB/s in sequential read`, of the first loads."""
     return [
-        f"{counted(len(one.rates), 'node')} together: {amount(one.total, one.metric)} in {_title(one)}"
-        for one in sums[:_MOST_TOLD]
+        f"{count_noun(len(node_sum.rates), 'node')} together: "
+        f"{format_amount(node_sum.total_rate, node_sum.metric)} in {_title(node_sum)}"
+        for node_sum in sums[:_MAX_SUMS]
     ]
 
 
-def _title(one: Sum) -> str:
-    return " ".join(filter(None, (one.title, one.key.variant)))
+def _title(node_sum: Sum) -> str:
+    return " ".join(filter(None, (node_sum.title, node_sum.key.variant)))
 
 
-def amount(value: float, metric: Metric) -> str:
-    return " ".join(units.amount(value, metric.unit)).strip()
+def format_amount(value: float, metric: Metric) -> str:
+    return " ".join(units.metric_quantity(value, metric.unit)).strip()

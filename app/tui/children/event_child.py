@@ -11,15 +11,15 @@ from functools import cache
 import msgspec
 
 from app.recording.limits import LINE_LIMIT
-from app.recording.session import Session
+from app.recording.session import RunSession
 from probes.children.bounded_wait import wait_briefly
-from probes.children.environment import for_hostdx
+from probes.children.environment import hostdx_environment
 from probes.lossless_json import Decoder
 from scenarios import events as ev
 
 
 @cache
-def _decoder() -> Decoder:
+def _make_decoder() -> Decoder:
     """Made when the first event comes: the first screen does not wait for it (4 ms)."""
     return Decoder(ev.Common)
 
@@ -28,7 +28,7 @@ class EventChild:
     """`poll` never blocks. `session` is what its events tell; `error` why it ended without being done."""
 
     def __init__(self, argv: Sequence[str]) -> None:
-        self.session = Session()
+        self.session = RunSession()
         self.ended = False
         self.error = ""
         self.before_close: Callable[[], object] | None = None
@@ -40,7 +40,7 @@ class EventChild:
             stdout=subprocess.PIPE,
             stderr=self._stderr,
             bufsize=0,
-            env=for_hostdx(),
+            env=hostdx_environment(),
         )
         assert self._process.stdout is not None
         self._fd = self._process.stdout.fileno()
@@ -60,24 +60,24 @@ class EventChild:
             except BlockingIOError:
                 break
             if not data:
-                self._finish()
+                self._record_end()
                 return True
-            self._take(data)
+            self._apply_lines(data)
             if len(self._rest) >= LINE_LIMIT:
                 self.error = "it wrote a line longer than 1 MiB"
                 self.close()
                 return True
         return self.session.count != before
 
-    def _take(self, data: bytes) -> None:
+    def _apply_lines(self, data: bytes) -> None:
         *lines, self._rest = (self._rest + data).split(b"\n")
         for line in lines:
             try:
-                self.session.apply(_decoder().decode(line))
+                self.session.apply(_make_decoder().decode(line))
             except (msgspec.MsgspecError, RecursionError, UnicodeDecodeError):
                 continue  # our own version wrote it: an unknown type only, and the others still count
 
-    def _finish(self) -> None:
+    def _record_end(self) -> None:
         self.ended = True
         try:
             status: int | None = self._process.wait(timeout=2)
@@ -91,7 +91,7 @@ class EventChild:
             self._stderr.seek(0)
             words = self._stderr.read()[-4096:].decode("utf-8", "backslashreplace").strip().splitlines()
             self.error = (words[-1] if words else f"exit status {status}").removeprefix("hostdx: ")
-        self._release()
+        self._close_streams()
 
     def close(self) -> None:
         """Ends the child where it still runs (it only reads)."""
@@ -101,9 +101,9 @@ class EventChild:
         with contextlib.suppress(OSError):
             self._process.send_signal(signal.SIGKILL)
         wait_briefly(self._process)
-        self._release()
+        self._close_streams()
 
-    def _release(self) -> None:
+    def _close_streams(self) -> None:
         if self.before_close is not None:
             self.before_close()
             self.before_close = None

@@ -3,9 +3,9 @@
 from pathlib import Path
 
 from app.recording.playback import Playback
-from app.recording.reader import Follower
-from app.recording.session import Session
-from app.run.launch import last_words, running, stop
+from app.recording.reader import RecordingFollower
+from app.recording.session import RunSession
+from app.run.launch import is_running, read_last_line, stop_runner
 from scenarios.events import Began, RunEnded
 
 
@@ -21,17 +21,17 @@ class RunFeed:
         self.dead = False
         self.error = ""
         self._awaited = awaited  # just started: the file may not be there yet
-        self._follower: Follower | None = None
+        self._follower: RecordingFollower | None = None
         self._idle = 0
         if not awaited:
             self.load()
 
     @property
-    def session(self) -> Session:
+    def session(self) -> RunSession:
         return self.playback.session
 
     @property
-    def growing(self) -> bool:
+    def is_growing(self) -> bool:
         """More may come: no `end` yet, and the runner lives."""
         events = self.playback.events
         return not self.dead and not (events and isinstance(events[-1], RunEnded))
@@ -44,11 +44,11 @@ class RunFeed:
             self.playback.extend(self._follower.poll())
             if self._follower.bytes <= before:
                 break
-        self._look()
+        self._check_runner()
 
     def poll(self) -> bool:
         """Takes in what was appended; True where what is shown changed. Raises BrokenRecording."""
-        if not self.growing:
+        if not self.is_growing:
             return False
         if self._follower is None and not self._open():
             return False
@@ -57,14 +57,14 @@ class RunFeed:
         changed = self.playback.extend(events)
         if events:
             self._idle = 0
-            if not self.growing:
+            if not self.is_growing:
                 self.playback.live = self.playback.playing = False
                 return True
             return changed
         self._idle += 1
         if self._idle % 4 == 0:  # not at every look: it reads three files under /proc
             was = self.dead
-            self._look()
+            self._check_runner()
             return self.dead != was
         return False
 
@@ -72,23 +72,27 @@ class RunFeed:
         if self._awaited and not self.path.exists():
             return False
         self._awaited = False
-        self._follower = Follower(self.path)
+        self._follower = RecordingFollower(self.path)
         return True
 
-    def _look(self) -> None:
-        if self._began is not None and self.growing:
-            self.dead = not running(self._began)
+    def _check_runner(self) -> None:
+        if self._began_event is not None and self.is_growing:
+            self.dead = not is_running(self._began_event)
 
-    def refused(self) -> str:
+    def refusal_text(self) -> str:
         """Why the runner ended before it recorded anything; only asked once its process is gone."""
-        return last_words(self.path) if self._follower is None else ""
+        return read_last_line(self.path) if self._follower is None else ""
 
     def stop(self) -> str:
         """Asks the run to stop; empty where it was asked, else why not."""
-        return stop(self.path, self._began) if self._began is not None else "it has not begun yet"
+        return (
+            stop_runner(self.path, self._began_event)
+            if self._began_event is not None
+            else "it has not begun yet"
+        )
 
     @property
-    def _began(self) -> Began | None:
+    def _began_event(self) -> Began | None:
         first = self.playback.events[0] if self.playback.events else None
         return first if isinstance(first, Began) else None
 

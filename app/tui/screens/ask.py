@@ -15,8 +15,8 @@ from textual import events
 from textual.app import ComposeResult
 from textual.screen import ModalScreen
 
-from app.glyphs import clean
-from app.lines import HIGHLIGHT, Line, wrapped
+from app.glyphs import clean_text
+from app.lines import HIGHLIGHT, Line, wrap_text
 from app.tui.widgets.panel import Panel
 
 Completer: TypeAlias = Callable[[str, Callable[[str, str], None]], None]
@@ -28,7 +28,7 @@ class Words(Panel):
         self.words, self.role = words, "dim"
 
     def draw(self, width: int, height: int) -> list[Line]:
-        return wrapped(self.words, width - 1, self.role, indent=1)
+        return wrap_text(self.words, width - 1, self.role, indent=1)
 
 
 class Field(Panel):
@@ -42,13 +42,16 @@ class Field(Panel):
         head = f" {self.question}: "
         room = max(4, width - cell_len(head) - 1)
         start = 0
-        while cell_len(clean(self.value[start : self.cursor])) >= room:
+        while cell_len(clean_text(self.value[start : self.cursor])) >= room:
             start += 1
-        before, at = clean(self.value[start : self.cursor]), clean(self.value[self.cursor : self.cursor + 1])
-        after = clean(self.value[self.cursor + 1 :])
+        before, at = (
+            clean_text(self.value[start : self.cursor]),
+            clean_text(self.value[self.cursor : self.cursor + 1]),
+        )
+        after = clean_text(self.value[self.cursor + 1 :])
         return [[(head, "title"), (before, "text"), (at or "_", "accent" + HIGHLIGHT), (after, "text")]]
 
-    def edit(self, key: str, character: str | None) -> bool:
+    def edit_text(self, key: str, character: str | None) -> bool:
         """One key; False for one that means nothing here."""
         left, right = self.value[: self.cursor], self.value[self.cursor :]
         match key:
@@ -118,35 +121,35 @@ class AskScreen(ModalScreen[str | None]):
         if self._answered:
             return
         if event.key == "escape":
-            self._answer(None)
+            self._give_answer(None)
         elif event.key == "enter":
-            self._submit()
+            self._submit_value()
         elif event.key == "tab" and self._complete is not None:
             asked = self._field.value
-            self._complete(asked, lambda words, choices: self._completed(asked, words, choices))
+            self._complete(asked, lambda words, choices: self._apply_completion(asked, words, choices))
         elif event.key in ("up", "down"):
-            self._recall(1 if event.key == "up" else -1)
-        elif self._field.edit(event.key, event.character):
-            self._edited()
+            self._recall_earlier(1 if event.key == "up" else -1)
+        elif self._field.edit_text(event.key, event.character):
+            self._report_edit()
 
-    def _recall(self, by: int) -> None:
+    def _recall_earlier(self, by: int) -> None:
         self._at = min(len(self._before) - 1, max(0, self._at + by))
         self._field.value = self._before[self._at]
         self._field.cursor = len(self._field.value)
-        self._edited()
+        self._report_edit()
 
     def on_paste(self, event: events.Paste) -> None:
         event.stop()
         for character in takewhile(lambda c: c != "\n", event.text):
-            self._field.edit("", character)
-        self._edited()
+            self._field.edit_text("", character)
+        self._report_edit()
 
-    def _edited(self) -> None:
+    def _report_edit(self) -> None:
         self._field.redraw()
         if self._changed is not None:
             self._changed(self._field.value)
 
-    def _completed(self, asked: str, words: str, choices: str) -> None:
+    def _apply_completion(self, asked: str, words: str, choices: str) -> None:
         """`choices` where there are several; nothing where something else was typed meanwhile."""
         if self._answered or self._field.value != asked:
             return
@@ -155,17 +158,17 @@ class AskScreen(ModalScreen[str | None]):
             self._hint.words, self._hint.role = choices, "dim"
         self._hint.refresh(layout=True)
         self._hint.redraw()
-        self._edited()
+        self._report_edit()
 
-    def _submit(self) -> None:
+    def _submit_value(self) -> None:
         wrong = self._check(self._field.value) if self._check is not None else ""
         if wrong:
             self._hint.words, self._hint.role = wrong, "warning"
             self._hint.redraw()
         else:
-            self._answer(self._field.value)
+            self._give_answer(self._field.value)
 
-    def _answer(self, value: str | None) -> None:
+    def _give_answer(self, value: str | None) -> None:
         self._answered = True
         self.dismiss(value)
 

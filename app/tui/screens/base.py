@@ -11,16 +11,16 @@ from textual.binding import Binding
 from textual.screen import Screen
 from textual.widget import Widget
 
-from app.lines import Line, grounded, split, text
+from app.lines import Line, ground_line, split_line, text_line
 from app.tui.widgets.keybar import KeyBar
 from app.tui.widgets.panel import Box, Panel
 from app.tui.widgets.picker import Picker
 from app.tui.widgets.reader import Reader
 
 if TYPE_CHECKING:
-    from app.tui.commands import Commands
+    from app.tui.commands import ShellCommands
 
-LEAST = (60, 20)
+MIN_SIZE_CELLS = (60, 20)
 BROAD = 160  # cells from which on two columns stand side by side; `-wide` holds there as well
 
 
@@ -30,10 +30,10 @@ class TooSmall(Panel):
     def draw(self, width: int, height: int) -> list[Line]:
         size = self.screen.size
         return [
-            text("hostdx needs 60x20 cells.", "strong"),
-            text(f"This terminal has {size.width}x{size.height}."),
-            text("Make it larger; nothing is lost.", "dim"),
-            text("q quits"),
+            text_line("hostdx needs 60x20 cells.", "strong"),
+            text_line(f"This terminal has {size.width}x{size.height}."),
+            text_line("Make it larger; nothing is lost.", "dim"),
+            text_line("q quits"),
         ]
 
 
@@ -49,13 +49,13 @@ class TopBar(Panel):
     def draw(self, width: int, height: int) -> list[Line]:
         words = getattr(self.screen, "title_words", "")
         left: Line = [(f" {self._name} › ", "dim"), (words, "title")]
-        return [grounded(split(left, text(f"{self._about} ", "strong"), width), width, "bar")]
+        return [ground_line(split_line(left, text_line(f"{self._about} ", "strong"), width), width, "bar")]
 
 
 class Base(Screen[object]):
     """Keys that ask for words are priority bindings: they act before the next key, which may have come with them.
 
-    Subclasses give `body()`. `show` draws what changed: after events and keys, never by a clock alone."""
+    Subclasses give `compose_body()`. `show` draws what changed: after events and keys, never by a clock alone."""
 
     DEFAULT_CSS = """
     Base { layout: vertical; overflow: hidden; }
@@ -67,10 +67,10 @@ class Base(Screen[object]):
     """
     HORIZONTAL_BREAKPOINTS = [
         (0, "-tiny"),
-        (LEAST[0], "-narrow"),
+        (MIN_SIZE_CELLS[0], "-narrow"),
         (110, "-wide"),
     ]
-    VERTICAL_BREAKPOINTS = [(0, "-low"), (LEAST[1], "-tall"), (32, "-high")]
+    VERTICAL_BREAKPOINTS = [(0, "-low"), (MIN_SIZE_CELLS[1], "-tall"), (32, "-high")]
     # 24 lines are what most terminals have: every line counts on the fewer of a split window
     FINER_BREAKPOINTS = [*VERTICAL_BREAKPOINTS[:-1], (24, "-roomy"), VERTICAL_BREAKPOINTS[-1]]
     BINDINGS = [
@@ -89,19 +89,19 @@ class Base(Screen[object]):
 
     _held: Widget | None = None  # what had the focus last
 
-    def footed(self, action: str) -> bool:
+    def is_in_footer(self, action: str) -> bool:
         """Whether an action that is not always in the footer stands there now, after the others."""
         return False
 
     @property
-    def shell(self) -> Commands:
-        return cast("Commands", self.app)
+    def shell(self) -> ShellCommands:
+        return cast("ShellCommands", self.app)
 
-    def head(self) -> Iterable[Widget]:
+    def compose_head(self) -> Iterable[Widget]:
         """The bar at the top, from edge to edge."""
         yield TopBar()
 
-    def body(self) -> Iterable[Widget]:
+    def compose_body(self) -> Iterable[Widget]:
         raise NotImplementedError
 
     def compose(self) -> ComposeResult:
@@ -110,9 +110,9 @@ class Base(Screen[object]):
         for steps, size in ((self.HORIZONTAL_BREAKPOINTS, width), (self.VERTICAL_BREAKPOINTS, height)):
             self.add_class([name for least, name in steps if size >= least][-1], update=False)
         self.set_class(width >= BROAD, "-broad", update=False)
-        yield from self.head()
+        yield from self.compose_head()
         with Box(id="body"):
-            yield from self.body()
+            yield from self.compose_body()
         yield TooSmall(id="small")
         yield KeyBar()
 
@@ -158,22 +158,22 @@ class Base(Screen[object]):
         if filtered:
             return
         if self.shell.at_bottom:
-            self.shell.say("q quits")
+            self.shell.show_message("q quits")
         else:
             self.action_back()
 
     def _search(self, reader: Reader) -> None:
         from app.tui.screens.ask import AskScreen
 
-        def taken(words: str | None) -> None:
+        def find_words(words: str | None) -> None:
             if words and not reader.find(words):
-                self.shell.say(f"not found: {words}")
+                self.shell.show_message(f"not found: {words}")
 
         self.app.push_screen(
-            AskScreen("search", reader.words, hint="Enter goes to the next, Esc leaves"), taken
+            AskScreen("search", reader.words, hint="Enter goes to the next, Esc leaves"), find_words
         )
 
-    def filtered(self) -> None:
+    def confirm_filter(self) -> None:
         """Enter was pressed in the filter's line."""
 
     def action_filter(self) -> None:
@@ -190,17 +190,17 @@ class Base(Screen[object]):
             return
         target, before = picker, picker.filter
 
-        def narrow(words: str) -> None:
+        def apply_filter(words: str) -> None:
             target.filter = words
             target.redraw()
             target.post_message(Picker.Moved())  # another item may be under the cursor now
 
-        def taken(words: str | None) -> None:
-            narrow(before if words is None else words)
+        def finish_filter(words: str | None) -> None:
+            apply_filter(before if words is None else words)
             if words is not None:
-                self.call_later(self.filtered)
+                self.call_later(self.confirm_filter)
 
         self.app.push_screen(
-            AskScreen("filter", before, changed=narrow, hint=self.filter_hint),
-            taken,
+            AskScreen("filter", before, changed=apply_filter, hint=self.filter_hint),
+            finish_filter,
         )

@@ -22,7 +22,7 @@ class Curve(Panel):
     def draw(self, width: int, height: int) -> list[Line]:
         screen = self.screen
         assert isinstance(screen, InsideScreen)
-        return inside_lines(screen.session(), screen.at, width, height)
+        return inside_lines(screen.current_session(), screen.at, width, height)
 
 
 class InsideScreen(RunScreen):
@@ -40,7 +40,7 @@ class InsideScreen(RunScreen):
         super().__init__()
         self.at = 0
 
-    def body(self) -> Iterable[Widget]:
+    def compose_body(self) -> Iterable[Widget]:
         yield Curve(id="curve")
         yield Transport(lambda: self.feed)
 
@@ -65,9 +65,9 @@ class CallPathsScreen(RunScreen):
     title_words = "call paths"
     step_words = "call paths"
 
-    def body(self) -> Iterable[Widget]:
-        found = self.session().result(CallPaths)
-        yield Icicle(found.value if found is not None else ())
+    def compose_body(self) -> Iterable[Widget]:
+        paths_result = self.current_session().find_result(CallPaths)
+        yield Icicle(paths_result.value if paths_result is not None else ())
 
     def action_back(self) -> None:
         self.shell.show_run()

@@ -6,30 +6,30 @@ from collections.abc import Iterable, Iterator
 
 from textual.widget import Widget
 
-from app.lines import BLANK, Line, crop, split, text, wrapped
+from app.lines import BLANK, Line, crop_line, split_line, text_line, wrap_text
 from app.tui.screens.base import Base
 from app.tui.widgets.panel import Panel
 from app.tui.widgets.reader import Reader
 
-MOST_COLUMNS = 110  # longer lines of prose are hard to read
+MAX_COLUMNS = 110  # longer lines of prose are hard to read
 
 
 def page_lines(page: str, width: int) -> list[Line]:
     """A README.md: prose is folded anew for the width; commands and tables stay as they are, cut at the edge."""
     out: list[Line] = []
-    for kind, words in _parts(page):
+    for kind, words in _split_page(page):
         if kind == "as it is":
-            out.append(crop(text(words, "accent"), width))
+            out.append(crop_line(text_line(words, "accent"), width))
         elif kind == "heading":
-            out += [*([BLANK] if out else []), *wrapped(words, min(width, MOST_COLUMNS), "title")]
+            out += [*([BLANK] if out else []), *wrap_text(words, min(width, MAX_COLUMNS), "title")]
         elif kind == "blank":
             out.append(BLANK)
         else:
-            out += wrapped(words, min(width, MOST_COLUMNS), hang=2 if kind == "item" else 0)
+            out += wrap_text(words, min(width, MAX_COLUMNS), hang=2 if kind == "item" else 0)
     return out
 
 
-def _parts(page: str) -> Iterator[tuple[str, str]]:
+def _split_page(page: str) -> Iterator[tuple[str, str]]:
     """(kind, words) of headings, paragraphs, list items, and lines that stay as they are."""
     kind, words, fenced = "", "", False
     for line in [*page.splitlines(), ""]:
@@ -60,7 +60,7 @@ class ExplainHead(Panel):
         self._scenario = scenario
 
     def draw(self, width: int, height: int) -> list[Line]:
-        return [split(text("explain", "title"), text(self._scenario, "dim"), width)]
+        return [split_line(text_line("explain", "title"), text_line(self._scenario, "dim"), width)]
 
 
 class ExplainScreen(Base):
@@ -70,6 +70,6 @@ class ExplainScreen(Base):
         super().__init__()
         self.scenario, self.page = scenario, page
 
-    def body(self) -> Iterable[Widget]:
+    def compose_body(self) -> Iterable[Widget]:
         yield ExplainHead(self.scenario)
         yield Reader(lambda width: page_lines(self.page, width))

@@ -8,9 +8,9 @@ from itertools import zip_longest
 from textual.binding import Binding
 from textual.widget import Widget
 
-from app.glyphs import clean
-from app.lines import BLANK, Line, cells, pad, text, wrapped
-from app.recording.session import Session
+from app.glyphs import clean_text
+from app.lines import BLANK, Line, cell_width, pad_line, text_line, wrap_text
+from app.recording.session import RunSession
 from app.tui.screens.base import Base
 from app.tui.widgets.fact_words import value_words
 from app.tui.widgets.reader import Reader
@@ -18,33 +18,33 @@ from app.tui.widgets.reader import Reader
 NAME, SOURCE = 26, 40  # cells: most are shorter
 
 
-def fact_lines(session: Session, width: int) -> list[Line]:
-    out: list[Line] = [text("FACTS", "title")]
+def fact_lines(session: RunSession, width: int) -> list[Line]:
+    out: list[Line] = [text_line("FACTS", "title")]
     wide = width >= 100
     for fact in session.facts.values():
         words = value_words(fact.value, fact.unit)
-        name = clean(fact.label)
-        if cells(text(name)) > NAME:  # on a line of its own
-            out.append(text(name, "strong"))
+        name = clean_text(fact.label)
+        if cell_width(text_line(name)) > NAME:  # on a line of its own
+            out.append(text_line(name, "strong"))
             name = ""
         room = width - NAME - 2 - (SOURCE + 2 if wide else 0)
-        body = wrapped(words, room)
-        sources = wrapped(fact.source, SOURCE, "dim") if wide else []
+        body = wrap_text(words, room)
+        sources = wrap_text(fact.source, SOURCE, "dim") if wide else []
         for row, source in zip_longest(body, sources, fillvalue=BLANK):
-            head = pad(text(name, "strong"), NAME + 2)
+            head = pad_line(text_line(name, "strong"), NAME + 2)
             name = ""
-            out.append([*head, *pad(row, room + 2), *source] if source else [*head, *row])
+            out.append([*head, *pad_line(row, room + 2), *source] if source else [*head, *row])
     if not session.facts:
-        out.append(text("none yet", "dim"))
+        out.append(text_line("none yet", "dim"))
     if session.absent:
-        out += [BLANK, text("COULD NOT BE READ", "title")]
+        out += [BLANK, text_line("COULD NOT BE READ", "title")]
         for absent in session.absent.values():
-            out += wrapped(f"? {absent.label}: {absent.reason}", width, "unknown", hang=2)
+            out += wrap_text(f"? {absent.label}: {absent.reason}", width, "unknown", hang=2)
     unreadable = [c for c in session.checks.values() if c.state == "unreadable"]
     if unreadable:
-        out += [BLANK, text("CHECKS THAT COULD NOT DECIDE", "title")]
+        out += [BLANK, text_line("CHECKS THAT COULD NOT DECIDE", "title")]
         for check in unreadable:
-            out += wrapped(f"? {check.rule}: {check.reason}", width, "unknown", hang=2)
+            out += wrap_text(f"? {check.rule}: {check.reason}", width, "unknown", hang=2)
     return out
 
 
@@ -52,9 +52,9 @@ class FactsScreen(Base):
     title_words = "facts"
     BINDINGS = [Binding("slash", "filter", "search", priority=True)]
 
-    def __init__(self, session: Session) -> None:
+    def __init__(self, session: RunSession) -> None:
         super().__init__()
         self._session = session
 
-    def body(self) -> Iterable[Widget]:
+    def compose_body(self) -> Iterable[Widget]:
         yield Reader(lambda width: fact_lines(self._session, width))

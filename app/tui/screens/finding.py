@@ -7,8 +7,8 @@ from collections.abc import Iterable
 from textual.binding import Binding
 from textual.widget import Widget
 
-from app.recording.session import Session
-from app.report.confirmation import options
+from app.recording.session import RunSession
+from app.report.confirmation import confirmation_options
 from app.tui.details import commands_of, finding_lines
 from app.tui.screens.base import Base
 from app.tui.widgets.reader import Reader
@@ -23,11 +23,11 @@ class FindingScreen(Base):
     ]
     title_words = "finding"
 
-    def __init__(self, finding: Finding, session: Session) -> None:
+    def __init__(self, finding: Finding, session: RunSession) -> None:
         super().__init__()
         self.finding, self.session = finding, session
 
-    def body(self) -> Iterable[Widget]:
+    def compose_body(self) -> Iterable[Widget]:
         yield Reader(lambda width: finding_lines(self.finding, self.session, width))
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
@@ -38,7 +38,7 @@ class FindingScreen(Base):
         return True
 
     def action_prove(self) -> None:
-        self.shell.open_plan(self.finding.prove, options(self.finding, self.session))
+        self.shell.open_plan(self.finding.prove, confirmation_options(self.finding, self.session))
 
     def action_copy(self) -> None:
         self.shell.copy(commands_of(self.finding.remedy), "the commands")

@@ -7,9 +7,9 @@ from collections.abc import Iterable
 from textual.binding import Binding
 from textual.widget import Widget
 
-from app.glyphs import clean
-from app.lines import BLANK, Line, grounded, split, text, wrapped
-from app.recording.session import Session
+from app.glyphs import clean_text
+from app.lines import BLANK, Line, ground_line, split_line, text_line, wrap_text
+from app.recording.session import RunSession
 from app.tui.screens.base import Base
 from app.tui.widgets.measuring.group_plot import GroupPlot, PlotSubject
 from app.tui.widgets.measuring.standing import title_of
@@ -24,10 +24,10 @@ class GroupsHead(Panel):
     def draw(self, width: int, height: int) -> list[Line]:
         screen = self.screen
         assert isinstance(screen, GroupsScreen)
-        name = clean(screen.session.began.scenario) if screen.session.began else "run"
+        name = clean_text(screen.session.began.scenario) if screen.session.began else "run"
         left: Line = [(f" {name} › verdict › ", "dim"), ("groups", "title")]
-        right = text(f"{title_of(screen.session, screen.verdict.workload)} ", "strong")
-        return [grounded(split(left, right, width), width, "bar")]
+        right = text_line(f"{title_of(screen.session, screen.shown_verdict.workload)} ", "strong")
+        return [ground_line(split_line(left, right, width), width, "bar")]
 
 
 class GroupsDetails(Panel):
@@ -38,17 +38,17 @@ class GroupsDetails(Panel):
     def draw(self, width: int, height: int) -> list[Line]:
         screen = self.screen
         assert isinstance(screen, GroupsScreen)
-        verdict = screen.verdict
+        verdict = screen.shown_verdict
         words = f"{verdict.variant} against {verdict.baseline}, {verdict.metric}: {effect_words(verdict)}"
-        out = wrapped(words, width, "strong")
-        out += wrapped(verdict.reason or "", width) if verdict.reason else []
+        out = wrap_text(words, width, "strong")
+        out += wrap_text(verdict.reason or "", width) if verdict.reason else []
         why = explain_verdict(verdict)
-        out += wrapped(why, width) if why else []
-        load = screen.session.load(verdict.workload)
+        out += wrap_text(why, width) if why else []
+        load = screen.session.find_workload(verdict.workload)
         if load is not None and load.why:
-            out += [BLANK, *wrapped(load.why, width, "dim")]
+            out += [BLANK, *wrap_text(load.why, width, "dim")]
         if load is not None and load.equivalent:
-            out += wrapped(f"the same with another tool: {load.equivalent}", width, "dim", hang=2)
+            out += wrap_text(f"the same with another tool: {load.equivalent}", width, "dim", hang=2)
         return out[: max(3, self.screen.size.height // 3)]
 
 
@@ -60,23 +60,23 @@ class GroupsScreen(Base):
     ]
     title_words = "groups"
 
-    def __init__(self, session: Session, verdicts: list[ev.RunVerdict], at: int) -> None:
+    def __init__(self, session: RunSession, verdicts: list[ev.RunVerdict], at: int) -> None:
         super().__init__()
         self.session, self._verdicts, self._at = session, verdicts, at
 
     @property
-    def verdict(self) -> ev.RunVerdict:
+    def shown_verdict(self) -> ev.RunVerdict:
         return self._verdicts[self._at]
 
-    def head(self) -> Iterable[Widget]:
+    def compose_head(self) -> Iterable[Widget]:
         yield GroupsHead(id="head")
 
-    def body(self) -> Iterable[Widget]:
-        yield GroupPlot(lambda: self.session, self._chosen)
+    def compose_body(self) -> Iterable[Widget]:
+        yield GroupPlot(lambda: self.session, self._plot_subject)
         yield GroupsDetails(id="about")
 
-    def _chosen(self) -> PlotSubject:
-        v = self.verdict
+    def _plot_subject(self) -> PlotSubject:
+        v = self.shown_verdict
         return PlotSubject(v.workload, v.metric, (v.baseline, v.variant))
 
     def action_raw(self) -> None:

@@ -12,7 +12,7 @@ from textual.widget import Widget
 
 from app.run.launch import HOSTDX
 from app.tui.children.event_child import EventChild
-from app.tui.questions import asked, card_for, filled_in, questions
+from app.tui.questions import all_questions, card_for, fill_in_options, list_questions
 from app.tui.screens.base import Base
 from app.tui.widgets.home.findings_panel import LEFT_OVER, Suspects
 from app.tui.widgets.home.host_glance import Headline
@@ -26,9 +26,9 @@ from app.tui.widgets.picker import Picker
 from app.tui.widgets.selected_line import BOXED, Whole, most_lines
 from scenarios.events import Pulse
 
-LEAST_ROWS = 13  # of the list beside the host's table, in borders
+MIN_ROWS = 13  # of the list beside the host's table, in borders
 ANSWERED = BOXED + 2  # rows of what a scenario answers
-MOST_ROWS = len(asked()) + 6  # with the head, and a scenario or two of a third party
+MAX_ROWS = len(list_questions()) + 6  # with the head, and a scenario or two of a third party
 WATCH_AFTER_S = 1.5  # the first screen and triage come first
 
 
@@ -58,17 +58,17 @@ class HomeScreen(Base):
         Binding("R", "again", "read the host again", show=False),
         Binding("q", "back", "quit"),
         Binding("tab", "other", "other list", show=False),
-        *(Binding(q.key, f"ask('{q.key}')", q.words, show=False) for q in asked() if q.key),
+        *(Binding(q.key, f"ask('{q.key}')", q.words, show=False) for q in list_questions() if q.key),
     ]
     title_words = "home"
     AUTO_FOCUS = "ScenarioList"
     _pulses: EventChild | None = None
     _soon: Timer | None = None
 
-    def head(self) -> Iterable[Widget]:
+    def compose_head(self) -> Iterable[Widget]:
         yield Headline(self.shell.home_session)
 
-    def body(self) -> Iterable[Widget]:
+    def compose_body(self) -> Iterable[Widget]:
         session = self.shell.home_session
         yield LiveLine(session)
         with Box(id="top") as top:
@@ -86,22 +86,26 @@ class HomeScreen(Base):
         """Suspects keep five lines, and six are all others': what a container cuts could not be reached."""
         height = self.app.size.height
         margins = 0 if height < 32 else 4
-        return max(5, min(MOST_ROWS, height - 11 - most_lines(height) - margins))
+        return max(5, min(MAX_ROWS, height - 11 - most_lines(height) - margins))
 
     @property
-    def _framed(self) -> bool:
+    def _is_framed(self) -> bool:
         width, height = self.app.size
         return width >= 110 and height >= 32
 
     def _list_rows(self) -> int:
-        return self._most_rows() + 2 * self._framed
+        return self._most_rows() + 2 * self._is_framed
 
     def _top_rows(self) -> int | str:
         """With borders, the list is as high as what is said beside it, with the host's table."""
-        if not self._framed:
+        if not self._is_framed:
             return "auto"
-        listed = len(self.query_one(ScenarioList).rows()) if self.query(ScenarioList) else len(asked()) + 1
-        return max(LEAST_ROWS, min(listed, self._most_rows())) + 2
+        listed = (
+            len(self.query_one(ScenarioList).build_rows())
+            if self.query(ScenarioList)
+            else len(list_questions()) + 1
+        )
+        return max(MIN_ROWS, min(listed, self._most_rows())) + 2
 
     def show(self) -> None:
         """What the suspects need of a high screen, the recordings have the rest."""
@@ -137,14 +141,14 @@ class HomeScreen(Base):
         child = self._pulses = EventChild([*HOSTDX, "pulse", "--events", "-"])
         loop, descriptor = asyncio.get_running_loop(), child.fileno()
 
-        def ready() -> None:
+        def read_pulse() -> None:
             if child.poll() and child.session.pulses:
-                self._pulsed(child.session.pulses[-1])
+                self._show_pulse(child.session.pulses[-1])
 
         child.before_close = lambda: loop.remove_reader(descriptor)
-        loop.add_reader(descriptor, ready)
+        loop.add_reader(descriptor, read_pulse)
 
-    def _pulsed(self, pulse: Pulse) -> None:
+    def _show_pulse(self, pulse: Pulse) -> None:
         shell = self.shell
         if shell.first_pulse is None:
             shell.first_pulse = pulse
@@ -186,15 +190,15 @@ class HomeScreen(Base):
     def action_ask(self, key: str) -> None:
         """The scenario that answers this complaint, its plan filled in as far as the host tells."""
         session, pulse = self.shell.home_session(), self.shell.first_pulse
-        question = next(q for q in questions(session.offers) if q.id == key)
+        question = next(q for q in all_questions(session.offers) if q.id == key)
         card = card_for(question, session, pulse)
 
-        def propose() -> list[str]:
-            return filled_in(card, self.shell.home_session(), pulse)
+        def propose_values() -> list[str]:
+            return fill_in_options(card, self.shell.home_session(), pulse)
 
         # whose question names a directory of one's own begins with its path; the whole host finds its own
         names = card.directories == "first" or (card.directories == "compared" and card.role != "whole")
-        self.shell.open_plan(card.id, propose(), propose, "dir" if names else "")
+        self.shell.open_plan(card.id, propose_values(), propose_values, "dir" if names else "")
 
     def action_recordings(self) -> None:
         self.shell.open_recordings()

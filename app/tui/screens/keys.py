@@ -17,24 +17,27 @@ from app.tui.widgets.picker import Picker, PickerRow
 from app.tui.widgets.word_list import WordList
 
 
-def _line(keys: str, words: str, width: int) -> Line:
+def _key_line(keys: str, words: str, width: int) -> Line:
     return [(f"{keys:<14}", "key"), (words, "text")]
 
 
-def actions_of(screen: Screen[object]) -> list[tuple[str, str, str, object]]:
+def list_actions(screen: Screen[object]) -> list[tuple[str, str, str, object]]:
     """(action, keys, words, the node that has it), each action once: the screen's own before what holds everywhere."""
-    found: dict[str, tuple[list[str], str, object]] = {}
+    keys_by_action: dict[str, tuple[list[str], str, object]] = {}
     for active in screen.active_bindings.values():
         binding = active.binding
         if not binding.description or binding.system or binding.action == "screen.copy_text":
             continue
-        keys, _, _ = found.setdefault(binding.action, ([], binding.description, active.node))
+        keys, _, _ = keys_by_action.setdefault(binding.action, ([], binding.description, active.node))
         if binding.key in NAMES or len(binding.key) < 12:  # not the rarer spellings of other keyboards
             keys.append(key_name(binding.key))
     common = {binding.action for binding in Base.BINDINGS if isinstance(binding, Binding)}
-    told = [(action, " ".join(keys), words, node) for action, (keys, words, node) in found.items()]
+    actions = [
+        (action, " ".join(keys), words, node) for action, (keys, words, node) in keys_by_action.items()
+    ]
     return sorted(
-        told, key=lambda one: 2 if one[3] is screen.app else one[3] is not screen or one[0] in common
+        actions,
+        key=lambda entry: 2 if entry[3] is screen.app else entry[3] is not screen or entry[0] in common,
     )
 
 
@@ -56,18 +59,18 @@ class KeysScreen(Base):
         super().__init__()
         self._about = about
         self._filtering = filtering
-        self._actions = actions_of(about)
+        self._actions = list_actions(about)
         if filtering:
             self.filter_hint = "Enter runs it, Esc shows all"
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         return action != "keys"
 
-    def body(self) -> Iterable[Widget]:
+    def compose_body(self) -> Iterable[Widget]:
         title = getattr(self._about, "title_words", "") or "this screen"
         picker = Picker(id="actions", title=f"KEYS  {title}")
         picker._rows = [
-            PickerRow(action, partial(_line, keys, words), f"{keys} {words}")
+            PickerRow(action, partial(_key_line, keys, words), f"{keys} {words}")
             for action, keys, words, _ in self._actions
         ]
         with Box(id="parts"):
@@ -80,7 +83,7 @@ class KeysScreen(Base):
         if self._filtering:
             self.action_filter()
 
-    def filtered(self) -> None:
+    def confirm_filter(self) -> None:
         """The palette: Enter runs what stands under the cursor, at once."""
         if self._filtering:
             self._filtering = False

@@ -7,39 +7,47 @@ from collections.abc import Iterable
 from textual.binding import Binding
 from textual.widget import Widget
 
-from app.recording.session import Session
+from app.recording.session import RunSession
 from app.tui.screens.run import RunScreen, left_changed
-from app.tui.widgets.measuring.forest import MOST_ROWS, Forest
+from app.tui.widgets.measuring.forest import MAX_ROWS, Forest
 from app.tui.widgets.measuring.host_panel import HostPanel
-from app.tui.widgets.measuring.levels import MOST_WAITING
+from app.tui.widgets.measuring.levels import MAX_WAITING_VARIANTS
 from app.tui.widgets.measuring.loads_panel import LoadsPanel
 from app.tui.widgets.measuring.run_bar import RunBar
 from app.tui.widgets.measuring.standing import pairs_of
 from app.tui.widgets.measuring.transport import Transport
 from app.tui.widgets.panel import Box
 
-MOST_REMARKS = 4  # lines of what disturbed, where nothing is compared
+MAX_REMARKS = 4  # lines of what disturbed, where nothing is compared
 
 
-def rows_below(session: Session, height: int) -> int:
+def rows_below(session: RunSession, height: int) -> int:
     """Lines of the chart and the host's panel: all pairs that are planned have room, as long as the loads keep most."""
-    several = len(session.variants) - 1
-    several = several if 0 < several <= MOST_WAITING else 1  # of more nobody knows which a load will have
+    several = len(session.planned_variants) - 1
+    several = (
+        several if 0 < several <= MAX_WAITING_VARIANTS else 1
+    )  # of more nobody knows which a load will have
     pairs = sum(
-        max(len(found), 1 if load.id in session.blocks else several) for load, found in pairs_of(session)
+        max(len(load_pairs), 1 if load.id in session.blocks else several)
+        for load, load_pairs in pairs_of(session)
     )
-    if not compares(session):  # the host alone stands there
-        return 3 + min(MOST_REMARKS, len(session.guards) + len(session.notes))
-    return max(6, min(pairs + 3, MOST_ROWS, height * 2 // 5))
+    if not has_comparison(session):  # the host alone stands there
+        return 3 + min(MAX_REMARKS, len(session.guards) + len(session.notes))
+    return max(6, min(pairs + 3, MAX_ROWS, height * 2 // 5))
 
 
-def compares(session: Session) -> bool:
+def has_comparison(session: RunSession) -> bool:
     """Whether there is anything to compare so far."""
-    judges = session.card.role != "battery" and session.card.compares
-    return judges and bool(session.workloads) and len(session.variants) > 1 and not waits(session)
+    judges = session.scenario_card.role != "battery" and session.scenario_card.compares
+    return (
+        judges
+        and bool(session.planned_workloads)
+        and len(session.planned_variants) > 1
+        and not is_waiting(session)
+    )
 
 
-def waits(session: Session) -> bool:
+def is_waiting(session: RunSession) -> bool:
     """Before the plan, and while figures are read that no load makes."""
     return bool(session.samples and not session.blocks)
 
@@ -67,43 +75,49 @@ class LiveScreen(RunScreen):
     step_words = "live"
     AUTO_FOCUS = ""
 
-    def body(self) -> Iterable[Widget]:
-        yield RunBar(self.session)
-        yield LoadsPanel(self.session)
+    def compose_body(self) -> Iterable[Widget]:
+        yield RunBar(self.current_session)
+        yield LoadsPanel(self.current_session)
         with Box(id="parts") as parts:
-            parts.styles.height = self._below()
-            yield Forest(self.session)
-            yield HostPanel(self.session)
+            parts.styles.height = self._rows_below_loads()
+            yield Forest(self.current_session)
+            yield HostPanel(self.current_session)
         yield Transport(lambda: self.feed)
 
     def on_mount(self) -> None:
-        self._arrange()
+        self._adapt_layout()
 
     def show(self) -> None:
-        self._arrange()
+        self._adapt_layout()
         super().show()
 
-    def _below(self) -> int:
+    def _rows_below_loads(self) -> int:
         height = self.app.size.height
-        return rows_below(self.session(), height) if self.app.size.width >= 110 else 4 if height < 32 else 8
+        return (
+            rows_below(self.current_session(), height)
+            if self.app.size.width >= 110
+            else 4
+            if height < 32
+            else 8
+        )
 
-    def _arrange(self) -> None:
+    def _adapt_layout(self) -> None:
         """Room for the chart where there is anything to compare."""
-        session = self.session()
-        self.set_class(not compares(session), "-alone")
-        if not (found := self.query("#parts")):
+        session = self.current_session()
+        self.set_class(not has_comparison(session), "-alone")
+        if not (matches := self.query("#parts")):
             return  # it is just coming
-        parts = found.first()
-        if parts.size.height != (wanted := self._below()):
+        parts = matches.first()
+        if parts.size.height != (wanted := self._rows_below_loads()):
             parts.styles.height = wanted
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         if action in ("stop", "leave"):
-            return self.feed.growing
+            return self.feed.is_growing
         if action in ("verdict", "final"):
-            return (self.session().ended is not None) == (action == "final")
+            return (self.current_session().ended is not None) == (action == "final")
         if action == "undo":
-            return self.feed.dead and bool(left_changed(self.session()))
+            return self.feed.dead and bool(left_changed(self.current_session()))
         return super().check_action(action, parameters)
 
     def action_undo(self) -> None:

@@ -12,23 +12,23 @@ from textual.binding import Binding
 from textual.widget import Widget
 
 from app.failure import Failure
-from app.glyphs import SIGNS, clean
-from app.lines import Line, cells, framed, pad, split, text, wrapped
+from app.glyphs import SIGNS, clean_text
+from app.lines import Line, cell_width, frame_rows, pad_line, split_line, text_line, wrap_text
 from app.recording import store as recordings
 from app.report.forms.cells import parts_lines
-from app.report.headline import Answer, read_of
-from app.report.next_steps import to_do
-from app.report.validity import Sign, trust
+from app.report.headline import Answer, read_recording
+from app.report.next_steps import list_remedies
+from app.report.validity import Sign, list_trust_signs
 from app.tui.details import next_lines, sign_lines
 from app.tui.screens.ask import AskScreen, ChoiceScreen
 from app.tui.screens.base import Base
 from app.tui.widgets.home.findings_panel import severity_words
 from app.tui.widgets.home.recordings_line import BAR, ENDS, interval
 from app.tui.widgets.measuring.standing import margin_of
-from app.tui.widgets.measuring.transport import clock
+from app.tui.widgets.measuring.transport import format_clock
 from app.tui.widgets.panel import Panel
 from app.tui.widgets.picker import Picker, PickerRow
-from app.tui.widgets.verdict_list import EffectRow, entries, table_of
+from app.tui.widgets.verdict_list import EffectRow, list_effects, table_of
 from scenarios.card import card_of
 from scenarios.finding import Finding, Remedy
 from scenarios.results.document import Part
@@ -53,7 +53,7 @@ class RecordingAnswer(NamedTuple):
     answer: Answer | None = None
     table: tuple[EffectRow, ...] = ()
     margin: float = 0.0
-    found: tuple[Finding, ...] = ()
+    other_findings: tuple[Finding, ...] = ()
     signs: tuple[Sign, ...] = ()
     steps: tuple[Remedy, ...] = ()
     tables: tuple[Part, ...] = ()  # of its results, as they stand on the first page
@@ -62,86 +62,86 @@ class RecordingAnswer(NamedTuple):
 UNREAD = RecordingAnswer()
 
 
-def _read(entry: recordings.Listed) -> RecordingAnswer:
-    answer, session = read_of(entry)
+def _read_answer(entry: recordings.ListedRecording) -> RecordingAnswer:
+    answer, session = read_recording(entry)
     try:
-        table, signs = tuple(entries(session)), tuple(trust(session))
+        table, signs = tuple(list_effects(session)), tuple(list_trust_signs(session))
     except (ArithmeticError, LookupError, TypeError, ValueError):  # foreign figures: the list goes on
         return RecordingAnswer(answer)
-    said = answer.finding if answer is not None else None
-    found = tuple(f for f in session.worst_first if f != said)
-    steps = to_do(session, recordings.argument(entry.path)) if answer is not None else ()
+    answered_finding = answer.finding if answer is not None else None
+    other_findings = tuple(f for f in session.worst_first if f != answered_finding)
+    steps = list_remedies(session, recordings.shortest_argument(entry.path)) if answer is not None else ()
     sections = filter(None, (result.on_top(session.time) for result in session.results.values()))
-    tables = tuple(part for one in sections for part in one.parts)
-    return RecordingAnswer(answer, table, margin_of(session), found, signs, steps, tables)
+    tables = tuple(part for section in sections for part in section.parts)
+    return RecordingAnswer(answer, table, margin_of(session), other_findings, signs, steps, tables)
 
 
-def _marked(marks: dict[str, str], key: str, draw: Callable[[int], Line], width: int) -> Line:
+def _marked_line(marks: dict[str, str], key: str, draw: Callable[[int], Line], width: int) -> Line:
     """The row, with its side of the comparison before it while anything is marked."""
     if not marks:
         return draw(width)
     return [(f"{marks.get(key, ' ')} ", "accent"), *draw(width - 2)]
 
 
-class Listing(NamedTuple):
+class RecordingRow(NamedTuple):
     """One row; `sign` and `role` say how it stands."""
 
-    entry: recordings.Listed
+    entry: recordings.ListedRecording
     name: str
     sign: str
     role: str
 
     @property
-    def where(self) -> str:
+    def place_text(self) -> str:
         """The directories, else the host."""
         entry = self.entry
-        return clean(" : ".join(entry.directories) or entry.host or entry.name)
+        return clean_text(" : ".join(entry.directories) or entry.host or entry.name)
 
     @property
-    def host(self) -> str:
-        return f"on {clean(self.entry.host)}" if self.entry.host and self.entry.directories else ""
+    def host_text(self) -> str:
+        return f"on {clean_text(self.entry.host)}" if self.entry.host and self.entry.directories else ""
 
 
-def _line(one: Listing, read: dict[str, RecordingAnswer], width: int) -> Line:
-    entry = one.entry
-    answer = read.get(one.name, UNREAD).answer
-    when = clean(entry.wall[:16].replace("T", " ")) or "?"
+def _recording_line(listing: RecordingRow, read: dict[str, RecordingAnswer], width: int) -> Line:
+    entry = listing.entry
+    answer = read.get(listing.name, UNREAD).answer
+    when = clean_text(entry.wall[:16].replace("T", " ")) or "?"
     wide = width >= _WIDE
     if not wide:
         when = when[5:] or "?"
-    if one.role == EXAMPLE:  # by the name that the commands take
-        left: Line = [(f"{one.name:<20} ", one.role), (f"{when}  ", "dim")]
+    if listing.role == EXAMPLE:  # by the name that the commands take
+        left: Line = [(f"{listing.name:<20} ", listing.role), (f"{when}  ", "dim")]
     else:
         left = [
-            (f"{one.sign:<10} ", one.role),
+            (f"{listing.sign:<10} ", listing.role),
             (f"{when}  ", "dim"),
-            (f"{clean(entry.scenario):<10} ", "strong"),
+            (f"{clean_text(entry.scenario):<10} ", "strong"),
         ]
     if answer is not None:
         left.append((f"{SIGNS.get(answer.weight, '?')} ", answer.weight))
     if entry.label:
-        left.append((f"{clean(entry.label)}  ", "accent"))
+        left.append((f"{clean_text(entry.label)}  ", "accent"))
     if answer is not None:
         left.append((answer.sentence, "text"))
     else:
-        left += [(one.where, "text"), (f"  {entry.reason or ''}", "dim")]
+        left += [(listing.place_text, "text"), (f"  {entry.reason or ''}", "dim")]
     timeless = entry.state == "unreadable" or card_of(entry.scenario).role == "import"
-    took: Line = [("" if timeless else clock(entry.seconds), "dim")]
+    took: Line = [("" if timeless else format_clock(entry.seconds), "dim")]
     if not wide:
-        return split(left, took, width)
+        return split_line(left, took, width)
     verdict = answer.verdict if answer is not None else None
-    drawn = interval(verdict.ratio, verdict.ci95, answer.weight) if verdict and answer else text("")
-    return split(left, [*pad(drawn, BAR), ("  ", "text"), *pad(took, len("00:00"))], width)
+    drawn = interval(verdict.ratio, verdict.ci95, answer.weight) if verdict and answer else text_line("")
+    return split_line(left, [*pad_line(drawn, BAR), ("  ", "text"), *pad_line(took, len("00:00"))], width)
 
 
 class RecordingPicker(Picker):
     DEFAULT_CSS = "RecordingPicker { height: auto; max-height: 60%; }"
 
-    def columns(self, width: int) -> list[Line]:
+    def draw_column_heads(self, width: int) -> list[Line]:
         """The scale of the intervals, where there is room for them."""
-        if width - 2 < _WIDE or not self.rows():
+        if width - 2 < _WIDE or not self.build_rows():
             return []
-        return [split([], text(f"{ENDS}  {'took':>5}", "dim"), width)]
+        return [split_line([], text_line(f"{ENDS}  {'took':>5}", "dim"), width)]
 
 
 class Preview(Panel):
@@ -152,14 +152,16 @@ class Preview(Panel):
     def draw(self, width: int, height: int) -> list[Line]:
         screen = self.screen
         assert isinstance(screen, RecordingsScreen)
-        one = screen.under_cursor
-        if not self.boxed:
-            return screen.told_lines(one, width)[:height] if one is not None else []
-        rows = screen.told_lines(one, width - 4) if one is not None else []
+        listing = screen.under_cursor
+        if not self.has_borders:
+            return screen.answer_lines(listing, width)[:height] if listing is not None else []
+        rows = screen.answer_lines(listing, width - 4) if listing is not None else []
         if len(rows) > height - 2:
-            rows = [*rows[: height - 3], text("Enter opens all of it", "dim")]
-        name = text(clean(one.entry.label or one.name) if one is not None else "", "dim")
-        return framed(text("WHAT IT FOUND", "title"), name, rows, width, height)
+            rows = [*rows[: height - 3], text_line("Enter opens all of it", "dim")]
+        name = text_line(
+            clean_text(listing.entry.label or listing.name) if listing is not None else "", "dim"
+        )
+        return frame_rows(text_line("WHAT IT FOUND", "title"), name, rows, width, height)
 
 
 class RecordingsScreen(Base):
@@ -183,11 +185,13 @@ class RecordingsScreen(Base):
         super().__init__()
         self._paths: dict[str, Path] = {}
         self._marks: dict[str, str] = {}  # "A" or "B", by row
-        self._unread: list[tuple[str, recordings.Listed]] = []  # headlines still to be read, the newest first
-        self._told: dict[str, RecordingAnswer] = {}
-        self._listed: dict[str, Listing] = {}  # by row
+        self._unread: list[
+            tuple[str, recordings.ListedRecording]
+        ] = []  # headlines still to be read, the newest first
+        self._answers: dict[str, RecordingAnswer] = {}
+        self._listed: dict[str, RecordingRow] = {}  # by row
 
-    def body(self) -> Iterable[Widget]:
+    def compose_body(self) -> Iterable[Widget]:
         yield RecordingPicker(
             id="recordings", title="RECORDINGS", empty="none yet: a scenario makes the first"
         )
@@ -202,79 +206,87 @@ class RecordingsScreen(Base):
         """One headline at a time: a list of many must open at once, and keys come first."""
         if self._unread:
             name, entry = self._unread.pop(0)
-            self._told[name] = _read(entry)
-            if not self._unread or len(self._told) % DRAWN_EVERY == 0:
+            self._answers[name] = _read_answer(entry)
+            if not self._unread or len(self._answers) % DRAWN_EVERY == 0:
                 self.show()
 
     def on_picker_moved(self) -> None:
         """What is older than the newest is read when somebody looks at it."""
-        one = self.under_cursor
-        if one is not None and one.name not in self._told:
-            self._unread.insert(0, (one.name, one.entry))
+        listing = self.under_cursor
+        if listing is not None and listing.name not in self._answers:
+            self._unread.insert(0, (listing.name, listing.entry))
         self.query_one(Preview).redraw()
 
     @property
-    def under_cursor(self) -> Listing | None:
-        return self._listed.get(self.query_one(Picker).selected)
+    def under_cursor(self) -> RecordingRow | None:
+        return self._listed.get(self.query_one(Picker).selected_key)
 
-    def told_lines(self, one: Listing, width: int) -> list[Line]:
-        read = self._told.get(one.name, UNREAD)
+    def answer_lines(self, listing: RecordingRow, width: int) -> list[Line]:
+        read = self._answers.get(listing.name, UNREAD)
         without = (
-            "under way: Enter follows it" if one.entry.state == "running" else one.entry.reason or _NOTHING
+            "under way: Enter follows it"
+            if listing.entry.state == "running"
+            else listing.entry.reason or _NOTHING
         )
-        words = clean(read.answer.sentence if read.answer is not None else without)
-        about = ", ".join(filter(None, (f"of {one.where}", one.host, clean(one.name))))
-        out = [*wrapped(words, width, "strong"), *wrapped(about, width, "dim")]
+        words = clean_text(read.answer.sentence if read.answer is not None else without)
+        about = ", ".join(
+            filter(None, (f"of {listing.place_text}", listing.host_text, clean_text(listing.name)))
+        )
+        out = [*wrap_text(words, width, "strong"), *wrap_text(about, width, "dim")]
         out += table_of(list(read.table), read.margin, width)
         out += parts_lines(read.tables, width)
         out += sign_lines(read.signs, width)
         out += next_lines(read.steps, width, 6 * len(read.steps), digits=False)
-        for finding in read.found:
+        for finding in read.other_findings:
             head = severity_words(finding)
-            rows = wrapped(clean(finding.title), width - cells(head) - 2)
+            rows = wrap_text(clean_text(finding.title), width - cell_width(head) - 2)
             out.append([*head, ("  ", "text"), *rows[0]])
             below = [
                 *rows[1:],
-                *(row for e in finding.evidence for row in wrapped(e.text, width - cells(head) - 2, "dim")),
+                *(
+                    row
+                    for e in finding.evidence
+                    for row in wrap_text(e.text, width - cell_width(head) - 2, "dim")
+                ),
             ]
-            out += [[(" " * (cells(head) + 2), "text"), *row] for row in below]
+            out += [[(" " * (cell_width(head) + 2), "text"), *row] for row in below]
         evidence = read.answer.finding.evidence if read.answer and read.answer.finding else ()
-        return [*out, *(row for e in evidence for row in wrapped(e.text, width, "dim", hang=2))]
+        return [*out, *(row for e in evidence for row in wrap_text(e.text, width, "dim", hang=2))]
 
     def action_again(self) -> None:
         rows: list[PickerRow] = []
         self._paths.clear()
         self._unread.clear()
-        for entry in recordings.listed():
+        for entry in recordings.list_recordings():
             sign, role = _SIGNS[entry.state]
             words = f"{entry.state} {entry.scenario} {entry.host} {entry.wall} {' '.join(entry.directories)}"
-            rows.append(self._row(str(entry.path), Listing(entry, entry.name, sign, role), words))
-        for name in recordings.demos():
-            entry = recordings.examined(recordings.resolve(name))
-            rows.append(self._row(name, Listing(entry, name, "example", EXAMPLE), "demo"))
+            rows.append(self._make_row(str(entry.path), RecordingRow(entry, entry.name, sign, role), words))
+        for name in recordings.list_demos():
+            entry = recordings.examine_recording(recordings.resolve_recording(name))
+            rows.append(self._make_row(name, RecordingRow(entry, name, "example", EXAMPLE), "demo"))
         picker = self.query_one(Picker)
         picker._rows = rows
-        own = len(rows) - len(recordings.demos())
+        own = len(rows) - len(recordings.list_demos())
         picker.note = [(f"{own} recorded here, {len(rows) - own} examples", "dim")]
         self.show()
 
-    def _row(self, key: str, one: Listing, words: str) -> PickerRow:
-        self._paths[key], self._listed[key] = one.entry.path, one
-        if one.name not in self._told and len(self._unread) < HEADLINES:
-            self._unread.append((one.name, one.entry))
+    def _make_row(self, key: str, listing: RecordingRow, words: str) -> PickerRow:
+        self._paths[key], self._listed[key] = listing.entry.path, listing
+        if listing.name not in self._answers and len(self._unread) < HEADLINES:
+            self._unread.append((listing.name, listing.entry))
         return PickerRow(
             key,
-            partial(_marked, self._marks, key, partial(_line, one, self._told)),
-            f"{one.name} {one.entry.label} {words}",
+            partial(_marked_line, self._marks, key, partial(_recording_line, listing, self._answers)),
+            f"{listing.name} {listing.entry.label} {words}",
         )
 
-    def _imported(self) -> None:
+    def _show_imported(self) -> None:
         if self.in_use:
             self.action_again()
 
     def action_mark(self) -> None:
         """The first is side A, the next ones B; once more the other side, then none."""
-        key = self.query_one(Picker).selected
+        key = self.query_one(Picker).selected_key
         if key not in self._paths:
             return
         before = self._marks.pop(key, None)
@@ -287,68 +299,70 @@ class RecordingsScreen(Base):
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         if action in ("delete", "label"):
-            return not (self.chosen is None or self._bundled())
+            return not (self.chosen_path is None or self._is_demo())
         return True
 
-    def footed(self, action: str) -> bool:
+    def is_in_footer(self, action: str) -> bool:
         return action == "compare" and {"A", "B"} <= set(self._marks.values())
 
-    def _bundled(self) -> bool:
-        return self.query_one(Picker).selected in recordings.demos()
+    def _is_demo(self) -> bool:
+        return self.query_one(Picker).selected_key in recordings.list_demos()
 
     def action_delete(self) -> None:
         """Only a file of the list, and never one that is being written."""
-        path = self.chosen
+        path = self.chosen_path
         if path is None:
             return
-        if recordings.examined(path).state == "running":
-            self.shell.say("it is being written: stop the run first")
+        if recordings.examine_recording(path).state == "running":
+            self.shell.show_message("it is being written: stop the run first")
             return
 
-        def answered(key: str | None) -> None:
+        def delete_confirmed(key: str | None) -> None:
             if key != "y":
                 return
             try:
                 recordings.delete(path)
             except OSError as why:
-                self.shell.say(f"not deleted: {path}: {why.strerror or str(why)}")
+                self.shell.show_message(f"not deleted: {path}: {why.strerror or str(why)}")
                 return
             self._marks.pop(str(path), None)
             self.action_again()
-            self.shell.say(f"deleted {path.name}")
+            self.shell.show_message(f"deleted {path.name}")
 
-        question = f"Delete {clean(path.name)} for good?"
-        self.app.push_screen(ChoiceScreen(question, {"y": "delete it"}, "Esc keeps it"), answered)
+        question = f"Delete {clean_text(path.name)} for good?"
+        self.app.push_screen(ChoiceScreen(question, {"y": "delete it"}, "Esc keeps it"), delete_confirmed)
 
     def action_label(self) -> None:
         """A short text: "before firmware"."""
-        path, one = self.chosen, self.under_cursor
-        if path is None or one is None:
+        path, listing = self.chosen_path, self.under_cursor
+        if path is None or listing is None:
             return
 
-        def called(words: str | None) -> None:
+        def set_label(words: str | None) -> None:
             if words is None:
                 return
             try:
-                recordings.call(path, words)
+                recordings.set_label(path, words)
             except Failure as why:
-                self.shell.say(why.text)
+                self.shell.show_message(why.text)
                 return
             self.action_again()
 
         hint = 'a short text, as "before firmware"; empty takes it away; Esc cancels'
-        self.app.push_screen(AskScreen("name", one.entry.label, hint=hint), called)
+        self.app.push_screen(AskScreen("name", listing.entry.label, hint=hint), set_label)
 
     def action_compare(self) -> None:
         a, b = ([self._paths[k] for k, side in self._marks.items() if side == wanted] for wanted in "AB")
         if a and b:
             self.shell.open_comparison(a, b)
         else:
-            self.shell.say("space marks a recording as A (before, baseline), again as B; then c compares")
+            self.shell.show_message(
+                "space marks a recording as A (before, baseline), again as B; then c compares"
+            )
 
     @property
-    def chosen(self) -> Path | None:
-        return self._paths.get(self.query_one(Picker).selected)
+    def chosen_path(self) -> Path | None:
+        return self._paths.get(self.query_one(Picker).selected_key)
 
     def on_picker_chosen(self, event: Picker.Chosen) -> None:
         path = self._paths.get(event.key)
@@ -356,43 +370,43 @@ class RecordingsScreen(Base):
             self.shell.open_recording(path)
 
     def action_replay(self) -> None:
-        if self.chosen is not None:
+        if self.chosen_path is not None:
             try:
-                self.shell.replay(self.chosen)
+                self.shell.replay(self.chosen_path)
             except Failure as why:
-                self.shell.say(why.text)
+                self.shell.show_message(why.text)
 
     def action_report(self) -> None:
-        if self.chosen is not None:
-            self.shell.open_report(self.chosen)
+        if self.chosen_path is not None:
+            self.shell.open_report(self.chosen_path)
 
     def action_save(self) -> None:
-        if self.chosen is not None:
-            self.shell.save_report(self.chosen)
+        if self.chosen_path is not None:
+            self.shell.save_report(self.chosen_path)
 
     def action_import(self) -> None:
         """Another tool's result as one more recording."""
         hint = "a result of fio, IO500, IOR, mdtest, HEPscore, prmon, sar, …; Enter imports it, Esc cancels"
-        self.app.push_screen(AskScreen("import", hint=hint), self._import)
+        self.app.push_screen(AskScreen("import", hint=hint), self._import_file)
 
     def action_fleet(self) -> None:
         """A folder of many nodes' recordings or triages."""
         hint = "a folder of a fleet run, or of many nodes' recordings or triages; Esc cancels"
-        self.app.push_screen(AskScreen("folder", hint=hint), self._fleet)
+        self.app.push_screen(AskScreen("folder", hint=hint), self._open_fleet)
 
     def action_nights(self) -> None:
         """What `hostdx watch` recorded here, else the battery's recordings of the selected one's host."""
-        from app.tui.screens.many.history import ask
+        from app.tui.screens.many.history import open_history
 
-        path = self.chosen
+        path = self.chosen_path
         own = os.uname().nodename
-        host = own if path is None or self._bundled() else recordings.examined(path).host or own
-        ask(self, [host])
+        host = own if path is None or self._is_demo() else recordings.examine_recording(path).host or own
+        open_history(self, [host])
 
-    def _fleet(self, name: str | None) -> None:
+    def _open_fleet(self, name: str | None) -> None:
         if name:
             self.shell.open_fleet(Path(name).expanduser())
 
-    def _import(self, name: str | None) -> None:
+    def _import_file(self, name: str | None) -> None:
         if name:
-            self.shell.import_file(Path(name).expanduser(), self._imported)
+            self.shell.import_file(Path(name).expanduser(), self._show_imported)

@@ -10,7 +10,7 @@ from textual.binding import Binding, BindingType
 from textual.widget import Widget
 
 from app.report.forms.cells import document_lines
-from app.report.forms.markdown import rendered
+from app.report.forms.markdown import render_markdown
 from app.tui.screens.base import Base, TopBar
 from app.tui.widgets.reader import Reader
 from scenarios.results.document import ReportDocument
@@ -30,14 +30,14 @@ class ReportScreen(Base):
         super().__init__()
         self.recording, self.document = recording, document
 
-    def head(self) -> Iterable[Widget]:
+    def compose_head(self) -> Iterable[Widget]:
         yield TopBar(about=self.recording)
 
-    def body(self) -> Iterable[Widget]:
+    def compose_body(self) -> Iterable[Widget]:
         yield Reader(lru_cache(1)(lambda width: document_lines(self.document, width)))
 
     def action_save(self) -> None:
-        self.shell.save_text(self.recording, rendered(self.document))
+        self.shell.save_text(self.recording, render_markdown(self.document))
 
     def action_copy(self) -> None:
-        self.shell.copy(rendered(self.document), "the report")
+        self.shell.copy(render_markdown(self.document), "the report")

@@ -8,11 +8,11 @@ from typing import ClassVar
 from textual.binding import Binding
 from textual.widget import Widget
 
-from app.glyphs import clean
-from app.lines import Line, cells, grounded, split, text
+from app.glyphs import clean_text
+from app.lines import Line, cell_width, ground_line, split_line, text_line
 from app.recording.progress import time_left
-from app.recording.session import Session
-from app.report.numbers import imported
+from app.recording.session import RunSession
+from app.report.numbers import is_imported
 from app.tui.children.feed import RunFeed
 from app.tui.screens.ask import AskScreen
 from app.tui.screens.base import Base
@@ -45,39 +45,39 @@ def _wrong_time(words: str) -> str:
     return ""
 
 
-def left_changed(session: Session) -> list[Action]:
+def left_changed(session: RunSession) -> list[Action]:
     """Settings of the host that the run has changed and not put back so far; a trim is none."""
     return [
         e.action
         for e in session.actions.values()
-        if e.state == "applied" and e.action.asks and not e.action.irreversible
+        if e.state == "applied" and e.action.needs_consent and not e.action.irreversible
     ]
 
 
-def _changed(feed: RunFeed, width: int) -> list[Line]:
+def _change_lines(feed: RunFeed, width: int) -> list[Line]:
     """What is not as it was, as long as it is so; in red once nobody is there to put it back."""
     actions = left_changed(feed.session) if feed.session.ended is None else []
     if not actions:
         return []
-    one = actions[0]
-    now, before = clean(one.new or "changed"), clean(one.old or "as before")
+    action = actions[0]
+    now, before = clean_text(action.new or "changed"), clean_text(action.old or "as before")
     more = f" and {len(actions) - 1} more" if len(actions) > 1 else ""
-    what = f"{clean(one.title)}: {now} (was {before}){more}"
+    change_text = f"{clean_text(action.title)}: {now} (was {before}){more}"
     if feed.dead and feed.playback.at_end:
-        said: Line = [(f" ! STILL CHANGED  {what}", "critical")]
+        alert: Line = [(f" ! STILL CHANGED  {change_text}", "critical")]
         for words in (" puts it back now ", " puts it back "):
             key: Line = [("u", "key"), (words, "strong")]
-            if cells(said) + cells(key) < width:
+            if cell_width(alert) + cell_width(key) < width:
                 break
-        return [grounded(split(said, key, width), width, "critical")]
+        return [ground_line(split_line(alert, key, width), width, "critical")]
     left_s = time_left(feed.session)
-    after = units.duration(left_s) if left_s else ""
+    after = units.format_duration(left_s) if left_s else ""
     for state, when in (("CHANGED NOW", f"put back in ≈ {after} "), ("CHANGED", f"back in ≈ {after} ")):
-        head: Line = [(f" ▲ {state}  {what}", "warning")]
-        back = text(when if after else "put back at the end ", "strong")
-        if cells(head) + cells(back) < width:
+        head: Line = [(f" ▲ {state}  {change_text}", "warning")]
+        back = text_line(when if after else "put back at the end ", "strong")
+        if cell_width(head) + cell_width(back) < width:
             break
-    return [grounded(split(head, back, width), width, "warning")]
+    return [ground_line(split_line(head, back, width), width, "warning")]
 
 
 class RunHead(Panel):
@@ -92,19 +92,19 @@ class RunHead(Panel):
     def draw(self, width: int, height: int) -> list[Line]:
         feed = self.shell.feed
         session = feed.session
-        name = clean(session.began.scenario) if session.began else "run"
-        host = f"  on {clean(session.began.host)}" if session.began else ""
+        name = clean_text(session.began.scenario) if session.began else "run"
+        host = f"  on {clean_text(session.began.host)}" if session.began else ""
         left: Line = [(f" {name} › ", "dim"), (self._step, "title"), (host, "dim")]
-        if imported(session):
+        if is_imported(session):
             right: Line = [("imported ", "ok")]
         elif session.ended is not None:
             role = "ok" if session.ended.status == "done" else "warning"
-            right = [(session.ended.status, role), (f" after {units.duration(session.time)} ", "dim")]
+            right = [(session.ended.status, role), (f" after {units.format_duration(session.time)} ", "dim")]
         elif feed.dead and feed.playback.at_end:
             right = [("the runner is gone: it was killed, or the host went down ", "warning")]
         else:
-            right = [(session.doing or "starting", "text"), (" ", "text")]
-        return [grounded(split(left, right, width), width, "bar"), *_changed(feed, width)]
+            right = [(session.activity_text or "starting", "text"), (" ", "text")]
+        return [ground_line(split_line(left, right, width), width, "bar"), *_change_lines(feed, width)]
 
 
 # of a recording with a course: an import has none
@@ -133,81 +133,81 @@ class RunScreen(Base):
 
     step_words: ClassVar[str] = ""
 
-    def head(self) -> Iterable[Widget]:
+    def compose_head(self) -> Iterable[Widget]:
         yield RunHead(self.step_words)
 
     @property
     def feed(self) -> RunFeed:
         return self.shell.feed
 
-    def session(self) -> Session:
+    def current_session(self) -> RunSession:
         return self.shell.feed.session
 
-    def footed(self, action: str) -> bool:
+    def is_in_footer(self, action: str) -> bool:
         """Replay's own keys stand in the footer where there is something to replay."""
         if action in ("inside", "paths"):
             return bool(self.check_action(action, ()))
         return (
-            not self.feed.growing
+            not self.feed.is_growing
             and action in ("jump(1)", "first", "speed(1)")
-            and not imported(self.session())
+            and not is_imported(self.current_session())
         )
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        if action in TIMED and imported(self.session()):
+        if action in TIMED and is_imported(self.current_session()):
             return False
         if action in ("freeze", "play"):
-            return self.feed.growing == (action == "freeze")
+            return self.feed.is_growing == (action == "freeze")
         if action == "paths":
-            return self.session().result(CallPaths) is not None
-        return action != "inside" or bool(self.session().inside)
+            return self.current_session().find_result(CallPaths) is not None
+        return action != "inside" or bool(self.current_session().inside)
 
     def action_freeze(self) -> None:
         self.action_play()
 
     def action_play(self) -> None:
         self.feed.playback.toggle()
-        self._moved()
+        self._follow_cursor()
 
     def action_raw(self) -> None:
         self.shell.toggle_raw()
 
     def action_step(self, direction: int) -> None:
-        self.feed.playback.step(direction)
-        self._moved()
+        self.feed.playback.step_group(direction)
+        self._follow_cursor()
 
     def action_jump(self, direction: int) -> None:
-        self.feed.playback.jump(direction)
-        self._moved()
+        self.feed.playback.jump_to_mark(direction)
+        self._follow_cursor()
 
     def action_first(self) -> None:
         self.feed.playback.start()
-        self._moved()
+        self._follow_cursor()
 
     def action_last(self) -> None:
-        self.feed.playback.finish(live=self.feed.growing)
-        self._moved()
+        self.feed.playback.seek_end(live=self.feed.is_growing)
+        self._follow_cursor()
 
     def action_speed(self, direction: int) -> None:
         play = self.feed.playback
-        play.faster(direction)
+        play.change_speed(direction)
         if play.at_end and not play.playing:  # the line of the transport does not name it there
-            self.shell.say(f"speed {speed_words(play.speed)}; space plays it from the start")
+            self.shell.show_message(f"speed {speed_words(play.speed)}; space plays it from the start")
         else:
             self.show()
 
     def action_go(self) -> None:
-        def go(words: str | None) -> None:
+        def seek_time(words: str | None) -> None:
             if words is not None:
                 self.feed.playback.playing = False
                 self.feed.playback.seek(seconds_of(words))
-                self._moved()
+                self._follow_cursor()
 
         hint = "seconds, 1:30 or 1:02:03 from the start of the run"
-        self.app.push_screen(AskScreen("go to", hint=hint, check=_wrong_time), go)
+        self.app.push_screen(AskScreen("go to", hint=hint, check=_wrong_time), seek_time)
 
-    def _moved(self) -> None:
-        self.shell.settle()
+    def _follow_cursor(self) -> None:
+        self.shell.settle_view()
 
     def action_report(self) -> None:
         self.shell.open_report(self.feed.path)

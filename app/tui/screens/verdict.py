@@ -8,18 +8,26 @@ from pathlib import Path
 from textual.binding import Binding
 from textual.widget import Widget
 
-from app.lines import half
+from app.lines import half_width
 from app.recording import store
-from app.recording.answers import items
+from app.recording.answers import ranked_items
 from app.tui.details import (
     PLACEHOLDER,
     commands_of,
     named_process,
     next_lines,
-    planned,
+    planned_argv,
 )
 from app.tui.screens.run import RunScreen
-from app.tui.widgets.answer import MOST_NEXT, Headline, Next, Preview, VerdictDetails, advice, headline_lines
+from app.tui.widgets.answer import (
+    MAX_NEXT_LINES,
+    Headline,
+    Next,
+    Preview,
+    VerdictDetails,
+    advised_steps,
+    headline_lines,
+)
 from app.tui.widgets.home.findings_panel import Suspects
 from app.tui.widgets.measuring.group_plot import GroupPlot, PlotSubject, ValuesPlot, pair_ratios
 from app.tui.widgets.measuring.transport import Transport
@@ -29,12 +37,19 @@ from app.tui.widgets.picker import Picker
 from app.tui.widgets.verdict_list import VerdictList
 from scenarios.finding import Remedy
 
-MOST_FOLDED = 1.5  # rows of a table in half of the width, as a multiple of those in all of it
-MOST_ROWS = 1000
+MAX_FOLD_RATIO = 1.5  # rows of a table in half of the width, as a multiple of those in all of it
+MAX_ROWS = 1000
 AROUND = 3  # lines of head, transport and keys
-MOST_TABLE, LEAST_FOUND = 13, 4  # lines of the table, and of the findings with their border
-LEAST_PART, LEAST_ABOUT = 3, 3  # lines of the steps and of the findings, with their heads, and of the rest
-MOST_LOW_TABLE, MOST_FOUND, MOST_LOW_FOUND = 10, 9, 4  # on a low screen, as the rules below have it
+MAX_TABLE_LINES, MIN_FINDINGS_LINES = 13, 4  # lines of the table, and of the findings with their border
+MIN_PART_LINES, MIN_ABOUT_LINES = (
+    3,
+    3,
+)  # lines of the steps and of the findings, with their heads, and of the rest
+MAX_LOW_TABLE_LINES, MAX_FINDINGS_LINES, MAX_LOW_FINDINGS_LINES = (
+    10,
+    9,
+    4,
+)  # on a low screen, as the rules below have it
 
 
 class VerdictScreen(RunScreen):
@@ -93,120 +108,146 @@ class VerdictScreen(RunScreen):
     title_words = "verdict"
     step_words = "verdict"
 
-    def head(self) -> Iterable[Widget]:
-        yield from super().head()
+    def compose_head(self) -> Iterable[Widget]:
+        yield from super().compose_head()
         yield Headline(id="headline")
 
-    def body(self) -> Iterable[Widget]:
+    def compose_body(self) -> Iterable[Widget]:
         with Box(id="parts"):
             with Box(id="left"):
-                yield VerdictList(self.session)
+                yield VerdictList(self.current_session)
                 with Box(id="middle"):
                     yield VerdictDetails(id="about")
                     yield Next(id="todo")
-                yield Suspects(self.session, id="found", title="FINDINGS", empty="none", answered=True)
+                yield Suspects(
+                    self.current_session, id="found", title="FINDINGS", empty="none", answered=True
+                )
                 yield Preview(id="preview")
             with Box(id="right"):
-                yield GroupPlot(self.session, self._chosen)
-                yield ValuesPlot(self.session, self._chosen)
+                yield GroupPlot(self.current_session, self._plot_subject)
+                yield ValuesPlot(self.current_session, self._plot_subject)
             yield Preview(id="aside")
         yield Transport(lambda: self.feed)
 
     def on_mount(self) -> None:
-        self._arrange()
-        self.query_one(Transport).display = self.session().card.role != "import"  # nothing of it was live
+        self._adapt_layout()
+        self.query_one(Transport).display = (
+            self.current_session().scenario_card.role != "import"
+        )  # nothing of it was live
         table = self.query_one(VerdictList)
-        (table if table.rows() else self.query_one(Suspects)).focus()
+        (table if table.build_rows() else self.query_one(Suspects)).focus()
 
     def show(self) -> None:
-        self._arrange()
+        self._adapt_layout()
         super().show()
 
-    def _arrange(self) -> None:
-        compared = bool(self.query_one(VerdictList).rows())
-        self.set_class(bool(advice(self.feed)), "-todo")
+    def _adapt_layout(self) -> None:
+        compared = bool(self.query_one(VerdictList).build_rows())
+        self.set_class(bool(advised_steps(self.feed)), "-todo")
         self.set_class(compared, "-compared")
         self.set_class(not compared, "-uncompared")
         self.set_class(
-            compared and not any(e.measured for e in self.query_one(VerdictList).entries()), "-unmeasured"
+            compared and not any(e.measured for e in self.query_one(VerdictList).effect_rows()), "-unmeasured"
         )
-        figures = not compared and bool(self.session().blocks)  # as wide as the screen
-        tabled = compared and on_top(self.session(), self.app.size.width, self.app.size.height) is not None
-        beside_it = self.has_class("-todo") and not items(self.session()) and not figures and not tabled
+        figures = not compared and bool(self.current_session().blocks)  # as wide as the screen
+        tabled = (
+            compared and on_top(self.current_session(), self.app.size.width, self.app.size.height) is not None
+        )
+        beside_it = (
+            self.has_class("-todo")
+            and not ranked_items(self.current_session())
+            and not figures
+            and not tabled
+        )
         self.set_class(figures, "-figures")
         middle = self.query_one("#middle")
         about = self.query_one(VerdictDetails)
-        about.display = compared or bool(about.rows(self.app.size.width))
-        beside_it = beside_it and about.display and (compared or not self._cramped())
+        about.display = compared or bool(about.detail_lines(self.app.size.width))
+        beside_it = beside_it and about.display and (compared or not self._is_cramped())
         self.set_class(beside_it, "-beside")
-        if beside_it and about.boxed:
+        if beside_it and about.has_borders:
             inner = (self.app.size.width * (62 if self.has_class("-broad") else 100) // 100 - 2) // 2 - 4
-            need = max(len(about.rows(inner)), len(next_lines(advice(self.feed), inner, MOST_NEXT)))
-            middle.styles.height = min(MOST_NEXT, max(4, need), max(4, self._room() - 2)) + 2
+            need = max(
+                len(about.detail_lines(inner)),
+                len(next_lines(advised_steps(self.feed), inner, MAX_NEXT_LINES)),
+            )
+            middle.styles.height = min(MAX_NEXT_LINES, max(4, need), max(4, self._middle_lines() - 2)) + 2
         else:
             middle.styles.height = "auto"
-        self.set_class(tabled and about.boxed and not self.has_class("-broad") and self._full(), "-full")
-        self._share_out()
-        self._pair()
+        self.set_class(
+            tabled and about.has_borders and not self.has_class("-broad") and self._is_full(), "-full"
+        )
+        self._share_free_lines()
+        self._mark_unpaired()
 
-    def _full(self) -> bool:
+    def _is_full(self) -> bool:
         """What stands above the groups leaves them no room; Enter shows them."""
         width, about = self.app.size.width - 6, self.query_one(VerdictDetails)
-        steps = next_lines(advice(self.feed), width, MOST_NEXT)
-        table = min(MOST_TABLE, len(self.query_one(VerdictList).rows()) + 3)
-        room = self.app.size.height - len(headline_lines(self.session(), self.app.size.width)) - AROUND
-        taken = table + len(about.rows(width)) + 2 + bool(steps) * (len(steps) + 2) + LEAST_FOUND
-        return taken > room * 76 // 100
+        steps = next_lines(advised_steps(self.feed), width, MAX_NEXT_LINES)
+        table = min(MAX_TABLE_LINES, len(self.query_one(VerdictList).build_rows()) + 3)
+        room = (
+            self.app.size.height - len(headline_lines(self.current_session(), self.app.size.width)) - AROUND
+        )
+        used_lines = (
+            table + len(about.detail_lines(width)) + 2 + bool(steps) * (len(steps) + 2) + MIN_FINDINGS_LINES
+        )
+        return used_lines > room * 76 // 100
 
-    def _cramped(self) -> bool:
+    def _is_cramped(self) -> bool:
         """A result's table would be high in half of the width."""
         width = self.app.size.width
-        there = [on_top(self.session(), room, MOST_ROWS) for room in (half(width) - 4, width - 6)]
-        rows = [len(one.rows) if one is not None else 0 for one in there]
-        return rows[0] > max(MOST_NEXT, MOST_FOLDED * rows[1])
+        there = [
+            on_top(self.current_session(), room, MAX_ROWS) for room in (half_width(width) - 4, width - 6)
+        ]
+        rows = [len(table.rows) if table is not None else 0 for table in there]
+        return rows[0] > max(MAX_NEXT_LINES, MAX_FOLD_RATIO * rows[1])
 
-    def _share_out(self) -> None:
+    def _share_free_lines(self) -> None:
         """On a low screen: what the parts leave free goes to the steps, then to how the verdict came about."""
         about, steps = self.query_one(VerdictDetails), self.query_one(Next)
         about.free = steps.free = 0
         about.most = self.app.size.height
-        if about.boxed:
+        if about.has_borders:
             return
-        size, found = self.app.size, self.query_one(Suspects)
+        size, suspects = self.app.size, self.query_one(Suspects)
         table = self.query_one(VerdictList)
-        most_found = MOST_LOW_FOUND if self.has_class("-figures") else MOST_FOUND
-        parts = [(about, size.height), (steps, MOST_NEXT + 2), (found, most_found)]
-        listed = [(table, MOST_LOW_TABLE)] if table.rows() else []
+        most_found = MAX_LOW_FINDINGS_LINES if self.has_class("-figures") else MAX_FINDINGS_LINES
+        parts = [(about, size.height), (steps, MAX_NEXT_LINES + 2), (suspects, most_found)]
+        listed = [(table, MAX_LOW_TABLE_LINES)] if table.build_rows() else []
         parts += listed
-        least = [*listed, (found, LEAST_PART), *([(steps, LEAST_PART)] if self.has_class("-todo") else [])]
+        least = [
+            *listed,
+            (suspects, MIN_PART_LINES),
+            *([(steps, MIN_PART_LINES)] if self.has_class("-todo") else []),
+        ]
 
-        def taken() -> int:
+        def count_used_lines() -> int:
             return sum(min(most, len(part.draw(size.width - 2, size.height))) for part, most in parts)
 
-        room = size.height - len(headline_lines(self.session(), size.width)) - AROUND
+        room = size.height - len(headline_lines(self.current_session(), size.width)) - AROUND
         others = sum(min(most, len(part.draw(size.width - 2, size.height))) for part, most in least)
-        about.most = max(LEAST_ABOUT, room - others)
-        free = max(0, room - taken())
+        about.most = max(MIN_ABOUT_LINES, room - others)
+        free = max(0, room - count_used_lines())
         low = 4 if self.has_class("-figures") else free // 2  # what nothing else shows has its picture, too
-        steps.free = free if table.rows() else min(low, free)
-        about.free = max(0, room - taken())
+        steps.free = free if table.build_rows() else min(low, free)
+        about.free = max(0, room - count_used_lines())
 
-    def _room(self) -> int:
+    def _middle_lines(self) -> int:
         """Lines of the middle that leave some to the findings below it."""
         size = self.app.size
         table = self.query_one(VerdictList)
-        high = size.height - len(headline_lines(self.session(), size.width)) - AROUND
-        if not table.rows():
+        high = size.height - len(headline_lines(self.current_session(), size.width)) - AROUND
+        if not table.build_rows():
             return high // 2
-        return high * 76 // 100 - min(MOST_TABLE, len(table.rows()) + 3) - LEAST_FOUND
+        return high * 76 // 100 - min(MAX_TABLE_LINES, len(table.build_rows()) + 3) - MIN_FINDINGS_LINES
 
-    def _pair(self) -> None:
+    def _mark_unpaired(self) -> None:
         """Where there are no groups the raw values stand in their place, and not once more below."""
-        chosen = self._chosen()
-        self.set_class(chosen is None or not pair_ratios(self.session(), *chosen), "-unpaired")
+        chosen = self._plot_subject()
+        self.set_class(chosen is None or not pair_ratios(self.current_session(), *chosen), "-unpaired")
 
-    def _chosen(self) -> PlotSubject | None:
-        entry = self.query_one(VerdictList).entry()
+    def _plot_subject(self) -> PlotSubject | None:
+        entry = self.query_one(VerdictList).selected_effect()
         verdict = entry.verdict if entry is not None and entry.measured else None
         if verdict is None:
             return None
@@ -214,31 +255,35 @@ class VerdictScreen(RunScreen):
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         if action == "copy":
-            return bool(self._remedies())
+            return bool(self._all_remedies())
         if action == "digit":
             number = parameters[0]
-            several = isinstance(number, int) and number <= len(self.query_one(Next).steps)
-            return several or self._part(number) is not None
+            several = isinstance(number, int) and number <= len(self.query_one(Next).shown_steps)
+            return several or self._part_path(number) is not None
         return super().check_action(action, parameters)
 
-    def _part(self, rank: object) -> Path | None:
+    def _part_path(self, rank: object) -> Path | None:
         """The recording of a checkup's part, by its number; a foreign recording names none of ours."""
         names = [
-            Path(one.recording).name for one in items(self.session()) if one.rank == rank and one.recording
+            Path(item.recording).name
+            for item in ranked_items(self.current_session())
+            if item.rank == rank and item.recording
         ]
-        return next((p for p in store.parts(self.feed.path) if p.name in names), None)
+        return next((p for p in store.list_parts(self.feed.path) if p.name in names), None)
 
     def action_digit(self, number: int) -> None:
-        path = self._part(number)
+        path = self._part_path(number)
         if path is not None:
             self.shell.open_recording(path, over=True)
             return
-        step = self.query_one(Next).steps[number - 1]
+        step = self.query_one(Next).shown_steps[number - 1]
         home = self.shell.home_session()
-        if argv := planned(step, home.offers, lambda name: named_process(name, self.session(), home)):
+        if argv := planned_argv(
+            step, home.offers, lambda name: named_process(name, self.current_session(), home)
+        ):
             asks = any(command.endswith(f" --pid {PLACEHOLDER}") for command in step.commands[:1])
-            known = any(word.startswith("--pid") for word in argv)
-            self.shell.open_plan(argv[0], argv[1:], ask="pid" if asks and not known else "")
+            has_pid = any(word.startswith("--pid") for word in argv)
+            self.shell.open_plan(argv[0], argv[1:], ask="pid" if asks and not has_pid else "")
         else:
             self.shell.copy(commands_of([step]), "the commands")
 
@@ -246,21 +291,25 @@ class VerdictScreen(RunScreen):
         if event.picker.id == "verdicts":
             self._open_groups(event.key)
             return
-        finding = self.session().findings.get(event.key)
+        finding = self.current_session().findings.get(event.key)
         if finding is not None:
-            self.shell.open_finding(finding, self.session())
+            self.shell.open_finding(finding, self.current_session())
 
     def _open_groups(self, key: str) -> None:
-        told = [e for e in self.query_one(VerdictList).entries() if e.verdict is not None and e.measured]
-        at = next((n for n, e in enumerate(told) if e.key == key), None)
+        measured = [
+            e for e in self.query_one(VerdictList).effect_rows() if e.verdict is not None and e.measured
+        ]
+        at = next((n for n, e in enumerate(measured) if e.key == key), None)
         if at is None:
-            entry = self.query_one(VerdictList).entry()
-            self.shell.say(f"{entry.name}: {entry.size}" if entry is not None else "nothing to open")
+            entry = self.query_one(VerdictList).selected_effect()
+            self.shell.show_message(f"{entry.name}: {entry.size}" if entry is not None else "nothing to open")
             return
-        self.shell.open_groups(self.session(), [e.verdict for e in told if e.verdict is not None], at)
+        self.shell.open_groups(
+            self.current_session(), [e.verdict for e in measured if e.verdict is not None], at
+        )
 
     def on_picker_moved(self) -> None:
-        self._pair()
+        self._mark_unpaired()
         for panel in (*self.query(Preview), self.query_one(VerdictDetails), *self.query(GroupPlot)):
             panel.redraw()
 
@@ -271,10 +320,10 @@ class VerdictScreen(RunScreen):
         self.shell.save_report(self.feed.path)
 
     def action_copy(self) -> None:
-        self.shell.copy(commands_of(self._remedies()), "the commands")
+        self.shell.copy(commands_of(self._all_remedies()), "the commands")
 
-    def _remedies(self) -> tuple[Remedy, ...]:
+    def _all_remedies(self) -> tuple[Remedy, ...]:
         """What is advised, then the other remedies of what was found."""
-        found = [one for f in self.session().worst_first for one in f.remedy]
-        first = advice(self.feed)
-        return (*first, *(one for one in found if one not in first))
+        remedies = [remedy for f in self.current_session().worst_first for remedy in f.remedy]
+        first = advised_steps(self.feed)
+        return (*first, *(remedy for remedy in remedies if remedy not in first))

@@ -5,20 +5,20 @@ from collections.abc import Callable, Collection
 from functools import partial
 from typing import Literal, NamedTuple, TypeAlias
 
-from app.fleet.node_names import matcher
-from app.glyphs import SIGNS, clean
-from app.lines import BLANK, Line, crop, pad, split, text, wrapped
+from app.fleet.node_names import node_matcher
+from app.glyphs import SIGNS, clean_text
+from app.lines import BLANK, Line, crop_line, pad_line, split_line, text_line, wrap_text
 from app.report.figures.strip import strip_lines
-from app.report.results.fleet import lead, setting_words, standing_words
+from app.report.results.fleet import lead_sentence, setting_words, standing_words
 from app.tui.widgets.panel import Panel
 from app.tui.widgets.picker import Picker, PickerRow
-from probes.units import listed, percent
-from scenarios.peers.judgement import FleetJudgement, Measure, Missing
+from probes.units import format_percent, join_names
+from scenarios.peers.judgement import FleetJudgement, FleetMeasure, MissingNode
 from scenarios.verdict.verdict import OPEN
 
 Order: TypeAlias = Literal["farthest off", "this measure", "name"]
 ORDERS: tuple[Order, ...] = ("farthest off", "this measure", "name")
-MOST_LEAD = 3  # lines
+MAX_LEAD_LINES = 3  # lines
 _NAME, _CELL = 18, 10  # cells of a column
 _ROLES = {"odd": "critical", "suspect": "warning", "cleared": "ok", "": "text"}
 _SIGNS = {"odd": SIGNS["critical"], "suspect": SIGNS["unknown"], "cleared": SIGNS["ok"], "": " "}
@@ -34,53 +34,61 @@ class NodeStanding(NamedTuple):
 class FleetView:
     """What the screen shows of a judgement, made once: thousands of nodes are drawn again at each key."""
 
-    def __init__(self, found: FleetJudgement) -> None:
-        self.found = found
+    def __init__(self, judgement: FleetJudgement) -> None:
+        self.judgement = judgement
         self.at = 0  # the measure that is looked at
         self.order: Order = "farthest off"
-        self.names = list(dict.fromkeys([*(n for m in found.measures for n in m.values), *found.files]))
+        self.names = list(
+            dict.fromkeys([*(n for m in judgement.measures for n in m.values), *judgement.files])
+        )
         self.missing = {
-            one.node: one for one in found.missing if not one.round and one.node not in found.files
+            entry.node: entry
+            for entry in judgement.missing
+            if not entry.round and entry.node not in judgement.files
         }
         self.ratios = [
             {name: _ratio(measure, value) for name, value in measure.values.items()}
-            for measure in found.measures
+            for measure in judgement.measures
         ]
         self.stands: dict[str, NodeStanding] = {}
         for state, standings in (
-            ("odd", [s for odd in found.odd for s in odd.standings]),
-            ("suspect", found.suspects),
-            ("cleared", found.cleared),
+            ("odd", [s for odd in judgement.odd for s in odd.standings]),
+            ("suspect", judgement.suspects),
+            ("cleared", judgement.cleared),
         ):
-            for one in standings:
-                before = self.stands.get(one.node, NodeStanding(state, frozenset()))
+            for entry in standings:
+                before = self.stands.get(entry.node, NodeStanding(state, frozenset()))
                 if before.state == state:
-                    self.stands[one.node] = NodeStanding(state, before.columns | {one.column})
-        self._off = {name: self._farthest(name) for name in self.names}
+                    self.stands[entry.node] = NodeStanding(state, before.columns | {entry.column})
+        self._off = {name: self._largest_deviation(name) for name in self.names}
 
-    def state(self, name: str, column: int | None = None) -> str:
+    def state_of(self, name: str, column: int | None = None) -> str:
         stands = self.stands.get(name)
         return stands.state if stands is not None and (column is None or column in stands.columns) else ""
 
-    def marked(self, column: int, state: str) -> set[str]:
-        return {name for name, one in self.stands.items() if one.state == state and column in one.columns}
+    def nodes_marked(self, column: int, state: str) -> set[str]:
+        return {
+            name
+            for name, standing in self.stands.items()
+            if standing.state == state and column in standing.columns
+        }
 
-    def ordered(self) -> list[str]:
+    def ordered_names(self) -> list[str]:
         """Nodes without an answer come last."""
         names = sorted(self.names)
         if self.order == "farthest off":
             first = {"odd": 0, "suspect": 1}
-            names.sort(key=lambda name: (first.get(self.state(name), 2), -self._off[name]))
+            names.sort(key=lambda name: (first.get(self.state_of(name), 2), -self._off[name]))
         elif self.order == "this measure" and self.ratios:
             ratios = self.ratios[self.at]
             names.sort(key=lambda name: ratios.get(name, math.inf))
         return [*names, *sorted(self.missing)]
 
-    def _farthest(self, name: str) -> float:
+    def _largest_deviation(self, name: str) -> float:
         return max((abs(math.log(ratios[name])) for ratios in self.ratios if name in ratios), default=0.0)
 
 
-def _ratio(measure: Measure, value: float) -> float:
+def _ratio(measure: FleetMeasure, value: float) -> float:
     return value / measure.centre if measure.metric.better == "more" else measure.centre / value
 
 
@@ -92,10 +100,10 @@ class FleetLead(Panel):
         self._view = view
 
     def draw(self, width: int, height: int) -> list[Line]:
-        lines = wrapped(clean(lead(self._view().found)), width, "strong")
-        if len(lines) > MOST_LEAD:  # o has all of it
-            lines[MOST_LEAD - 1] = [*crop(lines[MOST_LEAD - 1], width - 2), (" …", "strong")]
-        return lines[:MOST_LEAD]
+        lines = wrap_text(clean_text(lead_sentence(self._view().judgement)), width, "strong")
+        if len(lines) > MAX_LEAD_LINES:  # o has all of it
+            lines[MAX_LEAD_LINES - 1] = [*crop_line(lines[MAX_LEAD_LINES - 1], width - 2), (" …", "strong")]
+        return lines[:MAX_LEAD_LINES]
 
 
 class Strips(Panel):
@@ -109,32 +117,36 @@ class Strips(Panel):
 
     def draw(self, width: int, height: int) -> list[Line]:
         view = self._view()
-        measures = view.found.measures
+        measures = view.judgement.measures
         most = 1 if self.screen.size.height < 32 else 4
         if not measures:
-            rare = [setting_words(one) for one in view.found.rare[: 2 * most]]
-            return [crop(text(clean(words)), width) for words in rare] or [
-                text("nothing was measured", "dim")
+            rare = [setting_words(entry) for entry in view.judgement.rare[: 2 * most]]
+            return [crop_line(text_line(clean_text(words)), width) for words in rare] or [
+                text_line("nothing was measured", "dim")
             ]
         out: list[Line] = []
         for number in range(view.at, min(len(measures), view.at + most)):
-            one = measures[number]
-            odd, suspects = view.marked(number, "odd"), view.marked(number, "suspect")
+            entry = measures[number]
+            odd, suspects = view.nodes_marked(number, "odd"), view.nodes_marked(number, "suspect")
             sign = "▸ " if number == view.at else "  "
-            left: Line = [(sign, "accent"), (clean(one.title), "title"), (f" {len(one.values)} nodes", "dim")]
-            out.append(split(left, self._named(one, odd, suspects), width))
-            out += strip_lines(one, odd, suspects, width)
+            left: Line = [
+                (sign, "accent"),
+                (clean_text(entry.title), "title"),
+                (f" {len(entry.values)} nodes", "dim"),
+            ]
+            out.append(split_line(left, self._state_line(entry, odd, suspects), width))
+            out += strip_lines(entry, odd, suspects, width)
         return out
 
-    def _named(self, one: Measure, odd: Collection[str], suspects: Collection[str]) -> Line:
+    def _state_line(self, measure: FleetMeasure, odd: Collection[str], suspects: Collection[str]) -> Line:
         if odd:
-            return [(clean(listed(sorted(odd), 3)), "critical")]
-        if one.parts is not None:
-            return [(f"two groups: {len(one.parts.slow)} and {one.parts.fast} nodes", "warning")]
+            return [(clean_text(join_names(sorted(odd), 3)), "critical")]
+        if measure.parts is not None:
+            return [(f"two groups: {len(measure.parts.slow)} and {measure.parts.fast} nodes", "warning")]
         if suspects:
-            again = OPEN if self._view().found.rounds else "to be measured again"
+            again = OPEN if self._view().judgement.rounds else "to be measured again"
             return [(f"{len(suspects)} {again}", "warning")]
-        return [(f"within {percent(one.smallest)}", "ok")]
+        return [(f"within {format_percent(measure.smallest)}", "ok")]
 
 
 class NodePicker(Picker):
@@ -143,59 +155,59 @@ class NodePicker(Picker):
     def __init__(self, view: Callable[[], FleetView]) -> None:
         super().__init__(id="nodes", title="NODES", empty="no node answered")
         self._view = view
-        self._made: list[PickerRow] = []
+        self._picker_rows: list[PickerRow] = []
 
     def sort_rows(self) -> None:
         """After the order, or what it shows, has changed."""
         view = self._view()
-        self._made = [
+        self._picker_rows = [
             PickerRow(
                 name,
-                partial(_line, view, name),
-                f"{name} {view.state(name)}",
-                whole=partial(_whole, view, name),
+                partial(_node_line, view, name),
+                f"{name} {view.state_of(name)}",
+                full_lines=partial(_node_lines, view, name),
             )
-            for name in view.ordered()
+            for name in view.ordered_names()
         ]
         self.note = [(f"by {view.order}", "dim")]
 
-    def rows(self) -> list[PickerRow]:
-        return self._made
+    def build_rows(self) -> list[PickerRow]:
+        return self._picker_rows
 
     @property
-    def shown(self) -> list[PickerRow]:
-        fits = matcher(self.filter.strip()) if self.filter else None
-        return [row for row in self._made if fits(row.key)] if fits is not None else super().shown
+    def shown_rows(self) -> list[PickerRow]:
+        fits = node_matcher(self.filter.strip()) if self.filter else None
+        return [row for row in self._picker_rows if fits(row.key)] if fits is not None else super().shown_rows
 
-    def columns(self, width: int) -> list[Line]:
+    def draw_column_heads(self, width: int) -> list[Line]:
         view = self._view()
-        names = [clean(m.title) for m in view.found.measures[view.at : view.at + _count(width)]]
-        head: Line = pad([("    node", "dim")], _NAME + 4)
+        names = [clean_text(m.title) for m in view.judgement.measures[view.at : view.at + _count(width)]]
+        head: Line = pad_line([("    node", "dim")], _NAME + 4)
         for n, name in enumerate(names):
-            head += pad(crop([(name, "dim" if n else "accent")], _CELL - 1), _CELL)
-        return [crop(head, width)] if names else []
+            head += pad_line(crop_line([(name, "dim" if n else "accent")], _CELL - 1), _CELL)
+        return [crop_line(head, width)] if names else []
 
 
 def _count(width: int) -> int:
     return max(1, (width - _NAME - 4) // _CELL)
 
 
-def _line(view: FleetView, name: str, width: int) -> Line:
+def _node_line(view: FleetView, name: str, width: int) -> Line:
     if (missing := view.missing.get(name)) is not None:
-        return crop(_gone(missing), width)
-    state = view.state(name)
+        return crop_line(_missing_line(missing), width)
+    state = view.state_of(name)
     line: Line = [
         (f"{_SIGNS[state]} ", _ROLES[state]),
-        *pad(crop([(clean(name), "strong" if state else "text")], _NAME), _NAME),
+        *pad_line(crop_line([(clean_text(name), "strong" if state else "text")], _NAME), _NAME),
     ]
     for column in range(view.at, min(len(view.ratios), view.at + _count(width + 2))):
         ratio = view.ratios[column].get(name)
-        words = "–" if ratio is None else _change(ratio)
-        line += [*pad([(words.rjust(_CELL - 2), _ROLES[view.state(name, column)])], _CELL)]
-    return crop(line, width)
+        words = "–" if ratio is None else _format_change(ratio)
+        line += [*pad_line([(words.rjust(_CELL - 2), _ROLES[view.state_of(name, column)])], _CELL)]
+    return crop_line(line, width)
 
 
-def _change(ratio: float) -> str:
+def _format_change(ratio: float) -> str:
     return (
         f"{ratio:.2g} ×"
         if not 0.5 < ratio < 2
@@ -203,28 +215,36 @@ def _change(ratio: float) -> str:
     )
 
 
-def _gone(one: Missing) -> Line:
-    head = pad(crop([("– ", "dim"), (clean(one.node), "dim")], _NAME + 2), _NAME + 3)
-    return [*head, (clean(" ".join(filter(None, (one.state.replace("_", " "), one.reason)))), "dim")]
+def _missing_line(missing_node: MissingNode) -> Line:
+    head = pad_line(crop_line([("– ", "dim"), (clean_text(missing_node.node), "dim")], _NAME + 2), _NAME + 3)
+    return [
+        *head,
+        (
+            clean_text(" ".join(filter(None, (missing_node.state.replace("_", " "), missing_node.reason)))),
+            "dim",
+        ),
+    ]
 
 
-def _whole(view: FleetView, name: str, width: int) -> list[Line]:
+def _node_lines(view: FleetView, name: str, width: int) -> list[Line]:
     """Its verdicts, and what it alone has."""
     if (missing := view.missing.get(name)) is not None:
-        return [crop(_gone(missing), width)]
-    odd = next((one for one in view.found.odd if one.node == name), None)
+        return [crop_line(_missing_line(missing), width)]
+    odd = next((entry for entry in view.judgement.odd if entry.node == name), None)
     if odd is not None:
-        told = [standing_words(view.found, one) for one in odd.standings[:2]]
-        told += [
-            setting_words(one) for one in odd.settings[:2] if one.suspicion > odd.settings[0].suspicion / 2
+        sentences = [standing_words(view.judgement, entry) for entry in odd.standings[:2]]
+        sentences += [
+            setting_words(entry)
+            for entry in odd.settings[:2]
+            if entry.suspicion > odd.settings[0].suspicion / 2
         ]
-        return [line for words in told for line in wrapped(clean(words), width)]
-    mine = [one for one in (*view.found.suspects, *view.found.cleared) if one.node == name]
-    told = [standing_words(view.found, one) for one in mine[:1]]
-    if not told and (ratios := {n: each[name] for n, each in enumerate(view.ratios) if name in each}):
+        return [line for words in sentences for line in wrap_text(clean_text(words), width)]
+    mine = [entry for entry in (*view.judgement.suspects, *view.judgement.cleared) if entry.node == name]
+    sentences = [standing_words(view.judgement, entry) for entry in mine[:1]]
+    if not sentences and (ratios := {n: each[name] for n, each in enumerate(view.ratios) if name in each}):
         at = max(ratios, key=lambda n: abs(math.log(ratios[n])))
-        measure = view.found.measures[at]
+        measure = view.judgement.measures[at]
         slow = measure.parts is not None and name in measure.parts.slow
         group = "in the slower of two groups" if slow else "not told apart from its peers"
-        told = [f"{measure.title}: {_change(ratios[at])} against the median, {group}"]
-    return [line for words in told for line in wrapped(clean(words), width, "dim")] or [BLANK]
+        sentences = [f"{measure.title}: {_format_change(ratios[at])} against the median, {group}"]
+    return [line for words in sentences for line in wrap_text(clean_text(words), width, "dim")] or [BLANK]

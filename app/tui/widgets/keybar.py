@@ -2,10 +2,10 @@
 
 from textual.binding import Binding
 
-from app.lines import Line, cells, grounded, wrapped
+from app.lines import Line, cell_width, ground_line, wrap_text
 from app.tui.widgets.panel import Panel
 
-MOST = 7
+MAX_KEYS = 7
 NAMES = {
     "enter": "Enter", "escape": "Esc", "question_mark": "?", "slash": "/", "space": "space", "plus": "+", "minus": "-",
     "tab": "Tab", "up": "↑", "down": "↓", "pageup": "PgUp", "pagedown": "PgDn", "home": "Home", "end": "End",
@@ -37,23 +37,29 @@ class KeyBar(Panel):
     def draw(self, width: int, height: int) -> list[Line]:
         self._spots = []
         if self.shell.message:
-            said = wrapped(self.shell.message, width - 1, "strong", indent=1)  # a path is shown whole
-            return [grounded(line, width, "bar") for line in said]
+            message_lines = wrap_text(
+                self.shell.message, width - 1, "strong", indent=1
+            )  # a path is shown whole
+            return [ground_line(line, width, "bar") for line in message_lines]
         active = [a.binding for a in self.screen.active_bindings.values() if a.enabled]
         shown = {b.action: b for b in active if b.show}
-        footed = getattr(self.screen, "footed", None)
-        extra = [b for b in active if not b.show and b.action not in shown and footed and footed(b.action)]
+        is_in_footer = getattr(self.screen, "is_in_footer", None)
+        extra = [
+            b
+            for b in active
+            if not b.show and b.action not in shown and is_in_footer and is_in_footer(b.action)
+        ]
         shown |= {b.action: b for b in extra}
         ranked = sorted(shown.values(), key=lambda b: -1 if b.action in _FIRST else _LAST.get(b.key, 0))
-        while len(ranked) > 2 and (len(ranked) > MOST or _size(ranked) > width):
+        while len(ranked) > 2 and (len(ranked) > MAX_KEYS or _size(ranked) > width):
             del ranked[-3]  # help and the way out stay
         line: Line = [(" ", "text")]
         for binding in ranked:
-            start = cells(line)
+            start = cell_width(line)
             name = key_name(binding.key)
             line += [(name, "key"), (" " + binding.description, "dim"), ("   ", "text")]
-            self._spots.append((start, cells(line) - 3, binding.key))
-        return [grounded(line[:-1], width, "bar")]
+            self._spots.append((start, cell_width(line) - 3, binding.key))
+        return [ground_line(line[:-1], width, "bar")]
 
     def on_click(self, event: object) -> None:
         x = getattr(event, "x", -1)

@@ -2,8 +2,8 @@
 
 from typing import NamedTuple
 
-from app.lines import BLANK, Line, area, cleaned, crop, ruled, split, text
-from app.recording.session import Session
+from app.lines import BLANK, Line, area_lines, clean_line, crop_line, ruled_head, split_line, text_line
+from app.recording.session import RunSession
 from scenarios.compare.bounding_box import Boxed
 from scenarios.imported.results import HistoriesResult
 from scenarios.results.document import Chart, Paragraph, Strong, Table, plain_text
@@ -16,12 +16,12 @@ class OnTop(NamedTuple):
     charts: list[Line]  # where there is room below the rows
 
 
-def on_top(session: Session, width: int, most: int) -> OnTop | None:
+def on_top(session: RunSession, width: int, most: int) -> OnTop | None:
     """None where no result has anything to stand here; at most `most` rows."""
     from app.report.forms.cells import table_lines  # only where a table is drawn
 
-    told = (result.on_top(session.time) for result in session.results.values())
-    section = next(filter(None, told), None)
+    sections = (result.on_top(session.time) for result in session.results.values())
+    section = next(filter(None, sections), None)
     if section is None or most < 2:
         return None
     words = [
@@ -32,29 +32,29 @@ def on_top(session: Session, width: int, most: int) -> OnTop | None:
     ]
     rows = [line for part in section.parts if isinstance(part, Table) for line in table_lines(part, width)]
     shown = rows if len(rows) <= most else rows[: most - 1]
-    out = [crop(cleaned(line), width) for line in shown]
+    out = [crop_line(clean_line(line), width) for line in shown]
     if len(shown) < len(rows):
-        out.append(text(f"and {len(rows) - len(shown)} more", "dim"))
+        out.append(text_line(f"and {len(rows) - len(shown)} more", "dim"))
     charts = [line for part in section.parts if isinstance(part, Chart) for line in _chart(part, width)]
-    return OnTop(text(section.title.upper(), "title"), text(" ".join(words), "dim"), out, charts)
+    return OnTop(text_line(section.title.upper(), "title"), text_line(" ".join(words), "dim"), out, charts)
 
 
 def _chart(part: Chart, width: int) -> list[Line]:
     from app.report.figures.plot import chart_lines  # only where there is something to draw
 
-    lines = (crop(text(line), width) for line in chart_lines(part, min(width, _WIDEST), _LOW_CHART))
-    return [BLANK, text(part.title, "dim"), *lines]
+    lines = (crop_line(text_line(line), width) for line in chart_lines(part, min(width, _WIDEST), _LOW_CHART))
+    return [BLANK, text_line(part.title, "dim"), *lines]
 
 
-def on_top_lines(session: Session, width: int, most: int) -> list[Line]:
+def on_top_lines(session: RunSession, width: int, most: int) -> list[Line]:
     """Under a head of its own; empty where no result has anything to stand here."""
-    found = on_top(session, width, most - 1)
-    return [ruled(found.title, found.note, width), *found.rows] if found is not None else []
+    section = on_top(session, width, most - 1)
+    return [ruled_head(section.title, section.note, width), *section.rows] if section is not None else []
 
 
-def trace_lines(session: Session, width: int, height: int) -> list[Line]:
+def trace_lines(session: RunSession, width: int, height: int) -> list[Line]:
     """The looks so far on a scale of their own, in `height` rows with one that says what they are."""
-    trace = session.card.trace
+    trace = session.scenario_card.trace
     samples = session.samples.get(trace.series, []) if trace is not None else []
     if trace is None or not samples or height < 2:
         return []
@@ -62,9 +62,9 @@ def trace_lines(session: Session, width: int, height: int) -> list[Line]:
     each = max(1, min(3, width // len(values)))  # cells a look
     most = max(1.0, *values)
     height = height if any(values) else 2  # a line at the bottom tells as much
-    drawn = area([value / most for value in values for _ in range(each)], height - 1, "accent")
+    drawn = area_lines([value / most for value in values for _ in range(each)], height - 1, "accent")
     words: Line = [(f"{trace.words} ", "dim"), (f"{samples[-1].value:.0f} now", "strong")]
-    return [*drawn, split(words, text(f"{most:.0f} at most", "dim"), width)]
+    return [*drawn, split_line(words, text_line(f"{most:.0f} at most", "dim"), width)]
 
 
 _WIDEST, _HIGHEST = 100, 16
@@ -73,19 +73,19 @@ _LOW_CHART = 11
 AROUND = 30  # lines of the screen that figures, steps and findings take
 
 
-def imported_lines(session: Session, width: int, height: int) -> list[Line]:
+def imported_lines(session: RunSession, width: int, height: int) -> list[Line]:
     """Nothing where the recording has neither. `height` is the panel's: on a low screen the box is drawn lower."""
-    boxes, courses = session.result(Boxed), session.result(HistoriesResult)
+    boxes, courses = session.find_result(Boxed), session.find_result(HistoriesResult)
     if boxes is None and courses is None:
         return []
-    from app.report.figures.box import box_lines, drawable  # only where there is something to draw
-    from app.report.results.history import course_lines, drawn
+    from app.report.figures.box import box_lines, drawable_boxes  # only where there is something to draw
+    from app.report.results.history import course_lines, drawable_histories
 
     room = min(width, _WIDEST)
     rows = max(_NARROW_ROWS, min(_HIGHEST, height - AROUND))
     out: list[Line] = []
-    for box in drawable(boxes.value) if boxes is not None else ():
-        out += [BLANK, *(text(line) for line in box_lines(box, room, rows))]
-    if courses is not None and (course := drawn(courses.value)) is not None:
-        out += [BLANK, *(text(line) for line in course_lines(course, room))]
+    for box in drawable_boxes(boxes.value) if boxes is not None else ():
+        out += [BLANK, *(text_line(line) for line in box_lines(box, room, rows))]
+    if courses is not None and (course := drawable_histories(courses.value)) is not None:
+        out += [BLANK, *(text_line(line) for line in course_lines(course, room))]
     return out

@@ -16,12 +16,12 @@ from textual.reactive import Reactive
 from textual.strip import Strip
 from textual.widget import Widget
 
-from app.glyphs import plain
-from app.lines import Line, cleaned, merged, pad
-from app.tui.theme import style
+from app.glyphs import ascii_text
+from app.lines import Line, clean_line, merge_spans, pad_line
+from app.tui.theme import role_style
 
 if TYPE_CHECKING:
-    from app.recording.session import Session
+    from app.recording.session import RunSession
     from app.tui.commands import Shown
 
 
@@ -76,7 +76,7 @@ class Panel(Still):
         if not width or not height or not self.is_attached:
             return
         drawn = None
-        if self.natural:
+        if self.has_auto_height:
             drawn = self.draw(width, self.screen.size.height)
             wanted = max(1, len(drawn))
             if wanted != self._natural:  # not the height it got: a maximum may have cut it
@@ -91,12 +91,12 @@ class Panel(Still):
             self.refresh(*changed)
 
     @property
-    def boxed(self) -> bool:
+    def has_borders(self) -> bool:
         """Whether there is room for borders; on a low or narrow screen each of their rows would be one less to read."""
         return self.screen.has_class("-high") and self.screen.has_class("-wide")
 
     @property
-    def natural(self) -> bool:
+    def has_auto_height(self) -> bool:
         """As high as its lines; else it fills what it is given."""
         return self.styles.height is not None and self.styles.height.is_auto
 
@@ -108,43 +108,46 @@ class Panel(Still):
         """Takes in the new lines; the regions that differ, None for all of it."""
         raw = (self.draw(width, self.visible_rows(height)) if drawn is None else drawn)[:height]
         theme = self.app.theme
-        whole = theme != self._theme or len(self._drawn) > len(raw)
-        known = 0 if whole or width != self._drawn_at.width else len(self._raw)
+        needs_full = theme != self._theme or len(self._drawn) > len(raw)
+        reusable_lines = 0 if needs_full or width != self._drawn_at.width else len(self._raw)
         lines: list[Line] = []
         changed: list[Region] = []
         for y, row in enumerate(raw):
-            if y < known and row == self._raw[y]:  # most of them, at most times
+            if y < reusable_lines and row == self._raw[y]:  # most of them, at most times
                 lines.append(self._drawn[y])
                 continue
             # the one way from text to cells: whatever a panel forgot to clean is cleaned here, before its width counts
-            ready = cleaned(merged(row))
-            line = pad(_spelt(ready) if self.shell.ascii_only else ready, width)
+            ready = clean_line(merge_spans(row))
+            line = pad_line(_spell_ascii(ready) if self.shell.ascii_only else ready, width)
             lines.append(line)
-            old = self._drawn[y] if y < len(self._drawn) and not whole else None
+            old = self._drawn[y] if y < len(self._drawn) and not needs_full else None
             if old == line:
                 continue
-            start, end = (0, width) if old is None else _difference(old, line)
+            start, end = (0, width) if old is None else _changed_range(old, line)
             changed.append(Region(start, y, max(1, end - start), 1))
-            strip = self._strip(line, theme)
+            strip = self._make_strip(line, theme)
             if y < len(self._strips):
                 self._strips[y] = strip
             else:
                 self._strips.append(strip)
         del self._strips[len(lines) :]
         self._raw, self._drawn, self._drawn_at, self._theme = raw, lines, Size(width, height), theme
-        return None if whole else changed
+        return None if needs_full else changed
 
-    def _strip(self, line: Line, theme: str) -> Strip:
+    def _make_strip(self, line: Line, theme: str) -> Strip:
         ascii_only = self.shell.ascii_only
         return Strip(
-            [Segment(plain(part) if ascii_only else part, style(theme, role)) for part, role in merged(line)]
+            [
+                Segment(ascii_text(part) if ascii_only else part, role_style(theme, role))
+                for part, role in merge_spans(line)
+            ]
         )
 
     def render_line(self, y: int) -> Strip:
         width, height = self.size
         if not self._drawn or self._theme != self.app.theme:
             self._update(width, height)
-        ground = style(self.app.theme, "text")
+        ground = role_style(self.app.theme, "text")
         if y < len(self._strips):
             return self._strips[y].adjust_cell_length(width, ground)
         return Strip.blank(width, ground)
@@ -155,7 +158,7 @@ class SessionPanel(Panel):
 
     ID: ClassVar[str]
 
-    def __init__(self, session: Callable[[], Session]) -> None:
+    def __init__(self, session: Callable[[], RunSession]) -> None:
         super().__init__(id=self.ID)
         self._session = session
 
@@ -166,35 +169,35 @@ class PacedPanel(SessionPanel):
     _last: tuple[object, list[Line]] | None = None
     _at = 0.0
 
-    def shows(self, session: Session) -> object:
+    def redraw_key(self, session: RunSession) -> object:
         """What, when it is another one, is drawn at once."""
         raise NotImplementedError
 
-    def made(self, session: Session, width: int, height: int) -> list[Line]:
+    def draw_session(self, session: RunSession, width: int, height: int) -> list[Line]:
         raise NotImplementedError
 
     def draw(self, width: int, height: int) -> list[Line]:
         session = self._session()
-        key = (id(session), width, height, self.shows(session))
+        key = (id(session), width, height, self.redraw_key(session))
         now = time.monotonic()
-        recent = self.shell.moving and now - self._at < REDRAWN_S
+        recent = self.shell.is_playing and now - self._at < REDRAWN_S
         if self._last is None or self._last[0] != key or not recent:
-            self._last, self._at = (key, self.made(session, width, height)), now
+            self._last, self._at = (key, self.draw_session(session, width, height)), now
         return self._last[1]
 
 
-def _spelt(line: Line) -> Line:
+def _spell_ascii(line: Line) -> Line:
     """`±` takes two characters in ASCII; the next run of blanks or of a rule gives one up, after it or else before it,
     within the same frame, so that every edge stays where it is."""
     if not any("±" in part for part, _ in line):
         return line
-    out = _exploded(line)
+    out = _split_characters(line)
     for at in [n for n, (char, _) in enumerate(out) if char == "±"][::-1]:
         run = _run(out, range(at + 2, len(out))) or _run(out, range(at - 1, 0, -1))
         out[at : at + 1] = [("+", out[at][1]), ("-", out[at][1])]
         if run:
             del out[run + (run > at)]
-    return merged(out)
+    return merge_spans(out)
 
 
 def _run(line: Line, places: range) -> int:
@@ -207,9 +210,9 @@ def _run(line: Line, places: range) -> int:
     return 0
 
 
-def _difference(old: Line, new: Line) -> tuple[int, int]:
+def _changed_range(old: Line, new: Line) -> tuple[int, int]:
     """The first and one past the last cell that differ, for lines of one width."""
-    before, after = _exploded(old), _exploded(new)
+    before, after = _split_characters(old), _split_characters(new)
     if len(before) != len(after):  # wide characters: cells and characters do not match
         return 0, max(len(before), len(after)) * 2
     if before == after:  # the same cells, cut into spans elsewhere
@@ -221,5 +224,5 @@ def _difference(old: Line, new: Line) -> tuple[int, int]:
     return first, last + 1
 
 
-def _exploded(line: Line) -> list[tuple[str, str]]:
+def _split_characters(line: Line) -> list[tuple[str, str]]:
     return [(char, role) for part, role in line for char in part]

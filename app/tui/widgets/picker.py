@@ -10,13 +10,13 @@ from textual.binding import Binding
 from textual.errors import NoWidget
 from textual.message import Message
 
-from app.lines import Line, framed, highlight, ruled, text
+from app.lines import Line, frame_rows, highlight_line, ruled_head, text_line
 from app.tui.widgets.panel import Panel
 
 if TYPE_CHECKING:
-    from app.tui.commands import Commands
+    from app.tui.commands import ShellCommands
 
-MOST_COPIED = 400  # cells of a row
+MAX_COPIED_CELLS = 400  # cells of a row
 
 
 class PickerRow(NamedTuple):
@@ -30,7 +30,7 @@ class PickerRow(NamedTuple):
     draw: Callable[[int], Line]
     searched: str
     second: Callable[[int], Line] = lambda _width: []
-    whole: Callable[[int], list[Line]] = lambda _width: []
+    full_lines: Callable[[int], list[Line]] = lambda _width: []
 
 
 class Picker(Panel, can_focus=True):
@@ -70,7 +70,7 @@ class Picker(Panel, can_focus=True):
         self._key = ""  # the item under the cursor; empty until somebody moved it: the first one then
         self._top = 0
         self.tall = False  # second lines are drawn
-        self._seen = 0  # lines of it, at the last layout
+        self._visible_lines = 0  # lines of it, at the last layout
         self._items: list[int] = []  # which item each drawn line belongs to
 
     def on_mount(self) -> None:
@@ -78,64 +78,66 @@ class Picker(Panel, can_focus=True):
 
     def _laid_out(self, _screen: object) -> None:
         """What its box shows of it changes with its neighbours, too, without a change of its own size."""
-        seen = self.visible_rows(self.size.height)
-        if seen != self._seen:
-            self._seen = seen
+        visible_lines = self.visible_rows(self.size.height)
+        if visible_lines != self._visible_lines:
+            self._visible_lines = visible_lines
             self.redraw()
 
-    def rows(self) -> Sequence[PickerRow]:
+    def build_rows(self) -> Sequence[PickerRow]:
         """The items as they are now, all of them, in order."""
         return self._rows
 
-    def columns(self, width: int) -> list[Line]:
+    def draw_column_heads(self, width: int) -> list[Line]:
         """What stands over the items, under the title; the items begin two cells further right."""
         return []
 
     @property
-    def shown(self) -> list[PickerRow]:
+    def shown_rows(self) -> list[PickerRow]:
         wanted = self.filter.casefold().split()
-        return [r for r in self.rows() if all(w in r.searched.casefold() for w in wanted)]
+        return [r for r in self.build_rows() if all(w in r.searched.casefold() for w in wanted)]
 
     @property
     def index(self) -> int:
         """Where the cursor is among the shown items."""
-        return next((i for i, row in enumerate(self.shown) if row.key == self._key), 0)
+        return next((i for i, row in enumerate(self.shown_rows) if row.key == self._key), 0)
 
     @property
-    def selected(self) -> str:
-        shown = self.shown
+    def selected_key(self) -> str:
+        shown = self.shown_rows
         return shown[self.index].key if shown else ""
 
     def visible_rows(self, height: int) -> int:
         """The cursor is never below the edge of a box that has no room for the whole list."""
         try:
-            seen = self.screen.find_widget(self).visible_region.height
+            visible_lines = self.screen.find_widget(self).visible_region.height
         except NoWidget:  # before the first layout
             return height
-        return min(height, seen) if seen else height
+        return min(height, visible_lines) if visible_lines else height
 
     def draw(self, width: int, height: int) -> list[Line]:
         title: Line = [(self.title, "title")] if self.title else []
         if self.filter:
             title.append((f"  /{self.filter}", "accent"))
-        if not self.boxed or not self.title:
-            head = [ruled(title, self.note, width)] if title else []
-            return self._listed(width, height, head)
-        rows = self._listed(width - 4, height - 2, [])
+        if not self.has_borders or not self.title:
+            head = [ruled_head(title, self.note, width)] if title else []
+            return self._list_lines(width, height, head)
+        rows = self._list_lines(width - 4, height - 2, [])
         self._items = [-1, *self._items]
-        high = len(rows) + 2 if self.natural else height
-        return framed(title, self.note, rows, width, high, "accent" if self.has_focus else "rule")
+        high = len(rows) + 2 if self.has_auto_height else height
+        return frame_rows(title, self.note, rows, width, high, "accent" if self.has_focus else "rule")
 
-    def _listed(self, width: int, height: int, head: list[Line]) -> list[Line]:
+    def _list_lines(self, width: int, height: int, head: list[Line]) -> list[Line]:
         """The columns' heads and the items, after `head`."""
-        shown = self.shown
-        head = [*head, *self.columns(width)]
+        shown = self.shown_rows
+        head = [*head, *self.draw_column_heads(width)]
         self._items = [-1] * len(head)
         room = max(1, height - len(head))
         if not shown:
             return [
                 *head,
-                text("  " + ("nothing matches" if self.filter and self.rows() else self.empty), "dim"),
+                text_line(
+                    "  " + ("nothing matches" if self.filter and self.build_rows() else self.empty), "dim"
+                ),
             ]
         index = self.index
         self.tall = sum(2 if row.second(width) else 1 for row in shown) <= room
@@ -147,7 +149,7 @@ class Picker(Panel, can_focus=True):
         for number, row in enumerate(shown[self._top : self._top + room], self._top):
             line = row.draw(width - 2)
             if number == index and self.has_focus:
-                out.append(highlight([("▸ ", "accent"), *line], width))
+                out.append(highlight_line([("▸ ", "accent"), *line], width))
             else:
                 out.append([("  ", "text"), *line])
             if self.tall and (second := row.second(width - 2)):
@@ -157,23 +159,23 @@ class Picker(Panel, can_focus=True):
         if hidden > 0:
             above, below = self._top, len(shown) - self._top - room
             parts = [f"{above} above"] * (above > 0) + [f"{below} more below"] * (below > 0)
-            out.append(text("  " + ", ".join(parts), "dim"))
+            out.append(text_line("  " + ", ".join(parts), "dim"))
         return out
 
     def action_move(self, by: int) -> None:
-        shown = self.shown
+        shown = self.shown_rows
         if not shown:
-            self._leave(by)
+            self._move_to_neighbour(by)
             return
         index = self.index
         wanted = index + by
-        if abs(by) == 1 and not 0 <= wanted < len(shown) and self._leave(by):
+        if abs(by) == 1 and not 0 <= wanted < len(shown) and self._move_to_neighbour(by):
             return
         self._key = shown[min(len(shown) - 1, max(0, wanted))].key
         self.redraw()
         self.post_message(self.Moved())
 
-    def _leave(self, by: int) -> bool:
+    def _move_to_neighbour(self, by: int) -> bool:
         """Over the edge of the list goes to the neighbouring one, where there is one that way."""
         pickers = [p for p in self.screen.query(Picker) if p.display and p.region.size]
         if self not in pickers:  # there is no room for it now
@@ -185,17 +187,17 @@ class Picker(Panel, can_focus=True):
         return True
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        return bool(self.selected) if action == "choose" else True
+        return bool(self.selected_key) if action == "choose" else True
 
     def action_copy_row(self) -> None:
-        shown = self.shown
+        shown = self.shown_rows
         if shown:
-            line = shown[self.index].draw(MOST_COPIED)
-            cast("Commands", self.app).copy("".join(part for part, _ in line).strip(), "the row")
+            line = shown[self.index].draw(MAX_COPIED_CELLS)
+            cast("ShellCommands", self.app).copy("".join(part for part, _ in line).strip(), "the row")
 
     def action_choose(self) -> None:
-        if self.selected:
-            self.post_message(self.Chosen(self, self.selected))
+        if self.selected_key:
+            self.post_message(self.Chosen(self, self.selected_key))
 
     def on_focus(self) -> None:
         self.call_later(self.redraw)  # Textual's own handler, which runs after this one, sets has_focus
@@ -205,9 +207,9 @@ class Picker(Panel, can_focus=True):
 
     def on_click(self, event: events.Click) -> None:
         index = self._items[event.y] if event.y < len(self._items) else -1
-        shown = self.shown
+        shown = self.shown_rows
         if 0 <= index < len(shown):
-            chosen = self.has_focus and shown[index].key == self.selected
+            chosen = self.has_focus and shown[index].key == self.selected_key
             self._key = shown[index].key
             self.redraw()
             if chosen or event.chain > 1:

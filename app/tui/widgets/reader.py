@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 from textual.binding import Binding
 
-from app.lines import Line, text
+from app.lines import Line, text_line
 from app.tui.widgets.panel import Panel
 
 
@@ -43,7 +43,7 @@ class Reader(Panel, can_focus=True):
         self._top = max(0, min(self._top, len(lines) - room))
         last = self._top + room
         more = f"line {last} of {len(lines)}" + ("" if last >= len(lines) else "  ↓")
-        return [*lines[self._top : last], text(more, "dim")]
+        return [*lines[self._top : last], text_line(more, "dim")]
 
     def action_scroll(self, by: int) -> None:
         self._top = max(0, self._top + by)

@@ -1,10 +1,10 @@
 """All of what a list says in one line: the item under the cursor of the list that has the focus."""
 
-from app.lines import BLANK, Line, crop, framed, split, text
+from app.lines import BLANK, Line, crop_line, frame_rows, split_line, text_line
 from app.tui.widgets.panel import Panel
 from app.tui.widgets.picker import Picker
 
-LEAST, BOXED = 3, 3
+MIN_LINES, BOXED = 3, 3
 
 
 def most_lines(height: int) -> int:
@@ -23,23 +23,23 @@ class Whole(Panel):
         self._measure, self._title = measure, title
 
     def draw(self, width: int, height: int) -> list[Line]:
-        if not self.boxed:
-            return self._rows(width, height)
-        rows = self._rows(width - 4, BOXED)
-        return framed(text(self._title, "title"), [], rows, width, BOXED + 2)
+        if not self.has_borders:
+            return self._item_lines(width, height)
+        rows = self._item_lines(width - 4, BOXED)
+        return frame_rows(text_line(self._title, "title"), [], rows, width, BOXED + 2)
 
-    def _rows(self, width: int, height: int) -> list[Line]:
+    def _item_lines(self, width: int, height: int) -> list[Line]:
         measured = self.screen.query_one(self._measure)
-        most = max((len(row.whole(width - 2)) for row in measured.rows()), default=0)
-        room = min(height, most_lines(self.screen.size.height), max(LEAST, most))
+        most = max((len(row.full_lines(width - 2)) for row in measured.build_rows()), default=0)
+        room = min(height, most_lines(self.screen.size.height), max(MIN_LINES, most))
         picker = self.screen.focused if isinstance(self.screen.focused, Picker) else measured
-        shown = picker.shown
-        lines = shown[picker.index].whole(width - 2) if shown else []
+        shown = picker.shown_rows
+        lines = shown[picker.index].full_lines(width - 2) if shown else []
         if len(lines) > room:
-            more = text("Enter: all of it", "dim")
+            more = text_line("Enter: all of it", "dim")
             lines = [
                 *lines[: room - 1],
-                split(crop(lines[room - 1], width - 20), more, width - 2),
+                split_line(crop_line(lines[room - 1], width - 20), more, width - 2),
             ]
         marked = [[("▸ " if not n else "  ", "accent"), *line] for n, line in enumerate(lines)]
         return [*marked, *[BLANK] * (room - len(lines))]

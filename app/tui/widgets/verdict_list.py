@@ -8,27 +8,27 @@ from typing import NamedTuple
 
 from rich.cells import cell_len, set_cell_size
 
-from app.glyphs import clean
-from app.lines import Line, crop, pad, shortened, text
-from app.recording.session import Session
+from app.glyphs import clean_text
+from app.lines import Line, crop_line, pad_line, shorten_middle, text_line
+from app.recording.session import RunSession
 from app.report import verdict_style, wording
-from app.report.figures.interval_chart import Scale, axis, bar_line, scale_of, sound
-from app.report.figures.verdict_table import pair, rows, short_size
+from app.report.figures.interval_chart import LogScale, axis_line, bar_line, is_drawable_value, scale_for_bars
+from app.report.figures.verdict_table import list_verdict_rows, pair_text, short_size
 from app.tui.widgets.measuring.standing import margin_of, title_of
 from app.tui.widgets.picker import Picker, PickerRow
-from probes.units import Quantity, brief
+from probes.units import DisplayQuantity, abbreviate_unit
 from scenarios import events as ev
 from scenarios.imported.results import HistoriesResult
 from scenarios.results.document import Bar
 from scenarios.verdict.verdict import Word
 
-_LEAST_BAR, _ENOUGH_BAR, _MOST_BAR = 8, 17, 61
-_LEAST_NAME = 12
-_MOST_UNIT = 10  # cells of a unit on a narrow screen
-_MOST_HEAD = 14
+_MIN_BAR_CELLS, _GOOD_BAR_CELLS, _MAX_BAR_CELLS = 8, 17, 61
+_MIN_NAME_CELLS = 12
+_MAX_UNIT_CELLS = 10  # cells of a unit on a narrow screen
+_MAX_HEAD_CELLS = 14
 _WIDE = 96
 GAP = 2
-NONE = Quantity("–", "")
+NONE = DisplayQuantity("–", "")
 
 
 class EffectRow(NamedTuple):
@@ -36,8 +36,8 @@ class EffectRow(NamedTuple):
 
     key: str
     name: str
-    left: Quantity
-    right: Quantity
+    left: DisplayQuantity
+    right: DisplayQuantity
     size: str
     interval: str
     role: str
@@ -47,14 +47,14 @@ class EffectRow(NamedTuple):
     verdict: ev.RunVerdict | None
 
 
-class Column(NamedTuple):
+class ValueColumn(NamedTuple):
     """Cells of a value's number and of its unit."""
 
     number: int
     unit: int
 
     @property
-    def cells(self) -> int:
+    def total_cells(self) -> int:
         return self.number + bool(self.unit) + self.unit if self.number else 0
 
 
@@ -62,43 +62,43 @@ class ColumnWidths(NamedTuple):
     """Cells of each column; 0 for one that has no room."""
 
     name: int
-    left: Column
-    right: Column
+    left: ValueColumn
+    right: ValueColumn
     bar: int
     size: int
     interval: int
-    scale: Scale
+    scale: LogScale
     tails: bool = False  # names that must be cut differ at their end only
-    once: bool = False  # the right value's unit is the left one's too, in every row
+    shares_unit: bool = False  # the right value's unit is the left one's too, in every row
 
 
 def key_of(verdict: ev.RunVerdict) -> str:
     return "|".join((verdict.workload, verdict.metric, verdict.baseline, verdict.variant))
 
 
-def entries(session: Session) -> list[EffectRow]:
+def list_effects(session: RunSession) -> list[EffectRow]:
     """What was measured by its size, the controls, what was not measured, then the trends over rounds."""
-    found = rows(session)
-    many = len({(r.verdict.baseline, r.verdict.variant) for r in found}) > 1
-    one_load = len({r.verdict.workload for r in found}) == 1
+    verdict_rows = list_verdict_rows(session)
+    many = len({(r.verdict.baseline, r.verdict.variant) for r in verdict_rows}) > 1
+    one_load = len({r.verdict.workload for r in verdict_rows}) == 1
     out = []
-    for row in found:
+    for row in verdict_rows:
         verdict = row.verdict
-        baselines = {r.verdict.baseline for r in found if r.verdict.workload == verdict.workload}
-        which = clean(verdict.variant if len(baselines) == 1 else pair(verdict))
+        baselines = {r.verdict.baseline for r in verdict_rows if r.verdict.workload == verdict.workload}
+        which = clean_text(verdict.variant if len(baselines) == 1 else pair_text(verdict))
         name = which if many and one_load else f"{which}: {row.load}" if many else row.load
         out.append(
             EffectRow(
-                key_of(verdict), clean(name), row.left or NONE, row.right or NONE, row.size, row.interval,
-                verdict_style.role_of(verdict), row.estimate, verdict.ci95, True, verdict,
+                key_of(verdict), clean_text(name), row.left or NONE, row.right or NONE, row.size, row.interval,
+                verdict_style.verdict_role(verdict), row.shown_estimate, verdict.ci95, True, verdict,
             )
         )  # fmt: skip
     for verdict in session.verdicts.values():
-        if not wording.measured(verdict):
-            why = ": ".join(filter(None, (verdict.verdict, clean(verdict.reason or ""))))
+        if not wording.is_measured(verdict):
+            why = ": ".join(filter(None, (verdict.verdict, clean_text(verdict.reason or ""))))
             name = title_of(session, verdict.workload)
             if len({v.variant for v in session.verdicts.values()}) > 1:
-                name = f"{clean(verdict.variant)}: {name}"
+                name = f"{clean_text(verdict.variant)}: {name}"
             out.append(
                 EffectRow(key_of(verdict), name, NONE, NONE, why, "", "unknown", None, None, False, verdict)
             )
@@ -107,106 +107,117 @@ def entries(session: Session) -> list[EffectRow]:
         if trend.slope_per_round is not None:
             words += f", {trend.slope_per_round * 100:+.1f} % a round"
         name = f"{title_of(session, trend.workload)}, {trend.rounds} rounds"
-        role = verdict_style.role(trend.verdict)
+        role = verdict_style.word_role(trend.verdict)
         out.append(
             EffectRow(f"series|{trend.workload}", name, NONE, NONE, words, "", role, None, None, False, None)
         )
     return out
 
 
-def layout(found: list[EffectRow], width: int, heads: tuple[str, str] = ("", "")) -> ColumnWidths:
+def lay_out_columns(effects: list[EffectRow], width: int, heads: tuple[str, str] = ("", "")) -> ColumnWidths:
     """The interval in figures gives way first, then the bar, then the names."""
-    told = [e for e in found if e.measured]
+    measured_rows = [e for e in effects if e.measured]
     drawn = [
         Bar(e.name, e.ratio, e.ci95, Word(e.verdict.verdict), e.size)
-        for e in told
-        if e.verdict and sound(e.ratio)
+        for e in measured_rows
+        if e.verdict and is_drawable_value(e.ratio)
     ]
-    scale = scale_of(drawn)
+    scale = scale_for_bars(drawn)
     wide = width >= _WIDE
 
-    def widest(values: list[str]) -> int:
+    def widest_cells(values: list[str]) -> int:
         return max(map(cell_len, values), default=0)
 
-    def column(values: list[Quantity], most_unit: int, head: str) -> Column:
-        number = widest([v.number for v in values])
-        unit = min(most_unit, widest([v.unit for v in values]))
-        return Column(number, max(unit, min(cell_len(head), _MOST_HEAD) - number - 1) if number else unit)
+    def make_column(values: list[DisplayQuantity], most_unit: int, head: str) -> ValueColumn:
+        number = widest_cells([v.number for v in values])
+        unit = min(most_unit, widest_cells([v.unit for v in values]))
+        return ValueColumn(
+            number, max(unit, min(cell_len(head), _MAX_HEAD_CELLS) - number - 1) if number else unit
+        )
 
-    name = max(widest([e.name for e in found]), cell_len("variant"))
-    once = not wide and all(brief(e.left).unit == brief(e.right).unit for e in told)
-    pairs = [sides(e, wide=wide, once=once) for e in told]
-    left = column([one for one, _ in pairs], 99 if wide else _MOST_UNIT, heads[0])
-    right = column([other for _, other in pairs], 99 if wide else _MOST_UNIT, heads[1])
-    size, interval = widest([effect_of(e, wide=wide) for e in told]), widest([e.interval for e in told])
+    name = max(widest_cells([e.name for e in effects]), cell_len("variant"))
+    shares_unit = not wide and all(
+        abbreviate_unit(e.left).unit == abbreviate_unit(e.right).unit for e in measured_rows
+    )
+    pairs = [shown_values(e, wide=wide, shares_unit=shares_unit) for e in measured_rows]
+    left = make_column([left_value for left_value, _ in pairs], 99 if wide else _MAX_UNIT_CELLS, heads[0])
+    right = make_column([other for _, other in pairs], 99 if wide else _MAX_UNIT_CELLS, heads[1])
+    size, interval = (
+        widest_cells([effect_of(e, wide=wide) for e in measured_rows]),
+        widest_cells([e.interval for e in measured_rows]),
+    )
 
-    def rest(*columns: int) -> int:
+    def free_cells(*columns: int) -> int:
         return width - sum(c + GAP for c in columns if c)
 
-    whole = name
-    name = min(name, max(_LEAST_NAME, width // 3 if wide else width // 4 - 1))
-    room = rest(name, left.cells, right.cells, size, interval) - GAP
-    if room < _LEAST_BAR or not wide:
+    full_name = name
+    name = min(name, max(_MIN_NAME_CELLS, width // 3 if wide else width // 4 - 1))
+    room = free_cells(name, left.total_cells, right.total_cells, size, interval) - GAP
+    if room < _MIN_BAR_CELLS or not wide:
         interval = 0
-        room = rest(name, left.cells, right.cells, size) - GAP
-    if room < _LEAST_BAR:
-        name = max(_LEAST_NAME, name - (_LEAST_BAR - room))
-        room = rest(name, left.cells, right.cells, size) - GAP
+        room = free_cells(name, left.total_cells, right.total_cells, size) - GAP
+    if room < _MIN_BAR_CELLS:
+        name = max(_MIN_NAME_CELLS, name - (_MIN_BAR_CELLS - room))
+        room = free_cells(name, left.total_cells, right.total_cells, size) - GAP
     # a narrow screen: the effect stays, Enter has both values
-    if rest(name, left.cells, right.cells, size) < 0:
-        left = right = Column(0, 0)
-        room = rest(name, size) - GAP
-    least = _ENOUGH_BAR if wide else _LEAST_BAR  # more than that the picture does not need
-    if (more := min(whole - name, room - least)) > 0:
+    if free_cells(name, left.total_cells, right.total_cells, size) < 0:
+        left = right = ValueColumn(0, 0)
+        room = free_cells(name, size) - GAP
+    least = _GOOD_BAR_CELLS if wide else _MIN_BAR_CELLS  # more than that the picture does not need
+    if (more := min(full_name - name, room - least)) > 0:
         name, room = name + more, room - more
-    picture = min(_MOST_BAR, room) if drawn and room >= _LEAST_BAR else 0
-    names = {clean(e.name) for e in found}
+    picture = min(_MAX_BAR_CELLS, room) if drawn and room >= _MIN_BAR_CELLS else 0
+    names = {clean_text(e.name) for e in effects}
     tails = len({set_cell_size(n, name - 1) for n in names}) < len(names)
-    return ColumnWidths(name, left, right, picture, size, interval, scale, tails, once)
+    return ColumnWidths(name, left, right, picture, size, interval, scale, tails, shares_unit)
 
 
-def sides(entry: EffectRow, *, wide: bool, once: bool) -> tuple[Quantity, Quantity]:
-    """Where there is little room the unit in few letters, and `once` for both sides; a `k` belongs to its number."""
+def shown_values(
+    entry: EffectRow, *, wide: bool, shares_unit: bool
+) -> tuple[DisplayQuantity, DisplayQuantity]:
+    """Where there is little room the unit in few letters, and `shares_unit` for both sides; a `k` belongs to its
+    number.
+    """
     if wide:
         return entry.left, entry.right
-    left, right = brief(entry.left), brief(entry.right)
-    return (left.unitless if once else left), right
+    left, right = abbreviate_unit(entry.left), abbreviate_unit(entry.right)
+    return (left.without_unit if shares_unit else left), right
 
 
 def effect_of(entry: EffectRow, *, wide: bool) -> str:
     return entry.size if wide or entry.verdict is None else short_size(entry.verdict, entry.size)
 
 
-def _value(value: Quantity, at: Column) -> Line:
+def _value(value: DisplayQuantity, at: ValueColumn) -> Line:
     """The number right-aligned, its unit dim beside it, so that numbers stand under numbers."""
     number: Line = [(value.number.rjust(at.number), "text")]
-    return [*number, *pad([(f" {value.unit}", "dim")], at.unit + 1)] if at.unit else number
+    return [*number, *pad_line([(f" {value.unit}", "dim")], at.unit + 1)] if at.unit else number
 
 
-def named(name: str, at: ColumnWidths) -> Line:
+def name_cell(name: str, at: ColumnWidths) -> Line:
     """In its column, so cut that no two rows look alike."""
-    return pad(text(shortened(name, at.name) if at.tails else name), at.name)
+    return pad_line(text_line(shorten_middle(name, at.name) if at.tails else name), at.name)
 
 
-def table_of(found: list[EffectRow], margin: float, width: int) -> list[Line]:
+def table_of(effects: list[EffectRow], margin: float, width: int) -> list[Line]:
     """Without heads and a cursor: beside a list of recordings."""
-    at = layout(found, width)
-    return [entry_line(entry, at, margin, width) for entry in found]
+    at = lay_out_columns(effects, width)
+    return [entry_line(entry, at, margin, width) for entry in effects]
 
 
-def _line(entry: EffectRow, table: VerdictList, width: int) -> Line:
+def _effect_line(entry: EffectRow, table: VerdictList, width: int) -> Line:
     return entry_line(entry, table.laid, margin_of(table.session()), width)
 
 
 def entry_line(entry: EffectRow, at: ColumnWidths, margin: float, width: int) -> Line:
-    line = named(entry.name, at)
+    line = name_cell(entry.name, at)
     gap = (" " * GAP, "text")
     if not entry.measured:
-        return crop([*line, gap, (entry.size, entry.role)], width)
-    left, right = sides(entry, wide=width >= _WIDE, once=at.once)
-    if at.left.cells:
+        return crop_line([*line, gap, (entry.size, entry.role)], width)
+    left, right = shown_values(entry, wide=width >= _WIDE, shares_unit=at.shares_unit)
+    if at.left.total_cells:
         line += [gap, *_value(left, at.left)]
-    if at.right.cells:
+    if at.right.total_cells:
         line += [gap, *_value(right, at.right)]
     if at.bar:
         none = entry.ratio is None  # a band alone would look like a result of exactly 1
@@ -215,61 +226,65 @@ def entry_line(entry: EffectRow, at: ColumnWidths, margin: float, width: int) ->
             if none
             else bar_line(entry.ratio, entry.ci95, at.bar, at.scale, margin=margin, role=entry.role)
         )
-        line += [gap, *pad(picture, at.bar)]
-    line += [gap, *pad([(effect_of(entry, wide=width >= _WIDE), entry.role)], at.size)]
+        line += [gap, *pad_line(picture, at.bar)]
+    line += [gap, *pad_line([(effect_of(entry, wide=width >= _WIDE), entry.role)], at.size)]
     if at.interval:
         line += [gap, (entry.interval, "dim")]
-    return crop(line, width)
+    return crop_line(line, width)
 
 
 class VerdictList(Picker):
-    def __init__(self, session: Callable[[], Session]) -> None:
+    def __init__(self, session: Callable[[], RunSession]) -> None:
         super().__init__(id="verdicts", title="RESULT", empty="nothing was compared")
         self.session = session
-        self.laid = layout([], 80)
-        self._found: tuple[tuple[object, ...], list[EffectRow]] | None = None
+        self.laid = lay_out_columns([], 80)
+        self._cached_effects: tuple[tuple[object, ...], list[EffectRow]] | None = None
 
-    def entries(self) -> list[EffectRow]:
+    def effect_rows(self) -> list[EffectRow]:
         """Made anew where a verdict came: medians over all blocks are not for every key."""
         session = self.session()
         state = (id(session), len(session.verdicts), len(session.series), session.ended is not None)
-        if self._found is None or self._found[0] != state:
-            made = [] if session.result(HistoriesResult) is not None else entries(session)  # drawn as courses
-            self._found = (state, made)
-        return self._found[1]
+        if self._cached_effects is None or self._cached_effects[0] != state:
+            effects = (
+                [] if session.find_result(HistoriesResult) is not None else list_effects(session)
+            )  # drawn as courses
+            self._cached_effects = (state, effects)
+        return self._cached_effects[1]
 
-    def rows(self) -> list[PickerRow]:
-        return [PickerRow(e.key, partial(_line, e, self), f"{e.name} {e.size}") for e in self.entries()]
+    def build_rows(self) -> list[PickerRow]:
+        return [
+            PickerRow(e.key, partial(_effect_line, e, self), f"{e.name} {e.size}") for e in self.effect_rows()
+        ]
 
-    def entry(self) -> EffectRow | None:
+    def selected_effect(self) -> EffectRow | None:
         """The one under the cursor."""
-        return next((e for e in self.entries() if e.key == self.selected), None)
+        return next((e for e in self.effect_rows() if e.key == self.selected_key), None)
 
-    def columns(self, width: int) -> list[Line]:
-        told = [e.verdict for e in self.entries() if e.measured and e.verdict is not None]
-        pairs = {(v.baseline, v.variant) for v in told}
+    def draw_column_heads(self, width: int) -> list[Line]:
+        verdicts = [e.verdict for e in self.effect_rows() if e.measured and e.verdict is not None]
+        pairs = {(v.baseline, v.variant) for v in verdicts}
         left, right = next(iter(pairs)) if len(pairs) == 1 else ("baseline", "with it")
-        if len({v.baseline for v in told}) == 1:
-            left = told[0].baseline
-        at = self.laid = layout(self.entries(), width - 2, (clean(left), clean(right)))
-        if not told:
+        if len({v.baseline for v in verdicts}) == 1:
+            left = verdicts[0].baseline
+        at = self.laid = lay_out_columns(self.effect_rows(), width - 2, (clean_text(left), clean_text(right)))
+        if not verdicts:
             return []
         gap = (" " * GAP, "text")
-        alone = len({v.workload for v in told}) == 1 and len(pairs) > 1  # the rows are the variants
-        line: Line = [("  ", "text"), *pad(text("variant" if alone else "load", "dim"), at.name)]
+        alone = len({v.workload for v in verdicts}) == 1 and len(pairs) > 1  # the rows are the variants
+        line: Line = [("  ", "text"), *pad_line(text_line("variant" if alone else "load", "dim"), at.name)]
         for words, column, role in (
             (left, at.left, "a"),
             (right, at.right, "b" if len(pairs) == 1 else "dim"),
         ):
-            if column.cells:
-                line += [gap, *pad([(clean(words).rjust(column.number), role)], column.cells)]
+            if column.total_cells:
+                line += [gap, *pad_line([(clean_text(words).rjust(column.number), role)], column.total_cells)]
         if at.bar:
-            line += [gap, *pad(axis(at.bar, at.scale), at.bar)]
-        line += [gap, *pad(text("effect", "dim"), at.size)]
+            line += [gap, *pad_line(axis_line(at.bar, at.scale), at.bar)]
+        line += [gap, *pad_line(text_line("effect", "dim"), at.size)]
         if at.interval:
             line += [gap, ("95 % CI", "dim")]
-        return [crop(line, width)]
+        return [crop_line(line, width)]
 
     def draw(self, width: int, height: int) -> list[Line]:
-        self.note = [("Enter: its groups", "dim")] if self.has_focus and self.entries() else []
+        self.note = [("Enter: its groups", "dim")] if self.has_focus and self.effect_rows() else []
         return super().draw(width, height)

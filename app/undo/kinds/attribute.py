@@ -14,7 +14,7 @@ from app.process import Identity
 from app.undo.kinds import bounded_child
 
 TIMEOUT_S = 5.0
-LIMIT = 1 << 16  # bytes of an attribute
+MAX_ATTRIBUTE_BYTES = 1 << 16  # bytes of an attribute
 
 
 class AttributeTrouble(OSError):
@@ -28,38 +28,40 @@ class AttributeTrouble(OSError):
         self.writer = writer
 
 
-Texts: TypeAlias = dict[str, str | AttributeTrouble]
+AttributeTexts: TypeAlias = dict[str, str | AttributeTrouble]
 
 
-def read(paths: Sequence[str], keep: Sequence[int] = ()) -> Texts:
+def read_attributes(paths: Sequence[str], keep: Sequence[int] = ()) -> AttributeTexts:
     """Each path's text without its last line end, or why it could not be read."""
-    return _ask({"read": list(paths)}, paths, keep)
+    return _ask_child({"read": list(paths)}, paths, keep)
 
 
-def write(path: str, value: str, keep: Sequence[int] = (), then: Sequence[str] = ()) -> tuple[str, Texts]:
+def write_attribute(
+    path: str, value: str, keep: Sequence[int] = (), then: Sequence[str] = ()
+) -> tuple[str, AttributeTexts]:
     """Writes; gives what can be read back there, and then the texts of the other paths. Raises AttributeTrouble.
 
     `keep` are descriptors that the child holds too: the journal's lock stays taken as long as a write is under way.
     """
-    answers = _ask({"write": [path, value], "read": list(then)}, (path, *then), keep)
+    answers = _ask_child({"write": [path, value], "read": list(then)}, (path, *then), keep)
     answer = answers.pop(path)
     if isinstance(answer, AttributeTrouble):
         raise answer
     return answer, answers
 
 
-def settle(values: Mapping[str, str], keep: Sequence[int] = ()) -> Texts:
+def settle_values(values: Mapping[str, str], keep: Sequence[int] = ()) -> AttributeTexts:
     """Writes those that are not so yet, in their order, and what that changed along once more; what is there then.
 
     Twice, because writing nr_requests sets mq-deadline's async_depth along, which may have been right before
     (measured). All in one child with one bound: a device that hangs does so once, not once for every value. An
     abandoned one goes on when the device answers: half of it would look as if somebody else had set the rest.
     """
-    pairs = [[path, selected(text)] for path, text in values.items()]
-    return _ask({"settle": pairs}, list(values), keep, finish=True)
+    pairs = [[path, selected_word(text)] for path, text in values.items()]
+    return _ask_child({"settle": pairs}, list(values), keep, finish=True)
 
 
-def selected(text: str) -> str:
+def selected_word(text: str) -> str:
     """The active one of `none [mq-deadline] kyber`; any other text as it is, without blanks around it."""
     for word in text.split():
         if len(word) > 2 and word.startswith("[") and word.endswith("]"):
@@ -67,40 +69,40 @@ def selected(text: str) -> str:
     return text.strip()
 
 
-def _ask(
+def _ask_child(
     request: Mapping[str, object], paths: Sequence[str], keep: Sequence[int], *, finish: bool = False
-) -> Texts:
+) -> AttributeTexts:
     if not paths:
         return {}
     try:
-        found = bounded_child.ask(
+        answers = bounded_child.ask_child(
             "app.undo.kinds.attribute", request, timeout_s=TIMEOUT_S, keep=keep, finish=finish
         )
-    except bounded_child.Stuck as why:
+    except bounded_child.StuckChild as why:
         return {path: AttributeTrouble(errno.ETIMEDOUT, str(why), why.writer) for path in paths}
-    except bounded_child.Died as why:
+    except bounded_child.DeadChild as why:
         return {path: AttributeTrouble(errno.EIO, str(why)) for path in paths}
-    return {path: _answer(found.get(path)) for path in paths}
+    return {path: _text_or_trouble(answers.get(path)) for path in paths}
 
 
-def _answer(found: list[object] | None) -> str | AttributeTrouble:
-    if found is None:
+def _text_or_trouble(answer: list[object] | None) -> str | AttributeTrouble:
+    if answer is None:
         return AttributeTrouble(errno.EIO, "no answer")
-    number, text = found
+    number, text = answer
     return str(text) if number == 0 else AttributeTrouble(int(str(number)), str(text))
 
 
-def _get(path: str) -> str:
+def _read_attribute(path: str) -> str:
     descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
     try:
         if not stat.S_ISREG(os.fstat(descriptor).st_mode):
             raise OSError(errno.EINVAL, "is not an attribute")
-        return os.read(descriptor, LIMIT).decode("utf-8", "backslashreplace").rstrip("\n")
+        return os.read(descriptor, MAX_ATTRIBUTE_BYTES).decode("utf-8", "backslashreplace").rstrip("\n")
     finally:
         os.close(descriptor)
 
 
-def _put(path: str, value: str) -> str:
+def _write_attribute(path: str, value: str) -> str:
     # never O_CREAT, and regular files only: neither a new file nor a block device node is ever written to
     descriptor = os.open(path, os.O_WRONLY | os.O_CLOEXEC | os.O_NONBLOCK)
     try:
@@ -110,39 +112,39 @@ def _put(path: str, value: str) -> str:
         os.write(descriptor, (value + "\n").encode())
     finally:
         os.close(descriptor)
-    return _get(path)
+    return _read_attribute(path)
 
 
-def _bring(path: str, value: str) -> str:
+def _write_if_different(path: str, value: str) -> str:
     try:
-        text = _get(path)
-        if selected(text) == value:
+        text = _read_attribute(path)
+        if selected_word(text) == value:
             return text
     except OSError as error:
         if error.errno in (errno.ENODEV, errno.ENXIO):
             raise
-    return _put(path, value)
+    return _write_attribute(path, value)
 
 
-def _try(work: Callable[..., str], *what: str) -> tuple[int, str]:
+def _try_work(work: Callable[..., str], *arguments: str) -> tuple[int, str]:
     try:
-        return 0, work(*what)
+        return 0, work(*arguments)
     except OSError as error:
         return error.errno or errno.EIO, error.strerror or str(error)
 
 
-def _carried_out(request: Any, _going_on: Callable[[], None]) -> dict[str, tuple[int, str]]:
+def _carry_out_request(request: Any, _going_on: Callable[[], None]) -> dict[str, tuple[int, str]]:
     answers: dict[str, tuple[int, str]] = {}
     if "write" in request:
         path, value = request["write"]
-        answers[path] = _try(_put, path, value)
+        answers[path] = _try_work(_write_attribute, path, value)
     for path in request.get("read", ()):
-        answers[path] = _try(_get, path)
+        answers[path] = _try_work(_read_attribute, path)
     for _ in range(2):
         for path, value in request.get("settle", ()):
-            answers[path] = _try(_bring, path, value)
+            answers[path] = _try_work(_write_if_different, path, value)
     return answers
 
 
 if __name__ == "__main__":
-    bounded_child.serve(_carried_out)
+    bounded_child.serve_request(_carry_out_request)

@@ -13,7 +13,7 @@ import sys
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
-from app.process import Identity, identity, lives
+from app.process import Identity, identity_of, is_living
 from probes.children.own_module import own_module
 
 if TYPE_CHECKING:
@@ -25,7 +25,7 @@ GOING_ON = b" "  # blanks before the answer: JSON passes over them
 DYING_S = 0.2
 
 
-class Stuck(Exception):
+class StuckChild(Exception):
     """No answer in time. `writer` is the child, where it is still there: what it had begun may still happen."""
 
     def __init__(self, seconds: float, writer: Identity | None) -> None:
@@ -33,11 +33,11 @@ class Stuck(Exception):
         self.writer = writer
 
 
-class Died(Exception):
+class DeadChild(Exception):
     """The child ended without an answer."""
 
 
-def ask(
+def ask_child(
     module: str, request: object, *, timeout_s: float, keep: Sequence[int] = (), finish: bool = False
 ) -> Any:
     """What `python -m MODULE` answers. Raises Stuck, Died, OSError.
@@ -57,27 +57,27 @@ def ask(
         cwd="/",
         pass_fds=tuple(keep),
     )
-    me = identity(child.pid)
+    me = identity_of(child.pid)
     assert child.stdin is not None and child.stdout is not None
     try:
         # an interpreter takes seconds to start where the load is 1000: that is not the device's time
-        if _read(child, START_S, len(READY)) != READY:
-            raise Died("the child that should do it did not start")
+        if _read_within(child, START_S, len(READY)) != READY:
+            raise DeadChild("the child that should do it did not start")
         child.stdin.write(json.dumps(request).encode())
         child.stdin.close()
         answer = b""
-        while said := _read(child, timeout_s):
-            answer += said
+        while part := _read_within(child, timeout_s):
+            answer += part
         child.wait(timeout_s)
         return json.loads(answer)
     except (TimeoutError, subprocess.TimeoutExpired):
-        _end(child, finish)
-        raise Stuck(timeout_s, me if lives(me) else None) from None
+        _end_child(child, finish)
+        raise StuckChild(timeout_s, me if is_living(me) else None) from None
     except (ValueError, BrokenPipeError):
-        raise Died("the child that should do it died") from None
+        raise DeadChild("the child that should do it died") from None
     finally:
         if child.returncode is None:
-            _end(child, finish)
+            _end_child(child, finish)
         for pipe in (child.stdin, child.stdout):
             try:
                 pipe.close()
@@ -85,21 +85,21 @@ def ask(
                 pass
 
 
-def serve(answer: Callable[[Any, Callable[[], None]], object]) -> None:
+def serve_request(answer: Callable[[Any, Callable[[], None]], object]) -> None:
     """The child's side: `answer(request, going_on)`."""
     os.write(1, READY)
     request = json.loads(sys.stdin.buffer.read())
-    os.write(1, json.dumps(answer(request, lambda: _said(GOING_ON))).encode())
+    os.write(1, json.dumps(answer(request, lambda: _write_word(GOING_ON))).encode())
 
 
-def _said(word: bytes) -> None:
+def _write_word(word: bytes) -> None:
     try:
         os.write(1, word)
     except OSError:
         pass  # nobody waits any more: what was begun is finished all the same
 
 
-def _read(child: subprocess.Popen[bytes], seconds: float, most: int = 1 << 16) -> bytes:
+def _read_within(child: subprocess.Popen[bytes], seconds: float, most: int = 1 << 16) -> bytes:
     assert child.stdout is not None
     ready, _, _ = select.select([child.stdout.fileno()], [], [], seconds)
     if not ready:
@@ -107,7 +107,7 @@ def _read(child: subprocess.Popen[bytes], seconds: float, most: int = 1 << 16) -
     return os.read(child.stdout.fileno(), most)
 
 
-def _end(child: subprocess.Popen[bytes], finish: bool) -> None:
+def _end_child(child: subprocess.Popen[bytes], finish: bool) -> None:
     """A killed child in D state stays until the device answers; it is not waited for."""
     if finish:
         return

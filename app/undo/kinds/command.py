@@ -7,8 +7,8 @@ import threading
 import time
 from collections.abc import Sequence
 
-from app.process import Identity, identity, lives
-from probes.command import ADMIN_PATH, tool
+from app.process import Identity, identity_of, is_living
+from probes.command import ADMIN_PATH, find_tool
 
 TIMEOUT_S = 30.0
 LOOK_S = 0.2  # how often it is looked whether a command that may be broken off is to end
@@ -22,7 +22,7 @@ class CommandFailed(Exception):
         self.writer = writer
 
 
-def command(
+def run_changing_command(
     argv: Sequence[str],
     *,
     keep: Sequence[int] = (),
@@ -34,7 +34,7 @@ def command(
     `stop` ends it early where that is set: for commands that may be broken off in the middle.
     """
     shown = " ".join(argv)[:200]
-    program = tool(argv[0])
+    program = find_tool(argv[0])
     if program is None:
         raise CommandFailed(f"{argv[0]}: is not installed (`{shown}`)")
     try:
@@ -50,27 +50,27 @@ def command(
         )
     except OSError as error:
         raise CommandFailed(f"{argv[0]}: {error.strerror} (`{shown}`)") from None
-    me = identity(child.pid)
+    me = identity_of(child.pid)
     try:
-        answer, said = _communicate(child, timeout_s, stop)
+        answer, error_output = _communicate_until_stop(child, timeout_s, stop)
     except subprocess.TimeoutExpired:
         os.killpg(child.pid, signal.SIGKILL)
         try:
             child.communicate(timeout=0.5)
         except subprocess.TimeoutExpired:
             pass  # in D state: it stays until the device answers
-        writer = me if lives(me) else None
+        writer = me if is_living(me) else None
         if stop is not None and stop.is_set():
             raise CommandFailed(f"`{shown}`: interrupted", writer) from None
         raise CommandFailed(f"`{shown}`: did not end within {timeout_s:.0f} s", writer) from None
     if child.returncode != 0:
-        lines = said.decode("utf-8", "backslashreplace").split("\n")
+        lines = error_output.decode("utf-8", "backslashreplace").split("\n")
         text = next((line.strip() for line in lines if line.strip()), f"exit status {child.returncode}")
         raise CommandFailed(f"`{shown}`: {text[:300]}")
     return answer.decode("utf-8", "backslashreplace")
 
 
-def _communicate(
+def _communicate_until_stop(
     child: subprocess.Popen[bytes], timeout_s: float, stop: threading.Event | None
 ) -> tuple[bytes, bytes]:
     if stop is None:

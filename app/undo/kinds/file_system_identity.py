@@ -6,17 +6,17 @@ from pathlib import Path
 from app.process import boot_id
 from app.undo.journal import FileSystemId
 from probes.host import Host
-from probes.system.disk.mounts import IN_MEMORY, mount_of, mounts_now
+from probes.system.disk.mounts import IN_MEMORY, find_mount, read_mounts_now
 from probes.types import Absent
 
 
-def place_of(directory: Path) -> FileSystemId | None:
+def file_system_of(directory: Path) -> FileSystemId | None:
     """None where it cannot be told."""
     try:
-        device, number = _signs(directory)
+        device, number = _file_system_signs(directory)
     except OSError:
         return None
-    mount = mount_of(mounts_now(Host()), str(directory))
+    mount = find_mount(read_mounts_now(Host()), str(directory))
     if isinstance(mount, Absent):
         return FileSystemId(device=device, number=number, boot=boot_id())
     return FileSystemId(
@@ -29,23 +29,23 @@ def place_of(directory: Path) -> FileSystemId | None:
     )
 
 
-def is_there(place: FileSystemId, path: Path) -> bool:
+def is_on_file_system(place: FileSystemId, path: Path) -> bool:
     """Whether that file system is the one on which `path` is looked for, however much of the path exists."""
     for directory in path.parents:
         try:
-            device, number = _signs(directory)
+            device, number = _file_system_signs(directory)
         except OSError:
             continue
         return number == place.number if number or place.number else device == place.device
     return False
 
 
-def lost(place: FileSystemId) -> bool:
+def is_device_gone(place: FileSystemId) -> bool:
     """The device went away in this boot: pulled, or a loop device that was removed."""
     major = place.device.partition(":")[0]
     return major != "0" and place.boot == boot_id() and not Path("/sys/dev/block", place.device).exists()
 
 
-def _signs(directory: Path) -> tuple[str, int]:
-    found = directory.stat().st_dev
-    return f"{os.major(found)}:{os.minor(found)}", os.statvfs(directory).f_fsid
+def _file_system_signs(directory: Path) -> tuple[str, int]:
+    device_number = directory.stat().st_dev
+    return f"{os.major(device_number)}:{os.minor(device_number)}", os.statvfs(directory).f_fsid

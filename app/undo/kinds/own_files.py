@@ -16,9 +16,9 @@ import msgspec
 
 from app.failure import NotDone
 from app.process import boot_id
-from app.undo.journal import FileSystemId, Outcome
+from app.undo.journal import FileSystemId, UndoOutcome
 from app.undo.kinds import bounded_child
-from probes.private_directory import Inode, PrivateDirectory, above, inode_of, ours
+from probes.private_directory import Inode, PrivateDirectory, inode_of, is_own, open_parent
 
 MARK = ".hostdx-"
 FORGET = "; look at it, then `hostdx undo --forget` removes it from the journal"
@@ -26,23 +26,25 @@ CLOCKS_DIFFER_NS = 10**9  # a file system stamps with a clock that ticks a hundr
 TIMEOUT_S = 5.0  # without anything being removed
 
 
-def make(path: str, *, keep: Sequence[int] = ()) -> Inode:
+def make_directory(path: str, *, keep: Sequence[int] = ()) -> Inode:
     """A directory: which one it is. Raises NotDone."""
     request = {"do": "make", "path": path}
     try:
-        made = bounded_child.ask("app.undo.kinds.own_files", request, timeout_s=TIMEOUT_S, keep=keep)
-    except bounded_child.Stuck as why:
+        inode_or_error = bounded_child.ask_child(
+            "app.undo.kinds.own_files", request, timeout_s=TIMEOUT_S, keep=keep
+        )
+    except bounded_child.StuckChild as why:
         raise NotDone(f"{path}: {why}", why.writer) from None
-    except bounded_child.Died as why:
+    except bounded_child.DeadChild as why:
         raise NotDone(f"{path}: {why}") from None
-    if isinstance(made, str):
-        raise NotDone(f"{path}: {made}")
-    return msgspec.convert(made, Inode)
+    if isinstance(inode_or_error, str):
+        raise NotDone(f"{path}: {inode_or_error}")
+    return msgspec.convert(inode_or_error, Inode)
 
 
-def remove(
+def remove_directory(
     path: str, place: FileSystemId | None, inode: Inode | None, *, keep: Sequence[int] = ()
-) -> Outcome:
+) -> UndoOutcome:
     """Never raises. `place`: where it was made; `inode`: which one it was, None where the journal does not tell."""
     request = {
         "do": "remove",
@@ -52,19 +54,20 @@ def remove(
     }
     try:
         return msgspec.convert(
-            bounded_child.ask("app.undo.kinds.own_files", request, timeout_s=TIMEOUT_S, keep=keep), Outcome
+            bounded_child.ask_child("app.undo.kinds.own_files", request, timeout_s=TIMEOUT_S, keep=keep),
+            UndoOutcome,
         )
-    except bounded_child.Stuck as why:
-        return Outcome("failed", f"{path}: {why}", True, why.writer)
-    except bounded_child.Died as why:
-        return Outcome("failed", f"{path}: {why}")
+    except bounded_child.StuckChild as why:
+        return UndoOutcome("failed", f"{path}: {why}", True, why.writer)
+    except bounded_child.DeadChild as why:
+        return UndoOutcome("failed", f"{path}: {why}")
 
 
-def _carried_out(request: Any, going_on: Callable[[], None]) -> object:
+def _carry_out_request(request: Any, going_on: Callable[[], None]) -> object:
     path = Path(request["path"])
     try:
         if request["do"] == "make":
-            return msgspec.to_builtins(_make(path))
+            return msgspec.to_builtins(_make_private(path))
         place = msgspec.convert(request["place"], FileSystemId | None)
         inode = msgspec.convert(request["inode"], Inode | None)
         return msgspec.to_builtins(remove_tree(path, place, inode, going_on))
@@ -75,8 +78,8 @@ def _carried_out(request: Any, going_on: Callable[[], None]) -> object:
         return text if request["do"] == "make" else {"state": "failed", "reason": f"{path}: {text}"}
 
 
-def _make(path: Path) -> Inode:
-    parent = above(str(path))
+def _make_private(path: Path) -> Inode:
+    parent = open_parent(str(path))
     try:
         return _make_in(parent, path)
     finally:
@@ -87,34 +90,37 @@ def _make_in(parent: int, path: Path) -> Inode:
     """mkdir(2) gives no descriptor: what is opened by that name must be as new and as empty as what was just made."""
     began_ns = time.time_ns()
     os.mkdir(path.name, 0o700, dir_fd=parent)
-    made = PrivateDirectory.at(parent, str(path))
+    new_directory = PrivateDirectory.open_at(parent, str(path))
     try:
-        inode = inode_of(made.fd)
+        inode = inode_of(new_directory.fd)
         new = inode.born_ns is None or inode.born_ns > began_ns - CLOCKS_DIFFER_NS
-        if inode.device != os.fstat(parent).st_dev or not made.empty() or not new:
+        if inode.device != os.fstat(parent).st_dev or not new_directory.is_empty() or not new:
             raise OSError("another directory was put in its place while it was made")
         return inode
     finally:
-        made.close()
+        new_directory.close()
 
 
-def _missing(path: Path, place: FileSystemId | None) -> Outcome:
+def _missing_outcome(path: Path, place: FileSystemId | None) -> UndoOutcome:
     """Gone only where it was: on another file system, mounted over or instead of its own, nothing can be said."""
     from app.undo.kinds.file_system_identity import (  # a third of the child's start, and seldom needed
-        is_there,
-        lost,
+        is_device_gone,
+        is_on_file_system,
     )
 
-    if place is None or is_there(place, path):
-        return Outcome("reverted", f"{path} is gone: nothing left to undo")
+    if place is None or is_on_file_system(place, path):
+        return UndoOutcome("reverted", f"{path} is gone: nothing left to undo")
     if place.in_memory:
-        return Outcome("reverted", f"{path} is gone with its file system, which was in memory")
-    what = place.source or f"device {place.device}"
-    if lost(place):
-        return Outcome("kept", f"{what} is gone, and {path} on it; if it comes back, remove that by hand")
-    where = f" on {place.mountpoint}" if place.mountpoint else ""
-    return Outcome(
-        "failed", f"{path}: its file system is not mounted: mount {what}{where} first, then `hostdx undo`"
+        return UndoOutcome("reverted", f"{path} is gone with its file system, which was in memory")
+    source_name = place.source or f"device {place.device}"
+    if is_device_gone(place):
+        return UndoOutcome(
+            "kept", f"{source_name} is gone, and {path} on it; if it comes back, remove that by hand"
+        )
+    mountpoint_hint = f" on {place.mountpoint}" if place.mountpoint else ""
+    return UndoOutcome(
+        "failed",
+        f"{path}: its file system is not mounted: mount {source_name}{mountpoint_hint} first, then `hostdx undo`",
     )
 
 
@@ -123,52 +129,56 @@ def remove_tree(
     place: FileSystemId | None = None,
     inode: Inode | None = None,
     going_on: Callable[[], None] = lambda: None,
-) -> Outcome:
+) -> UndoOutcome:
     """Empties the very directory that was made, by its descriptor. Another one, or one that the journal does not tell
     from others, goes only if it is empty: names and owners can be had by renaming.
     """
     if not path.name.startswith(MARK):
-        return Outcome("failed", f"{path}: its name does not carry hostdx's mark; not touched")
+        return UndoOutcome("failed", f"{path}: its name does not carry hostdx's mark; not touched")
     try:
-        parent = above(str(path))
+        parent = open_parent(str(path))
     except (FileNotFoundError, NotADirectoryError):
-        return _missing(path, place)
+        return _missing_outcome(path, place)
     try:
-        found = os.stat(path.name, dir_fd=parent, follow_symlinks=False)
-        if not ours(found) or not stat.S_ISDIR(found.st_mode):
-            return Outcome("failed", f"{path}: is not the directory that hostdx made; not touched{FORGET}")
-        if found.st_dev != os.fstat(parent).st_dev:
-            return Outcome("failed", f"{path}: something is mounted on it; `umount` it, then `hostdx undo`")
-        held = PrivateDirectory.at(parent, str(path))
+        status = os.stat(path.name, dir_fd=parent, follow_symlinks=False)
+        if not is_own(status) or not stat.S_ISDIR(status.st_mode):
+            return UndoOutcome(
+                "failed", f"{path}: is not the directory that hostdx made; not touched{FORGET}"
+            )
+        if status.st_dev != os.fstat(parent).st_dev:
+            return UndoOutcome(
+                "failed", f"{path}: something is mounted on it; `umount` it, then `hostdx undo`"
+            )
+        held = PrivateDirectory.open_at(parent, str(path))
         try:
             rebooted = place is not None and place.boot != boot_id()
-            if inode is not None and inode.same(inode_of(held.fd), rebooted=rebooted):
-                _remove(parent, path, held, going_on)
-            elif not held.empty():
-                return _not_known(path, inode)
+            if inode is not None and inode.is_same_inode(inode_of(held.fd), rebooted=rebooted):
+                _remove_held(parent, path, held, going_on)
+            elif not held.is_empty():
+                return _unknown_outcome(path, inode)
             else:
                 os.rmdir(path.name, dir_fd=parent)
         finally:
             held.close()
     except FileNotFoundError:
-        return _missing(path, place)
+        return _missing_outcome(path, place)
     finally:
         os.close(parent)
-    return Outcome("reverted")
+    return UndoOutcome("reverted")
 
 
-def _not_known(path: Path, inode: Inode | None) -> Outcome:
+def _unknown_outcome(path: Path, inode: Inode | None) -> UndoOutcome:
     if inode is None:
         why = "the journal does not tell which directory was made, and this one is not empty"
     else:
         why = "another directory than hostdx made, and not empty"
-    return Outcome("failed", f"{path}: {why}; not touched{FORGET}")
+    return UndoOutcome("failed", f"{path}: {why}; not touched{FORGET}")
 
 
-def _remove(parent: int, path: Path, held: PrivateDirectory, going_on: Callable[[], None]) -> None:
+def _remove_held(parent: int, path: Path, held: PrivateDirectory, going_on: Callable[[], None]) -> None:
     for attempt in range(20):
         try:
-            for _ in held.emptied():
+            for _ in held.delete_contents():
                 going_on()
             os.rmdir(path.name, dir_fd=parent)  # whatever has this name now: only an empty one goes
             return
@@ -179,4 +189,4 @@ def _remove(parent: int, path: Path, held: PrivateDirectory, going_on: Callable[
 
 
 if __name__ == "__main__":
-    bounded_child.serve(_carried_out)
+    bounded_child.serve_request(_carry_out_request)

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from app.failure import NotDone
-from app.undo.journal import Outcome
+from app.undo.journal import UndoOutcome
 
 MARK = "hostdx-"
 GROUP_KEYS = "cgroup.procs"
@@ -15,7 +15,7 @@ _WAIT_S = 5.0
 _LOOK_S = 0.01
 
 
-def make(path: str, limits: Mapping[str, str]) -> None:
+def make_group(path: str, limits: Mapping[str, str]) -> None:
     """Raises NotDone, and then there is none. cgroupfs is in memory: nothing here waits on a device."""
     group = Path(path)
     try:
@@ -33,43 +33,43 @@ def make(path: str, limits: Mapping[str, str]) -> None:
             finally:
                 os.close(descriptor)
         except OSError as why:
-            remove(path)
+            remove_group(path)
             raise NotDone(f"{path}: {name}={value} was not accepted: {why.strerror}") from None
 
 
-def remove(path: str) -> Outcome:
+def remove_group(path: str) -> UndoOutcome:
     """Ends all that runs in it or in groups below it, and removes them; repeatable. Never touches another's."""
     group = Path(path)
     if not group.name.startswith(MARK):
-        return Outcome("failed", f"{path}: its name does not carry hostdx's mark; not touched")
+        return UndoOutcome("failed", f"{path}: its name does not carry hostdx's mark; not touched")
     if not group.exists():
-        return Outcome("reverted", f"{path} is gone: nothing left to undo")
+        return UndoOutcome("reverted", f"{path} is gone: nothing left to undo")
     if group.is_symlink() or not (group / GROUP_KEYS).exists():
-        return Outcome("failed", f"{path}: is no control group; not touched")
+        return UndoOutcome("failed", f"{path}: is no control group; not touched")
     until = time.monotonic() + _WAIT_S
     while True:
-        _kill(group)
+        _kill_group(group)
         try:
-            for below in sorted(_folders(group), reverse=True):  # the deepest first
+            for below in sorted(_group_folders(group), reverse=True):  # the deepest first
                 Path(below).rmdir()
-            return Outcome("reverted")
+            return UndoOutcome("reverted")
         except FileNotFoundError:
             pass
         except OSError as why:
             if time.monotonic() > until:
-                return Outcome("failed", f"{path}: {why.strerror}: what runs in it does not end")
+                return UndoOutcome("failed", f"{path}: {why.strerror}: what runs in it does not end")
         time.sleep(_LOOK_S)
         if not group.exists():
-            return Outcome("reverted")
+            return UndoOutcome("reverted")
 
 
-def _kill(group: Path) -> None:
+def _kill_group(group: Path) -> None:
     """All at once where the kernel can (5.14), else one by one, again and again."""
     try:
         descriptor = os.open(group / "cgroup.kill", os.O_WRONLY | os.O_CLOEXEC)
     except OSError:
-        for folder in _folders(group):
-            for pid in _pids(folder):
+        for folder in _group_folders(group):
+            for pid in _group_pids(folder):
                 try:
                     os.kill(pid, signal.SIGKILL)
                 except OSError:
@@ -83,11 +83,11 @@ def _kill(group: Path) -> None:
         os.close(descriptor)
 
 
-def _folders(group: Path) -> list[str]:
+def _group_folders(group: Path) -> list[str]:
     return [folder for folder, _, _ in os.walk(group)]
 
 
-def _pids(folder: str) -> list[int]:
+def _group_pids(folder: str) -> list[int]:
     try:
         return [int(word) for word in Path(folder, GROUP_KEYS).read_text().split() if int(word) > 1]
     except (OSError, ValueError):

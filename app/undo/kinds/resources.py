@@ -6,7 +6,7 @@ What is removed is checked to be ours first: by name, owner and inode, or by the
 import secrets
 
 from app.failure import NotDone
-from app.undo.journal import JournalEntry, Outcome
+from app.undo.journal import JournalEntry, UndoOutcome
 from app.undo.kinds import own_files, own_groups, text_file
 from app.undo.kinds.namespace_holders import end_holders
 from app.undo.kinds.own_files import MARK
@@ -14,15 +14,15 @@ from probes.action import Action
 from probes.private_directory import Inode
 
 
-def named(action: Action) -> str:
+def exact_name(action: Action) -> str:
     """The exact name: `*` becomes random letters. It carries our mark, so that undoing can tell ours from others'."""
     # Only in a name of ours: the folders above it are the user's, and may hold a `*` themselves.
     *above, last = action.target.split("/")
     drawn = secrets.token_hex(6)
-    ours = [part.replace("*", drawn) if part.startswith(MARK) else part for part in above]
-    name = "/".join((*ours, last.replace("*", drawn)))
+    marked_parts = [part.replace("*", drawn) if part.startswith(MARK) else part for part in above]
+    name = "/".join((*marked_parts, last.replace("*", drawn)))
     if action.resource == "file":
-        return text_file.named(action)
+        return text_file.check_target(action)
     if action.resource == "cgroup":
         if not last.startswith(own_groups.MARK):
             raise NotDone(f"{action.title}: {name}: its name does not carry hostdx's mark")
@@ -33,18 +33,22 @@ def named(action: Action) -> str:
     return name
 
 
-def create(entry: JournalEntry, keep: tuple[int, ...]) -> Inode | None:
+def create_resource(entry: JournalEntry, keep: tuple[int, ...]) -> Inode | None:
     """Which directory it is; namespaces are made by the process that will hold them and carries their name."""
     if entry.action.resource == "cgroup":
-        own_groups.make(entry.value, entry.action.parameters)
+        own_groups.make_group(entry.value, entry.action.parameters)
     if entry.action.resource == "file":
-        text_file.make(entry.value, entry.action.new or "")
-    return own_files.make(entry.value, keep=keep) if entry.action.resource == "directory" else None
+        text_file.make_file(entry.value, entry.action.new or "")
+    return own_files.make_directory(entry.value, keep=keep) if entry.action.resource == "directory" else None
 
 
-def remove(entry: JournalEntry, keep: tuple[int, ...]) -> Outcome:
+def remove_resource(entry: JournalEntry, keep: tuple[int, ...]) -> UndoOutcome:
     if entry.action.resource == "file":
-        return text_file.remove(entry.value, entry.action.new or "")
+        return text_file.remove_file(entry.value, entry.action.new or "")
     if entry.action.resource == "directory":
-        return own_files.remove(entry.value, entry.place, entry.inode, keep=keep)
-    return own_groups.remove(entry.value) if entry.action.resource == "cgroup" else end_holders(entry.value)
+        return own_files.remove_directory(entry.value, entry.place, entry.inode, keep=keep)
+    return (
+        own_groups.remove_group(entry.value)
+        if entry.action.resource == "cgroup"
+        else end_holders(entry.value)
+    )

@@ -8,135 +8,140 @@ from pathlib import Path
 from msgspec.structs import replace
 
 from app.failure import NotDone
-from app.undo.journal import UNDONE, Journal, JournalEntry, Outcome
+from app.undo.journal import UNDONE, Journal, JournalEntry, UndoOutcome
 from app.undo.kinds import attribute
-from app.undo.kinds.attribute import AttributeTrouble, Texts, selected
+from app.undo.kinds.attribute import AttributeTexts, AttributeTrouble, selected_word
 from probes.action import Action
 
 GONE = (errno.ENOENT, errno.ENODEV, errno.ENXIO, errno.ENOTDIR)
 
 
-def old_values(action: Action) -> tuple[str, dict[str, str]]:
+def read_old_values(action: Action) -> tuple[str, dict[str, str]]:
     """The target's value and the side paths' texts. Raises NotDone."""
     sides: list[str] = []
     for pattern in action.side_paths:
         sides += sorted(map(str, Path("/").glob(pattern.lstrip("/")))) if "*" in pattern else [pattern]
     sides = [path for path in dict.fromkeys(sides) if path != action.target]
-    found = attribute.read([action.target, *sides])
-    old = found.pop(action.target)
+    texts = attribute.read_attributes([action.target, *sides])
+    old = texts.pop(action.target)
     if isinstance(old, AttributeTrouble):
         raise NotDone(f"{action.target}: cannot be read: {old.strerror}")
     # a side path that cannot be read (wbt_lat_usec gives EINVAL where it is not built in) cannot be reset either
-    return selected(old), _readable(found)
+    return selected_word(old), _readable_texts(texts)
 
 
-def switch(entry: JournalEntry, keep: tuple[int, ...]) -> JournalEntry:
+def switch_setting(entry: JournalEntry, keep: tuple[int, ...]) -> JournalEntry:
     """Writes the new value; the entry as it became. Raises NotDone."""
     target = entry.action.target
     if entry.old == entry.value:
         return replace(entry, made=True, became=entry.value)
     try:
-        text, sides = attribute.write(target, entry.value, keep, tuple(entry.saved))
+        text, sides = attribute.write_attribute(target, entry.value, keep, tuple(entry.saved))
     except AttributeTrouble as why:
         rights = "; needs root" if why.errno in (errno.EACCES, errno.EPERM) and os.geteuid() else ""
         text = f"{target}: {entry.value!r} was not accepted: {why.strerror}{rights}"
         raise NotDone(text, why.writer) from None
-    became = selected(text)
+    became = selected_word(text)
     if became == entry.old:
         raise NotDone(f"{target}: still {became!r} after {entry.value!r} was written: not accepted")
-    return replace(entry, made=True, became=became, left=_readable(sides))
+    return replace(entry, made=True, became=became, left=_readable_texts(sides))
 
 
-def put_back(entry: JournalEntry, keep: tuple[int, ...], journal: Journal | None) -> Outcome:
+def put_back_setting(entry: JournalEntry, keep: tuple[int, ...], journal: Journal | None) -> UndoOutcome:
     """A value that somebody else set is left alone and reported, a side value as well. The journal is told each time
     before the next step is made."""
     target, old = entry.action.target, entry.old or ""
-    found = attribute.read([target, *entry.saved])
-    text = found.pop(target)
+    texts = attribute.read_attributes([target, *entry.saved])
+    text = texts.pop(target)
     if isinstance(text, AttributeTrouble):
         if text.errno in GONE:
-            return Outcome("reverted", f"{target} is gone: nothing left to undo")
-        return _failed(f"{target}: {text.strerror}", text)
-    now = selected(text)
+            return UndoOutcome("reverted", f"{target} is gone: nothing left to undo")
+        return _failed_outcome(f"{target}: {text.strerror}", text)
+    now = selected_word(text)
     if now == old:
-        return _sides_only(entry, found, keep)
+        return _put_back_sides(entry, texts, keep)
     if now not in (entry.value, entry.became):
-        return Outcome(
+        return UndoOutcome(
             "kept",
             f"{target} is now {now!r}: another program changed it (it was {old!r}, hostdx set {entry.value!r})",
         )
     if journal is not None:
-        journal.undoing(entry.id)
+        journal.record_undoing(entry.id)
     try:
-        text, found = attribute.write(target, old, keep, tuple(entry.saved))
+        text, texts = attribute.write_attribute(target, old, keep, tuple(entry.saved))
     except AttributeTrouble as why:
-        return _failed(f"{target}: {old!r} was not accepted: {why.strerror}", why)
-    if selected(text) != old:
-        return Outcome("failed", f"{target} is {selected(text)!r} after {old!r} was written")
+        return _failed_outcome(f"{target}: {old!r} was not accepted: {why.strerror}", why)
+    if selected_word(text) != old:
+        return UndoOutcome("failed", f"{target} is {selected_word(text)!r} after {old!r} was written")
     if journal is not None:
-        journal.back(entry.id, _readable(found))
-    return _settled(entry, entry.saved, keep)
+        journal.record_back(entry.id, _readable_texts(texts))
+    return _settle_sides(entry, entry.saved, keep)
 
 
-def _sides_only(entry: JournalEntry, now: Texts, keep: tuple[int, ...]) -> Outcome:
+def _put_back_sides(entry: JournalEntry, now: AttributeTexts, keep: tuple[int, ...]) -> UndoOutcome:
     """The target is as it was: never switched, switched back by us before we died, or set by somebody else.
 
-    A side value is ours to put back where a write of ours left it as it is now, or may have: between `undoing` and
-    `back` nobody could write down what the kernel made of it, nor while the side values were being put back.
+    A side value is ours to put back where a write of ours left it as it is now, or may have: between
+    `record_undoing` and
+    `record_back` nobody could write down what the kernel made of it, nor while the side values were being put back.
     """
     if entry.old == entry.value:
         return UNDONE
-    all_ours = entry.undoing and (not entry.back or _half_settled(entry, now))
+    all_ours = entry.undoing and (not entry.back or _is_half_settled(entry, now))
     others = [
         path
         for path, text in entry.saved.items()
-        if not all_ours and not _same(now[path], text) and not _same(now[path], entry.left.get(path))
+        if not all_ours
+        and not _is_same_text(now[path], text)
+        and not _is_same_text(now[path], entry.left.get(path))
     ]
     # those that are right as well: writing one may set another along
-    outcome = _settled(entry, [path for path in entry.saved if path not in others], keep)
+    outcome = _settle_sides(entry, [path for path in entry.saved if path not in others], keep)
     if outcome.state == "failed" or not others:
         return outcome
-    said = [f"{path} is now {_shown(now[path])} (it was {entry.saved[path]!r})" for path in others]
-    return Outcome("kept", f"{'; '.join(said)}: another program set {entry.action.target} and this")
+    side_texts = [
+        f"{path} is now {_text_or_error(now[path])} (it was {entry.saved[path]!r})" for path in others
+    ]
+    return UndoOutcome("kept", f"{'; '.join(side_texts)}: another program set {entry.action.target} and this")
 
 
-def _half_settled(entry: JournalEntry, now: Texts) -> bool:
+def _is_half_settled(entry: JournalEntry, now: AttributeTexts) -> bool:
     """A writer of ours was killed among the side values: one is back that the switch had left otherwise, and one of
     them sets another along (nr_requests async_depth). A writer that hung goes on to its end, and leaves no half."""
     return not entry.writers and any(
-        path in entry.left and not _same(entry.left[path], text) and _same(now[path], text)
+        path in entry.left and not _is_same_text(entry.left[path], text) and _is_same_text(now[path], text)
         for path, text in entry.saved.items()
     )
 
 
-def _settled(entry: JournalEntry, paths: Iterable[str], keep: tuple[int, ...]) -> Outcome:
+def _settle_sides(entry: JournalEntry, paths: Iterable[str], keep: tuple[int, ...]) -> UndoOutcome:
     """In the order declared: `nr_requests` before tunables that depend on it, if the scenario says so."""
     wanted = {path: entry.saved[path] for path in paths}
-    there = attribute.settle(wanted, keep)
+    there = attribute.settle_values(wanted, keep)
     troubles: list[str] = []
     for path, text in wanted.items():
         now = there[path]
         if isinstance(now, str):
-            if not _same(now, text):
+            if not _is_same_text(now, text):
                 troubles.append(f"{path} is {now!r} after {text!r} was written")
         elif now.errno == errno.ETIMEDOUT:  # one child for all of them
-            return _failed(f"{path}: {now.strerror}", now)
+            return _failed_outcome(f"{path}: {now.strerror}", now)
         elif now.errno not in (errno.ENODEV, errno.ENXIO):
             troubles.append(f"{path}: {text!r} was not accepted: {now.strerror}")
-    return Outcome("failed", "; ".join(troubles)) if troubles else UNDONE
+    return UndoOutcome("failed", "; ".join(troubles)) if troubles else UNDONE
 
 
-def _failed(text: str, why: AttributeTrouble) -> Outcome:
-    return Outcome("failed", text, why.errno == errno.ETIMEDOUT, why.writer)
+def _failed_outcome(text: str, why: AttributeTrouble) -> UndoOutcome:
+    return UndoOutcome("failed", text, why.errno == errno.ETIMEDOUT, why.writer)
 
 
-def _same(now: str | AttributeTrouble, text: str | None) -> bool:
-    return isinstance(now, str) and text is not None and selected(now) == selected(text)
+def _is_same_text(now: str | AttributeTrouble, text: str | None) -> bool:
+    return isinstance(now, str) and text is not None and selected_word(now) == selected_word(text)
 
 
-def _readable(found: Texts) -> dict[str, str]:
-    return {path: text for path, text in found.items() if isinstance(text, str)}
+def _readable_texts(texts: AttributeTexts) -> dict[str, str]:
+    return {path: text for path, text in texts.items() if isinstance(text, str)}
 
 
-def _shown(now: str | AttributeTrouble) -> str:
+def _text_or_error(now: str | AttributeTrouble) -> str:
     return repr(now) if isinstance(now, str) else str(now.strerror)

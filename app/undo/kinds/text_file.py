@@ -5,24 +5,24 @@ import stat
 from pathlib import Path
 
 from app.failure import NotDone
-from app.undo.journal import Outcome
+from app.undo.journal import UndoOutcome
 from probes.action import Action
-from probes.path_ownership import not_roots_alone
+from probes.path_ownership import find_root_objection
 
 MARK = "hostdx-"
 
 
-def named(action: Action) -> str:
+def check_target(action: Action) -> str:
     """The target itself. Raises NotDone for a name without our mark, and where others could put a link in its place."""
     path = Path(action.target)
     if not path.is_absolute() or not path.name.startswith(MARK):
         raise NotDone(f"{action.title}: {path}: its name does not carry hostdx's mark")
-    if who := not_roots_alone(str(path.parent)):
-        raise NotDone(f"{action.title}: {path}: {who}")
+    if owner_text := find_root_objection(str(path.parent)):
+        raise NotDone(f"{action.title}: {path}: {owner_text}")
     return str(path)
 
 
-def make(path: str, text: str) -> None:
+def make_file(path: str, text: str) -> None:
     """Readable by everybody, on the disk when it returns. Raises OSError, also where there is a file already."""
     descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, 0o644)
     try:
@@ -35,22 +35,24 @@ def make(path: str, text: str) -> None:
         os.close(descriptor)
 
 
-def remove(path: str, text: str) -> Outcome:
+def remove_file(path: str, text: str) -> UndoOutcome:
     """Never raises. What somebody changed meanwhile stays; half of what we wrote (a full disk) goes."""
     try:
         descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC | os.O_NONBLOCK)
     except FileNotFoundError:
-        return Outcome("reverted", f"{path} is gone: nothing left to undo")
+        return UndoOutcome("reverted", f"{path} is gone: nothing left to undo")
     except OSError as why:
-        return Outcome("failed", f"{path}: {why.strerror}")
+        return UndoOutcome("failed", f"{path}: {why.strerror}")
     try:
-        ours = text.encode()
+        own_text = text.encode()
         plain = stat.S_ISREG(os.fstat(descriptor).st_mode)
-        if not plain or not ours.startswith(os.pread(descriptor, len(ours) + 1, 0)):
-            return Outcome("kept", f"{path}: somebody changed it since hostdx wrote it; remove it by hand")
+        if not plain or not own_text.startswith(os.pread(descriptor, len(own_text) + 1, 0)):
+            return UndoOutcome(
+                "kept", f"{path}: somebody changed it since hostdx wrote it; remove it by hand"
+            )
         Path(path).unlink()
     except OSError as why:
-        return Outcome("failed", f"{path}: {why.strerror}")
+        return UndoOutcome("failed", f"{path}: {why.strerror}")
     finally:
         os.close(descriptor)
-    return Outcome("reverted")
+    return UndoOutcome("reverted")

@@ -10,7 +10,7 @@ import os
 from pathlib import Path
 
 from probes.bench.measured import BenchRefused
-from probes.command import run_command, tool
+from probes.command import find_tool, run_command
 from probes.types import Absent
 
 CLONE_NEWNS = 0x00020000  # linux/sched.h
@@ -27,7 +27,7 @@ _HOLD = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 
 def makeable_kinds() -> tuple[str, ...]:
     """The kinds that this host has a mkfs for."""
-    return tuple(kind for kind, argv in MAKERS.items() if tool(argv[0]) is not None)
+    return tuple(kind for kind, argv in MAKERS.items() if find_tool(argv[0]) is not None)
 
 
 def make(kinds: tuple[str, ...]) -> list[int]:

@@ -24,7 +24,7 @@ from probes.bench.engine.spec import BlockReply, Spec
 from probes.bench.measured import BenchRefused, Measured, NotApplicable
 from probes.host import Host
 from probes.private_directory import PrivateDirectory
-from probes.system.disk.diskstats import grown, moved_bytes
+from probes.system.disk.diskstats import counter_growth, moved_bytes
 from probes.system.disk.failing import whose_error
 
 TARGET_S = 0.4  # of a block
@@ -176,7 +176,7 @@ class CornerBench:
             raise self._refusal_for(why) from why
         after = moved_bytes(self.host, self.leaves, kind) if before is not None else None
         each = self.file_count if corner.what == "find" else 1
-        measured = _measured_block(corner, replies, each, grown(before, after))
+        measured = _measured_block(corner, replies, each, counter_growth(before, after))
         self._record_block(corner, specs, replies, measured)
         if corner.what == "read" and (cached := cache_check(measured)):
             raise Cached(f"cached: {cached}")

@@ -22,16 +22,16 @@ from probes.bench.disk.flush import flush_file_system
 from probes.bench.engine import residency
 from probes.bench.engine.parent_death import tie_to
 from probes.children.bounded_wait import wait_briefly_for
-from probes.command import tool
+from probes.command import find_tool
 from probes.imports import kinds
-from probes.imports.model import Refused
-from probes.imports.source import Source
+from probes.imports.model import ImportRefusedError
+from probes.imports.source import ImportSource
 from probes.private_directory import PrivateDirectory
 
 ENGINES = ("ior", "mdtest", "elbencho", "fio")
 MPI = ("mpirun", "mpiexec")
 LONGEST_S, END_S = 60.0, 2.0  # of a start, of its end
-MOST_OUTPUT = 8 << 20  # bytes
+MAX_OUTPUT_BYTES = 8 << 20  # bytes
 RESIDENT = 0.01
 _MPI_SETTINGS = {  # Open MPI 4 and 5: root, and more processes than cores
     "OMPI_ALLOW_RUN_AS_ROOT": "1",
@@ -66,10 +66,10 @@ def found(asked: str) -> Program | str:
     engine = asked.rpartition("/")[2]
     if engine not in ENGINES:
         return f"--engine {asked}: is none of {', '.join(ENGINES)}, nor the path of one"
-    path = tool(asked)
+    path = find_tool(asked)
     if path is None:
         return f"--engine {asked}: there is no such program here; install it, or give its path"
-    mpi = next((one for name in MPI if (one := tool(name))), "") if engine in ("ior", "mdtest") else ""
+    mpi = next((one for name in MPI if (one := find_tool(name))), "") if engine in ("ior", "mdtest") else ""
     if engine in ("ior", "mdtest") and not mpi:
         return f"--engine {asked}: neither {' nor '.join(MPI)} is here, which start its processes"
     return Program(engine, path, mpi)
@@ -152,8 +152,8 @@ def _elbencho(corner: BoxTest, place: CornerDirectory) -> list[str]:
 
 def value(engine: str, corner: BoxTest, output: bytes) -> float:
     """B/s or operations a second. Raises Refused."""
-    kind = kinds.named("elbencho-table" if engine == "elbencho" else engine)
-    result = kinds.parse(Source(engine, output), kind)
+    kind = kinds.find_kind("elbencho-table" if engine == "elbencho" else engine)
+    result = kinds.parse(ImportSource(engine, output), kind)
     metric = "entries" if engine == "elbencho" and not corner.moves_bytes else corner.metric_name
     ends = {"ior": corner.what, "mdtest": _MDTEST.get(corner.what, "")}.get(engine, "")
     if metric == "entries":
@@ -161,7 +161,7 @@ def value(engine: str, corner: BoxTest, output: bytes) -> float:
     for measure in result.measures:
         if measure.metric == metric and measure.workload.endswith(ends):
             return measure.value
-    raise Refused(f"{engine}: prints no {corner.metric_name} of this corner")
+    raise ImportRefusedError(f"{engine}: prints no {corner.metric_name} of this corner")
 
 
 async def corners(
@@ -179,9 +179,11 @@ async def corners(
             continue
         try:
             if corner.what in ("read", "open") and (share := await _dropped(private)) > RESIDENT:
-                raise Refused(f"cached: {100 * share:.0f} % of the pages stayed in this host's memory")
+                raise ImportRefusedError(
+                    f"cached: {100 * share:.0f} % of the pages stayed in this host's memory"
+                )
             values[corner.id] = value(program.engine, corner, await _output(argv(program, corner, place)))
-        except (Refused, OSError) as why:
+        except (ImportRefusedError, OSError) as why:
             troubles.append(f"{program.engine}, {corner.id}: {why}")
     return values, troubles
 
@@ -196,11 +198,11 @@ async def _output(words: tuple[str, ...]) -> bytes:
     said = b""
     try:
         async with asyncio.timeout(LONGEST_S):
-            while (part := await child.stdout.read(1 << 16)) and len(said) <= MOST_OUTPUT:
+            while (part := await child.stdout.read(1 << 16)) and len(said) <= MAX_OUTPUT_BYTES:
                 said += part
-            status = await child.wait() if len(said) <= MOST_OUTPUT else -1
+            status = await child.wait() if len(said) <= MAX_OUTPUT_BYTES else -1
     except TimeoutError:
-        raise Refused(f"not done after {LONGEST_S:.0f} s") from None
+        raise ImportRefusedError(f"not done after {LONGEST_S:.0f} s") from None
     finally:
         if child.returncode is None:
             child.terminate()
@@ -211,7 +213,9 @@ async def _output(words: tuple[str, ...]) -> bytes:
             await wait_briefly_for(child)
     if status != 0:
         words_of = [line for line in said.decode("utf-8", "backslashreplace").splitlines() if line.strip()]
-        raise Refused(f"exit status {status}: {words_of[-1][:200] if words_of else 'it says nothing'}")
+        raise ImportRefusedError(
+            f"exit status {status}: {words_of[-1][:200] if words_of else 'it says nothing'}"
+        )
     return said
 
 

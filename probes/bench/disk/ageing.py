@@ -19,7 +19,7 @@ from probes.bench.measured import Measured, NotApplicable
 from probes.bench.workloads import MIB, EngineLoad
 from probes.host import Host
 from probes.private_directory import PrivateDirectory
-from probes.system.disk.diskstats import grown, leaf_counters
+from probes.system.disk.diskstats import counter_growth, leaf_counters
 from probes.system.disk.failing import whose_error
 
 LEAD_S = 0.003
@@ -79,7 +79,7 @@ class ChurnBench:
                 f"{self.private.path}, new files: {error}{whose_error(self.private.path, error.errno)}",
                 error.errno,
             ) from error
-        moved = grown(before, self._written_bytes())
+        moved = counter_growth(before, self._written_bytes())
         self.budget.charge(sum(reply["n"] for reply in replies) * STEP_BYTES, moved, CHURN.id)
         return combine_replies(CHURN, replies, slice_ends(seconds), False, moved)
 
@@ -151,7 +151,7 @@ def _delete(private: PrivateDirectory) -> int:
     """What a command left in folders of its own too; what resists is said when the directory is removed."""
     deleted = 0
     try:
-        for size in private.emptied():
+        for size in private.delete_contents():
             deleted += size
     except OSError:
         pass

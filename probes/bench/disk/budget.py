@@ -67,16 +67,21 @@ class WriteBudget:
         if wanted_bytes * times <= self.left_for(load):
             return ""
         spent = (
-            f"the run's write limit is reached: {units.size(self.spent_bytes)} of {units.size(self.most_bytes)} by "
+            f"the run's write limit is reached: {units.format_size(self.spent_bytes)} of "
+            f"{units.format_size(self.most_bytes)} by "
             "the device's own counters"
         )
         account = self._loads.get(load)
         if account is None or account.most_bytes is None:
             return f"{spent}, so nothing more is written"
         block = wanted_bytes * account.write_amplification
-        blocks = f"{times} blocks of {units.size(block)}" if times > 1 else f"a block of {units.size(block)}"
+        blocks = (
+            f"{times} blocks of {units.format_size(block)}"
+            if times > 1
+            else f"a block of {units.format_size(block)}"
+        )
         left = max(0, min(self.left_bytes, account.most_bytes - account.spent_bytes))
-        return f"{spent}, {units.size(left)} are left for this load, and {blocks} at full length need more"
+        return f"{spent}, {units.format_size(left)} are left for this load, and {blocks} at full length need more"
 
 
 class _Account:

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from probes.host import Host
 from probes.system.disk.diskstats import DiskCounters, leaf_counters
-from probes.system.disk.topology import placement
+from probes.system.disk.topology import find_placement
 from probes.types import Absent
 
 
@@ -23,7 +23,7 @@ class LeafBytes:
 
     def __init__(self, host: Host, directories: Iterable[str]) -> None:
         self.host = host
-        places = [placement(host, directory) for directory in dict.fromkeys(directories)]
+        places = [find_placement(host, directory) for directory in dict.fromkeys(directories)]
         leaves = (leaf for place in places if not isinstance(place, Absent) for leaf in place.leaves)
         self.leaves = tuple(dict.fromkeys(leaves))
         self._before: list[DiskCounters] | None = None

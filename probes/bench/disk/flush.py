@@ -7,7 +7,7 @@ import asyncio
 import subprocess
 import time
 
-from probes.command import tool
+from probes.command import find_tool
 from probes.private_directory import PrivateDirectory
 
 LOOK_S = 0.01
@@ -15,11 +15,11 @@ LOOK_S = 0.01
 
 async def flush_file_system(private: PrivateDirectory, at_most_s: float) -> bool:
     """Whether the file system that it lies on was written within the time."""
-    program = tool("sync")
+    program = find_tool("sync")
     if program is None:
         return False
     child = subprocess.Popen(
-        [program, "-f", "--", private.link],
+        [program, "-f", "--", private.proc_path],
         stdin=subprocess.DEVNULL,
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,

@@ -26,9 +26,9 @@ from probes.bench.engine.summary import combine_replies, slice_ends
 from probes.bench.measured import BenchRefused, Measured, NotApplicable, ValueWithin
 from probes.host import Host
 from probes.private_directory import PrivateDirectory
-from probes.system.disk.diskstats import grown, leaf_counters, moved_bytes
-from probes.system.disk.scheduler import inflight
-from probes.types import present
+from probes.system.disk.diskstats import counter_growth, leaf_counters, moved_bytes
+from probes.system.disk.scheduler import read_inflight
+from probes.types import is_present
 
 COARSE = 1.125  # a reader that starves and races in one block fills hundreds of the fine ones
 LEAD_S = 0.005
@@ -102,7 +102,7 @@ class MixedBench:
         before = self._moved_bytes()
         replies = await self._pool.run_block(specs, LEAD_S + 0.0002 * len(specs))
         await self.wait_until_settled()
-        moved = [grown(a, b) for a, b in zip(before, self._moved_bytes(), strict=True)]
+        moved = [counter_growth(a, b) for a, b in zip(before, self._moved_bytes(), strict=True)]
         measured = self._combine_roles(mix, replies, ends, onset_s > 0, moved[0])
         read, written = (_bytes_of_kind(mix, replies, kind) for kind in ("read", "write"))
         foreign_bytes = sum(m for m in moved if m is not None) - read - written
@@ -190,8 +190,8 @@ class MixedBench:
 
     def _in_flight(self) -> str:
         """The first leaf that has something in flight; empty for none."""
-        held = ((leaf, inflight(self.host, leaf)) for leaf in self.leaves)
-        return next((leaf for leaf, now in held if present(now) and any(now)), "")
+        held = ((leaf, read_inflight(self.host, leaf)) for leaf in self.leaves)
+        return next((leaf for leaf, now in held if is_present(now) and any(now)), "")
 
     def _moved_bytes(self) -> list[int | None]:
         return [moved_bytes(self.host, self.leaves, kind) for kind in ("read", "write")]

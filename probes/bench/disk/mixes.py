@@ -11,7 +11,7 @@ import msgspec
 
 from probes.bench.command_line import fio_directory, shell_line
 from probes.bench.workloads import UNIT, WRITTEN_AT_MOST, EngineLoad
-from probes.safe_read import own_data
+from probes.safe_read import read_own_data
 
 File: TypeAlias = Literal["read", "direct", "buffered", "none"]
 
@@ -52,7 +52,7 @@ class Mix(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True)
         return sum(role.load.workers for role in self.roles)
 
 
-MIXES = own_data(__file__, "mixes.toml", dict[str, tuple[Mix, ...]])["mix"]
+MIXES = read_own_data(__file__, "mixes.toml", dict[str, tuple[Mix, ...]])["mix"]
 
 
 def files_bytes(size_bytes: int, mixes: Sequence[Mix]) -> dict[File, int]:

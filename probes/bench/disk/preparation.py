@@ -11,7 +11,7 @@ from probes.bench.engine.files import TestFile
 from probes.bench.engine.pool import WorkerFailed, WorkerPool
 from probes.bench.measured import BenchRefused
 from probes.rights import write_advice
-from probes.system.disk.diskstats import grown
+from probes.system.disk.diskstats import counter_growth
 from probes.system.disk.failing import whose_error
 
 Progress: TypeAlias = Callable[[int, int], None]  # bytes written so far, bytes to write
@@ -57,7 +57,7 @@ async def fill_files(
     def charge_budget(written: int) -> None:
         nonlocal spent, last_device_bytes
         now = device_bytes()
-        budget.charge(written - spent, grown(last_device_bytes, now))
+        budget.charge(written - spent, counter_growth(last_device_bytes, now))
         spent, last_device_bytes = written, now
 
     def report_written(written: int) -> None:
@@ -71,7 +71,7 @@ async def fill_files(
             await pool.run_long("fill", report_written, fd=file.fd, bytes=file.bytes)
         except WorkerFailed as error:
             raise BenchRefused(
-                f"{directory}: writing the test file of {units.size(file.bytes)} failed: "
+                f"{directory}: writing the test file of {units.format_size(file.bytes)} failed: "
                 f"{error}{whose_error(directory, error.errno)}; {write_advice(error.errno, 'name another directory')}"
             ) from error
         except OSError as error:

@@ -20,10 +20,10 @@ from probes.system.disk.backing import served_by_memory
 from probes.system.disk.block import block_devices
 from probes.system.disk.failing import whose_error
 from probes.system.disk.mounts import IN_MEMORY, NETWORK
-from probes.system.disk.smart import of_json
-from probes.system.disk.topology import Placement, placement
-from probes.types import Absent, present
-from probes.units import counted
+from probes.system.disk.smart import parse_smart_json
+from probes.system.disk.topology import DirectoryPlacement, find_placement
+from probes.types import Absent, is_present
+from probes.units import count_noun
 
 THIN_AT_MOST = 0.80
 _MEMORY = IN_MEMORY | {"rootfs"}
@@ -40,7 +40,7 @@ _SMART_TRANSPORTS = frozenset({"sata", "sas", "nvme"})
 class Suitability(msgspec.Struct, frozen=True, kw_only=True):
     """Whether a directory may be measured: `refusal` is empty where it may.
 
-    `size_bytes` is for `StorageBench`; `suitability_notes` belong beside the verdict; `placement` is known unless
+    `size_bytes` is for `StorageBench`; `suitability_notes` belong beside the verdict; `find_placement` is known unless
     it is refused before that.
     """
 
@@ -48,7 +48,7 @@ class Suitability(msgspec.Struct, frozen=True, kw_only=True):
     refusal: str = ""
     size_bytes: int = 0
     notes: tuple[str, ...] = ()
-    placement: Placement | None = None
+    placement: DirectoryPlacement | None = None
 
 
 def check_suitability(
@@ -67,11 +67,15 @@ def check_suitability(
         return _refused_directory(
             directory, f"{directory}: a captured tree cannot be measured; run it on the host itself"
         )
-    placed = placement(host, directory)
+    placed = find_placement(host, directory)
     if isinstance(placed, Absent):
         return _refused_directory(directory, _no_place(directory, placed))
     why = refused_file_system(placed, explicit)
-    if not why and isinstance(alive := host.statvfs(placed.directory), Absent) and alive.kind == "timeout":
+    if (
+        not why
+        and isinstance(alive := host.read_statvfs(placed.directory), Absent)
+        and alive.kind == "timeout"
+    ):
         why = _no_place(directory, alive)  # what follows is asked from this process, which must not hang
     why = why or refused_directory(placed.directory)
     why = why or refused_stack(host, placed, explicit) or refused_health(host, placed)
@@ -89,12 +93,12 @@ def check_suitability(
     )
 
 
-def _refused_directory(directory: str, why: str, placed: Placement | None = None) -> Suitability:
+def _refused_directory(directory: str, why: str, placed: DirectoryPlacement | None = None) -> Suitability:
     return Suitability(directory=directory, refusal=why, placement=placed)
 
 
 def _size(host: Host, directory: str, wanted_bytes: int | None, workloads: Sequence[str]) -> int:
-    space = host.statvfs(directory)
+    space = host.read_statvfs(directory)
     if isinstance(space, Absent):
         raise BenchRefused(f"{directory}: its free space is unknown: {space.reason}; name another directory")
     if space.f_files > 0 and space.f_favail == 0:
@@ -102,7 +106,7 @@ def _size(host: Host, directory: str, wanted_bytes: int | None, workloads: Seque
     return choose_size(directory, space.f_bavail * space.f_frsize, wanted_bytes, workloads)
 
 
-def refused_file_system(placed: Placement, explicit: bool) -> str:
+def refused_file_system(placed: DirectoryPlacement, explicit: bool) -> str:
     """Why this kind of file system is not measured, or "" ."""
     directory, kind = placed.directory, placed.mount.fstype
     if kind in _MEMORY:
@@ -150,37 +154,39 @@ def refused_directory(path: str) -> str:
     )
 
 
-def refused_stack(host: Host, placed: Placement, explicit: bool) -> str:
+def refused_stack(host: Host, placed: DirectoryPlacement, explicit: bool) -> str:
     """Arrays that are degraded or rebuilt, thin pools that fill up."""
     for name in placed.layers:
         array = md_array(host, name) if name.startswith("md") else None
-        if array is not None and array.degraded:
-            missing = counted(array.missing, "member") if present(array.missing) else "an unknown number"
+        if array is not None and array.is_degraded:
+            missing = (
+                count_noun(array.missing, "member") if is_present(array.missing) else "an unknown number"
+            )
             return (
                 f"{placed.directory} is on {name}, which is degraded ({missing} missing): "
                 "repair it first (cat /proc/mdstat)"
             )
-        if array is not None and array.busy:
-            done = f", {100 * array.done:.0f} % done" if present(array.done) else ""
+        if array is not None and array.is_busy:
+            done = f", {100 * array.done:.0f} % done" if is_present(array.done) else ""
             return f"{placed.directory} is on {name}, which is in a {array.action}{done}: wait for its end"
     if isinstance(placed.device, Absent) or (pool := thin_pool(host, placed.device)) is None:
         return ""
     location = f"{placed.directory} is on the thin pool {pool.name}"
     for part_name, fill in (("data", pool.data), ("metadata", pool.metadata)):
-        if present(fill) and fill > THIN_AT_MOST:
+        if is_present(fill) and fill > THIN_AT_MOST:
             return (
                 f"{location}, whose {part_name} is {100 * fill:.0f} % full (at most "
                 f"{100 * THIN_AT_MOST:.0f} %): a full pool "
                 "stops every volume in it; extend it (lvextend) or name another directory"
             )
-    if present(pool.mode) and pool.mode != "rw":
+    if is_present(pool.mode) and pool.mode != "rw":
         return f"{location}, which is in the mode {pool.mode}: repair it first (lvs -a)"
     if isinstance(pool.data, Absent) and not explicit:
         return f"{location}, whose fill is unknown ({pool.data.reason}): run as root, or name it yourself"
     return ""
 
 
-def refused_health(host: Host, placed: Placement) -> str:
+def refused_health(host: Host, placed: DirectoryPlacement) -> str:
     """A leaf that SMART calls failing. Without root or smartmontools nothing is known and nothing refused."""
     if os.geteuid() != 0:
         return ""
@@ -190,7 +196,7 @@ def refused_health(host: Host, placed: Placement) -> str:
         if device is None or device.transport not in _SMART_TRANSPORTS:
             continue
         if smart_failing(
-            host.command("smartctl", "-j", "-H", f"/dev/{leaf}", timeout_s=5.0, any_status=True)
+            host.read_command("smartctl", "-j", "-H", f"/dev/{leaf}", timeout_s=5.0, any_status=True)
         ):
             return (
                 f"{placed.directory} is on {leaf}, which SMART calls failing: save its data and replace it; "
@@ -201,11 +207,13 @@ def refused_health(host: Host, placed: Placement) -> str:
 
 def smart_failing(answer: str | Absent) -> bool:
     """True only where `smartctl -j -H` says so in its own words."""
-    health = answer if isinstance(answer, Absent) else of_json(answer)
+    health = answer if isinstance(answer, Absent) else parse_smart_json(answer)
     return not isinstance(health, Absent) and not health.passed
 
 
-def suitability_notes(host: Host, placed: Placement, workloads: Sequence[str] = IDS) -> Iterator[str]:
+def suitability_notes(
+    host: Host, placed: DirectoryPlacement, workloads: Sequence[str] = IDS
+) -> Iterator[str]:
     """What is allowed but must be said beside the verdict."""
     kind = placed.mount.fstype
     if description := indirect_kind(kind):
@@ -215,14 +223,14 @@ def suitability_notes(host: Host, placed: Placement, workloads: Sequence[str] = 
         )
     if why := served_by_memory(host, placed.leaves):
         yield f"reads and writes are not applicable, {why}; create/stat/delete measures the file system, not a disk"
-    if present(placed.device):
+    if is_present(placed.device):
         pool = thin_pool(host, placed.device)
         if pool is not None and isinstance(pool.data, Absent):
             yield f"the fill of the thin pool {pool.name} is unknown: {pool.data.reason}"
-        errors = host.integer(f"/sys/fs/ext4/{placed.device}/errors_count") if kind == "ext4" else 0
-        if present(errors) and errors > 0:
+        errors = host.read_integer(f"/sys/fs/ext4/{placed.device}/errors_count") if kind == "ext4" else 0
+        if is_present(errors) and errors > 0:
             yield (
-                f"ext4 on {placed.device} has recorded {counted(errors, 'error')}: see dmesg, then check "
+                f"ext4 on {placed.device} has recorded {count_noun(errors, 'error')}: see dmesg, then check "
                 "it with e2fsck"
             )
         if "metadata" in workloads and keeps_inodes(host, placed):
@@ -232,16 +240,16 @@ def suitability_notes(host: Host, placed: Placement, workloads: Sequence[str] = 
             )
 
 
-def keeps_inodes(host: Host, placed: Placement) -> bool:
+def keeps_inodes(host: Host, placed: DirectoryPlacement) -> bool:
     """Whether freed inodes are not used again for some minutes: each deleted file makes the next creations slower.
 
     ext4 without a journal: journal_task_show, recently_deleted and find_inode_bit, fs/ext4/sysfs.c and ialloc.c
     (Linux 6.1).
     """
-    if placed.mount.fstype != "ext4" or not present(placed.device):
+    if placed.mount.fstype != "ext4" or not is_present(placed.device):
         return False
-    journal = host.text(f"/sys/fs/ext4/{placed.device}/journal_task")
-    return present(journal) and journal.strip() == "<none>"
+    journal = host.read_file_text(f"/sys/fs/ext4/{placed.device}/journal_task")
+    return is_present(journal) and journal.strip() == "<none>"
 
 
 def _no_place(directory: str, why: Absent) -> str:

@@ -30,19 +30,21 @@ def choose_size(
     if not largest:
         needs = prepared_bytes(SMALLEST, workloads) / SHARE_OF_FREE
         raise BenchRefused(
-            f"{directory}: too little space: needs {units.size(needs)} free (the test files take at most "
-            f"{100 * SHARE_OF_FREE:.0f} % of it), has {units.size(free_bytes)}; free some, or name another directory"
+            f"{directory}: too little space: needs {units.format_size(needs)} free (the test files take at most "
+            f"{100 * SHARE_OF_FREE:.0f} % of it), has {units.format_size(free_bytes)}; free some, or name "
+            "another directory"
         )
     if wanted_bytes is None:
         return largest
     if wanted_bytes < SMALLEST:
         raise BenchRefused(
-            f"{directory}: --size {units.size(wanted_bytes)} is too small: a disk's own cache would serve it; "
-            f"at least {units.size(SMALLEST)}"
+            f"{directory}: --size {units.format_size(wanted_bytes)} is too small: a disk's own cache would serve it; "
+            f"at least {units.format_size(SMALLEST)}"
         )
     if file_bytes(wanted_bytes) > largest:
         raise BenchRefused(
-            f"{directory}: --size {units.size(wanted_bytes)} is too large for its {units.size(free_bytes)} of free "
-            f"space; at most {units.size(largest)}"
+            f"{directory}: --size {units.format_size(wanted_bytes)} is too large for its "
+            f"{units.format_size(free_bytes)} of free "
+            f"space; at most {units.format_size(largest)}"
         )
     return file_bytes(wanted_bytes)

@@ -37,10 +37,10 @@ from probes.bench.workloads import place_count as usual_places
 from probes.host import Host
 from probes.private_directory import PrivateDirectory
 from probes.system.disk.backing import served_by_memory
-from probes.system.disk.diskstats import grown, moved_bytes
+from probes.system.disk.diskstats import counter_growth, moved_bytes
 from probes.system.disk.failing import whose_error
-from probes.system.disk.scheduler import inflight
-from probes.types import present
+from probes.system.disk.scheduler import read_inflight
+from probes.types import is_present
 
 LEAD_S = 0.002  # from "all are ready" to the common start
 REHEARSAL_S = 0.05
@@ -194,7 +194,7 @@ class StorageBench:
             return
         with suppress(FileExistsError):
             os.mkdir(str(number), 0o700, dir_fd=self.private.fd)
-        held = PrivateDirectory.at(self.private.fd, f"{self.private.path}/{number}")
+        held = PrivateDirectory.open_at(self.private.fd, f"{self.private.path}/{number}")
         try:
             if self.links:
                 self.links = supports_links(held.fd)
@@ -292,7 +292,7 @@ class StorageBench:
             raise WorkerFailed(
                 f"{self.directory}, {load.id}: {error}{whose_error(self.directory, error.errno)}", error.errno
             ) from error
-        moved = grown(device, self.device_bytes(load.kind))
+        moved = counter_growth(device, self.device_bytes(load.kind))
         self._charge_budget(load, replies, moved)
         ended = most is not None and any(reply["n"] >= most for reply in replies)
         as_declared = load.most_bytes is not None and most_bytes == load.most_bytes
@@ -301,7 +301,7 @@ class StorageBench:
             return None
         measured = combine_replies(load, replies, ends, len(ends) > 1 and ends[0] == onset_s, moved)
         if ended and as_declared:
-            words = f"ended by its {units.size(most_bytes or 0)} after {measured.seconds:.2f} s"
+            words = f"ended by its {units.format_size(most_bytes or 0)} after {measured.seconds:.2f} s"
             remark = "; ".join(filter(None, (words, measured.remark)))
             measured = msgspec.structs.replace(measured, remark=remark)
         if all(file.direct for file in self._files.files_of_kind(load.kind)):
@@ -381,7 +381,7 @@ class StorageBench:
 
     def _in_flight(self) -> int:
         """Requests under way on the leaves (Documentation/ABI/stable/sysfs-block: reads, writes)."""
-        return sum(sum(now) for leaf in self.leaves if present(now := inflight(self.host, leaf)))
+        return sum(sum(now) for leaf in self.leaves if is_present(now := read_inflight(self.host, leaf)))
 
     async def close(self) -> None:
         """Ends the workers and closes the files, which frees their space. May be called twice."""

@@ -19,7 +19,7 @@ from probes.bench.engine.spec import Spec
 from probes.bench.engine.summary import in_unit
 from probes.bench.measured import Measured, MeasuredBatch, NotApplicable, VariantsUnfit
 from probes.bench.workloads import EngineLoad, load_of
-from probes.system.disk.diskstats import grown
+from probes.system.disk.diskstats import counter_growth
 from probes.system.disk.failing import whose_error
 
 FIRST_SLICE_S = 0.02
@@ -118,7 +118,9 @@ class StorageBatches:
                 f"{_directory_names(failed)}, {load.id}: {error}{owner_hint}", error.errno
             ) from error
         took = time.perf_counter() - began
-        moved = {leaves: grown(before[leaves], now) for leaves, now in self._device_counters().items()}
+        moved = {
+            leaves: counter_growth(before[leaves], now) for leaves, now in self._device_counters().items()
+        }
         replies = [reply | {"h": self._by_side(reply["h"], visited)} for reply in replies]
         measured = self._combine_replies(order, slice_s, replies, moved, took)
         self._charge_budget(measured, sum(reply["uncounted"] for reply in replies), slice_s)

@@ -193,7 +193,7 @@ def reserve_space(fd: int, length: int) -> None:
 
 
 def _failure_text(directory: str, error: OSError, size_bytes: int = 0) -> str:
-    description = f"a test file of {units.size(size_bytes)}" if size_bytes else "a test file"
+    description = f"a test file of {units.format_size(size_bytes)}" if size_bytes else "a test file"
     hint = write_advice(error.errno, "name another directory")
     why = f"{os.strerror(error.errno or 0)}{whose_error(directory, error.errno)}"
     return f"{directory}: cannot make {description}: {why}; {hint}"

@@ -42,7 +42,7 @@ from probes.bench.net.quiet_cpu import quietest_cpu
 from probes.bench.net.rules import Treatment
 from probes.bench.net.scheduling_delay import HeldUp
 from probes.bench.net.sender import Stop, send_packets, tcp_block, udp_block, udp_slices, udp_socket
-from probes.system.network.offload import segmentation, set_offload
+from probes.system.network.offload import read_segmentation, set_offload
 
 MAX_PAIRS = 16
 _CONF = Path("/proc/sys/net/ipv4/conf")
@@ -111,7 +111,7 @@ class Pair:
         try:
             self.namespaces.enter("sender")
             set_offload(SENDER_LINK, tso=on, gso=on, gro=False)
-            if segmentation(SENDER_LINK) != (on, on):
+            if read_segmentation(SENDER_LINK) != (on, on):
                 raise NotApplicable("the virtual card's offloads cannot be switched")
         except OSError as error:
             raise NotApplicable(f"the virtual card's offloads cannot be switched: {error.strerror}") from None

@@ -10,7 +10,7 @@ from typing import Literal, TypeAlias
 import msgspec
 
 from probes.bench.measured import BenchRefused, NotApplicable
-from probes.command import tool
+from probes.command import find_tool
 from probes.system.firewall.ruleset_text import rules_from_text
 from probes.types import Absent
 
@@ -125,7 +125,7 @@ def rules_loaded(treatment: Treatment) -> bool:
         return ("rpfilter" in _saved_rules(treatment)) == (treatment.what == "check")
     text = _command_output(("nft", "list", "ruleset"))
     listed = rules_from_text(text)
-    checks = [] if isinstance(listed, Absent) else [r for r in listed if r.chain == "check" and r.reached]
+    checks = [] if isinstance(listed, Absent) else [r for r in listed if r.chain == "check" and r.is_reached]
     trivial = re.search(r"\bmark \S+ counter name", text) is not None
     return len(checks) == (treatment.what == "check") and trivial == (treatment.what == "trivial")
 
@@ -165,7 +165,7 @@ def _command_output(argv: tuple[str, ...]) -> str:
 
 
 def _start(argv: tuple[str, ...], text: str) -> subprocess.CompletedProcess[str]:
-    path = tool(argv[0])
+    path = find_tool(argv[0])
     if path is None:
         package = "nftables" if argv[0] == "nft" else "iptables"
         raise BenchRefused(f"{argv[0]} is not installed (package {package})")

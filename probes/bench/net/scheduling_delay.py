@@ -45,6 +45,6 @@ def softirq_thread(cpu: int, proc: Path = Path("/proc")) -> Path | None:
             stat = parse_stat((proc / entry.name / "stat").read_text(errors="backslashreplace"))
         except OSError:
             continue
-        if stat is not None and stat.name == f"ksoftirqd/{cpu}" and stat.parent == 2:
+        if stat is not None and stat.name == f"ksoftirqd/{cpu}" and stat.parent_pid == 2:
             return proc / entry.name / "schedstat"
     return None

@@ -10,7 +10,7 @@ from bisect import bisect_right
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
-from probes.named_file import opened
+from probes.named_file import open_regular
 
 MAX_HEADERS = 512  # of segments, of sections
 MAX_SYMBOLS = 400_000
@@ -44,7 +44,7 @@ class ElfSymbols:
     """Raises OSError or ValueError where the file cannot be read as one."""
 
     def __init__(self, path: str) -> None:
-        self._file = opened(path)
+        self._file = open_regular(path)
         try:
             self._bytes = os.fstat(self._file).st_size
             self._segments, symbols = self._read()

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from probes.bench.profile.call_profile import KERNEL, Frame
 from probes.bench.profile.elf_symbols import ElfSymbols, Ranges
-from probes.named_file import opened
+from probes.named_file import open_regular
 
 MAX_BYTES = 64 << 20  # of kallsyms (10 MB), of a map
 MAX_LINES = 1_000_000
@@ -93,7 +93,7 @@ def _parse_hexadecimal(word: str) -> int:
 
 def _text(path: str, *, own: bool = False) -> str:
     """Raises OSError. `own`: of the user that runs this alone; anybody can write into /tmp."""
-    file = opened(path)
+    file = open_regular(path)
     try:
         if own and os.fstat(file).st_uid != os.geteuid():
             raise OSError("of another user")

@@ -7,7 +7,7 @@ no name space has it, and it goes with its descriptor.
 import ctypes
 import os
 
-from probes.number_text import whole
+from probes.number_text import parse_unsigned
 
 MOUNTED = ("/sys/kernel/tracing", "/sys/kernel/debug/tracing")
 # where those who decode the records expect a field, and its size: kernels with more in front (PREEMPT_RT) differ
@@ -37,7 +37,9 @@ def _read(folder: int, below: str, names: tuple[str, ...]) -> dict[str, int]:
         for name in names:
             number, layout = (_text(folder, f"{below}{name}/{file}") for file in ("id", "format"))
             expected = (f" {field};\toffset:{at};\tsize:{size};" for field, at, size in LAYOUTS[name])
-            if (parsed := whole(number)) is None or not all(field_line in layout for field_line in expected):
+            if (parsed := parse_unsigned(number)) is None or not all(
+                field_line in layout for field_line in expected
+            ):
                 return {}
             numbers[name] = parsed
     except OSError:

@@ -12,7 +12,7 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import NamedTuple, TypeAlias
 
-from probes.number_text import whole
+from probes.number_text import parse_unsigned
 
 EVERY_S = 0.01
 SHARE = 0.01  # of a core for all that this process does: looks come as often as that leaves room for
@@ -136,7 +136,10 @@ class WaitSamples:
             thread = self._threads[key] = _Thread(self._proc, *key, self._names)
         fields = thread.read("stat").rpartition(b") ")[2].split(None, 18)
         state = fields[0].decode("ascii", "replace") if fields else ""
-        if len(fields) > 18 and (threads := whole(fields[17].decode("ascii", "replace"))) is not None:
+        if (
+            len(fields) > 18
+            and (threads := parse_unsigned(fields[17].decode("ascii", "replace"))) is not None
+        ):
             self._thread_counts[key[0]] = min(threads, MAX_THREADS)  # that the process has
         if state not in ("D", "S"):
             return state, UNKNOWN, "", ()

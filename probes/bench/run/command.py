@@ -12,7 +12,7 @@ from probes.bench.measured import BenchRefused, Measured, NotApplicable
 from probes.bench.run.supervised import JobRun, RunOrder, Supervisors
 from probes.host import Host
 from probes.private_directory import PrivateDirectory
-from probes.system.disk.diskstats import grown, moved_bytes
+from probes.system.disk.diskstats import counter_growth, moved_bytes
 
 LOOK_S = 0.02  # between two looks at what a bounded command has written
 
@@ -53,8 +53,8 @@ class CommandBench:
         and its children, or by what the devices' counters show meanwhile, whichever is more.
         """
         device = moved_bytes(self.host, self.leaves, "both")
-        env = os.environ | {"TMPDIR": self.private.link, "LC_ALL": "C"}
-        order = RunOrder(argv=self.argv, cwd=self.private.link, env=env, at_most_s=self.at_most_s)
+        env = os.environ | {"TMPDIR": self.private.proc_path, "LC_ALL": "C"}
+        order = RunOrder(argv=self.argv, cwd=self.private.proc_path, env=env, at_most_s=self.at_most_s)
         async with Supervisors() as supervisors:
             running = asyncio.ensure_future(supervisors.run(order))
             try:
@@ -77,7 +77,7 @@ class CommandBench:
             seconds=run.wall_s,
             values={"seconds": run.wall_s},
             operations=1,
-            device_bytes=grown(device, moved_bytes(self.host, self.leaves, "both")),
+            device_bytes=counter_growth(device, moved_bytes(self.host, self.leaves, "both")),
             cpu_s=run.cpu_s,
         )
 
@@ -112,10 +112,10 @@ class CommandBench:
 
 def _stopped_text(name: str, most: int, by_itself: int, by_disk: int) -> str:
     others = max(0, by_disk - by_itself)
-    shown = f"it had written {units.size(by_itself)}" + (
-        f", the disk {units.size(by_disk)}" if others >> 20 else ""
+    shown = f"it had written {units.format_size(by_itself)}" + (
+        f", the disk {units.format_size(by_disk)}" if others >> 20 else ""
     )
     return (
-        f"{name} was stopped before more than the {units.size(most)} that were left of this session's bound "
+        f"{name} was stopped before more than the {units.format_size(most)} that were left of this session's bound "
         f"were written ({shown}); give a command that writes less"
     )

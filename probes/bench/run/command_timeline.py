@@ -16,8 +16,8 @@ from typing import TypeAlias
 
 from probes.bench.run import process_tree
 from probes.bench.run.process_tree import read_content
-from probes.number_text import signed
-from probes.process_stat import own_stat
+from probes.number_text import parse_signed
+from probes.process_stat import read_own_stat
 
 ROOT = "/sys"
 PACKAGES = (
@@ -49,7 +49,7 @@ class Climate:
 
 
 def _read_number(path: Path) -> int | None:
-    return signed(read_content(str(path)).strip())
+    return parse_signed(read_content(str(path)).strip())
 
 
 EVERY_S = 1.0
@@ -94,17 +94,17 @@ class TreeTimeline:
         io = (0, 0) if reaped_io is None else (reaped_io[0], reaped_io[1])
         readable = reaped_io is not None
         for pid in pids:
-            stat = own_stat(pid)
+            stat = read_own_stat(pid)
             if stat is None:
                 continue
             ticks += stat.user_ticks + stat.system_ticks + stat.children_ticks
-            if not stat.ended:
+            if not stat.has_ended:
                 living += 1
-                threads += stat.threads
+                threads += stat.thread_count
             both = process_tree.read_and_written(pid)
             if both is not None:
                 io = (io[0] + both[0], io[1] + both[1])
-            elif not stat.ended:
+            elif not stat.has_ended:
                 readable = False
         # one that ended between two readings is in neither: a sum never falls
         self._cpu_s = max(self._cpu_s, reaped_s + ticks / _TICKS)

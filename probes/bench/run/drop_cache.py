@@ -10,7 +10,7 @@ import stat
 import sys
 from collections.abc import Iterator
 
-from probes.named_file import beside, looked_at, opened_where
+from probes.named_file import open_path_in, open_path_only, reopen_regular
 
 MAX_FILES = 1_000_000
 MAX_DEPTH = 200
@@ -28,7 +28,7 @@ def open_files_below(looked: int, depth: int = MAX_DEPTH) -> Iterator[int]:
         names = os.listdir(f"/proc/self/fd/{looked}") if depth else []  # noqa: PTH208
         for name in names:
             try:
-                below = beside(name, looked)
+                below = open_path_in(name, looked)
             except OSError:
                 continue
             yield from open_files_below(below, depth - 1)
@@ -41,7 +41,7 @@ def open_files_below(looked: int, depth: int = MAX_DEPTH) -> Iterator[int]:
 def drop_file(looked: int) -> int | None:
     """Its bytes; None where it is no regular file, or may not be read. Closes it."""
     try:
-        descriptor = opened_where(looked, "")
+        descriptor = reopen_regular(looked, "")
     except OSError:
         return None
     try:
@@ -56,7 +56,7 @@ def main(paths: list[str]) -> None:
     count = total = 0
     for path in paths:
         try:
-            for file in open_files_below(looked_at(path)):
+            for file in open_files_below(open_path_only(path)):
                 size = drop_file(file)
                 if size is not None:
                     count, total = count + 1, total + size

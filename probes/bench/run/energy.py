@@ -6,7 +6,7 @@ Counters wrap around within minutes on a large package, so they are looked at mo
 from pathlib import Path
 from typing import Literal
 
-from probes.number_text import whole
+from probes.number_text import parse_unsigned
 
 ROOT = "/sys/class/powercap"
 KINDS = {"package": "energy_package_j", "dram": "energy_dram_j"}
@@ -21,7 +21,10 @@ class Energy:
         self._spent: dict[str, float] = {}
         for zone in sorted(Path(root).glob("intel-rapl:*")):
             kind = next((k for k in KINDS if _text(zone / "name").startswith(k)), "")
-            now, most = whole(_text(zone / "energy_uj")), whole(_text(zone / "max_energy_range_uj"))
+            now, most = (
+                parse_unsigned(_text(zone / "energy_uj")),
+                parse_unsigned(_text(zone / "max_energy_range_uj")),
+            )
             if kind and now is not None and most is not None:
                 self._zones.append((kind, zone, most))
                 self._last[zone] = now
@@ -29,7 +32,7 @@ class Energy:
 
     def add_energy(self) -> None:
         for kind, zone, most in self._zones:
-            now = whole(_text(zone / "energy_uj"))
+            now = parse_unsigned(_text(zone / "energy_uj"))
             if now is not None:
                 spent = now - self._last[zone]
                 self._spent[kind] += (spent if spent >= 0 else spent + most) / 1e6

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from probes.bench.run.process_tree import read_content
-from probes.number_text import whole, wholes
+from probes.number_text import parse_unsigned, parse_unsigned_list
 
 _CLONE3, _INTO_CGROUP = 435, 1 << 33  # the same number on every architecture; linux/sched.h, since Linux 5.7
 _FIRST = 3
@@ -38,7 +38,7 @@ def read_counters(folder: str) -> dict[str, float | None]:
     counters["reclaimed_bytes"] = _bytes_of_pages(stat, RECLAIMED)
     counters["refaulted_bytes"] = _bytes_of_pages(stat, *REFAULTED)
     events = _read_pairs(f"{folder}/memory.events")
-    times = wholes(events.get(name, "") for name in LIMITS)
+    times = parse_unsigned_list(events.get(name, "") for name in LIMITS)
     counters["limit_hits"] = None if times is None else float(sum(times))
     return counters
 
@@ -85,7 +85,7 @@ class TreeQuota:
 def _held_s(stat: str) -> float | None:
     pairs = _read_pairs(stat)
     for name, unit in (("throttled_usec", 1e6), ("throttled_time", 1e9)):
-        if (count := whole(pairs.get(name, ""))) is not None:
+        if (count := parse_unsigned(pairs.get(name, ""))) is not None:
             return count / unit
     return None
 
@@ -117,7 +117,7 @@ def enter(folder: str) -> None:
 def _stalled_seconds(path: str, kind: str) -> float | None:
     """Of the line `some avg10=0.00 avg60=0.00 avg300=0.00 total=1234` (microseconds), or of that of `full`."""
     for line in read_content(path).splitlines():
-        total = whole(line.rpartition("total=")[2])
+        total = parse_unsigned(line.rpartition("total=")[2])
         if line.partition(" ")[0] == kind and total is not None:
             return total / 1e6
     return None
@@ -125,7 +125,7 @@ def _stalled_seconds(path: str, kind: str) -> float | None:
 
 def _bytes_of_pages(stat: dict[str, str], *names: str) -> float | None:
     """Bytes of all these counts of pages together; None where one is missing."""
-    counts = wholes(stat.get(name, "") for name in names)
+    counts = parse_unsigned_list(stat.get(name, "") for name in names)
     return None if counts is None else float(sum(counts) * _PAGE)
 
 

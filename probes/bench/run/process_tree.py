@@ -6,8 +6,8 @@ import time
 from collections.abc import Callable
 from typing import NamedTuple
 
-from probes.number_text import whole, wholes
-from probes.process_stat import own_stat
+from probes.number_text import parse_unsigned, parse_unsigned_list
+from probes.process_stat import read_own_stat
 
 MAX_PROCESSES = 4000  # a fork bomb does not keep us looking
 MAX_THREADS = 4000
@@ -34,7 +34,7 @@ def list_children(pid: int) -> list[int]:
     pids: list[int] = []
     for thread in _list_threads(pid):
         text = read_content(f"/proc/{pid}/task/{thread}/children")
-        pids += wholes(text.split()) or []
+        pids += parse_unsigned_list(text.split()) or []
     return pids
 
 
@@ -44,8 +44,8 @@ def living_descendants(of: int) -> list[int]:
 
 def process_state(pid: int) -> str:
     """The letter of /proc/PID/stat; empty for one that is gone."""
-    stat = own_stat(pid)
-    return "" if stat is None else stat.state
+    stat = read_own_stat(pid)
+    return "" if stat is None else stat.state_letter
 
 
 def end(of: int, grace_s: float, reap: Callable[[], None]) -> tuple[int, int]:
@@ -105,8 +105,8 @@ class TreeTime:
 
     def _look_at_thread(self, pid: int, thread: int) -> None:
         times = read_content(f"/proc/{pid}/task/{thread}/schedstat").split()
-        stat = own_stat(f"{pid}/task/{thread}")
-        numbers = wholes(times[:2])
+        stat = read_own_stat(f"{pid}/task/{thread}")
+        numbers = parse_unsigned_list(times[:2])
         if numbers is None or len(numbers) < 2 or stat is None:
             return
         age = time.clock_gettime(time.CLOCK_BOOTTIME) * _TICKS - stat.start_ticks
@@ -117,7 +117,7 @@ class TreeTime:
         self._now[thread] = spent
         for line in read_content(f"/proc/{pid}/task/{thread}/sched").splitlines():
             if line.startswith("se.nr_migrations"):
-                self._migrated[thread] = whole(line.rpartition(":")[2]) or 0
+                self._migrated[thread] = parse_unsigned(line.rpartition(":")[2]) or 0
                 break
 
     @property
@@ -154,7 +154,7 @@ def pss_bytes(pids: list[int]) -> int | None:
 def read_and_written(pid: int) -> tuple[int, int] | None:
     """Bytes that it and the children it waited for caused to be read and written (/proc/PID/io); also of a zombie."""
     values = dict(line.split(": ") for line in read_content(f"/proc/{pid}/io").splitlines())
-    moved = wholes(values.get(name, "") for name in ("read_bytes", "write_bytes"))
+    moved = parse_unsigned_list(values.get(name, "") for name in ("read_bytes", "write_bytes"))
     return None if moved is None else (moved[0], moved[1])
 
 

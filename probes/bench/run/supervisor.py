@@ -21,7 +21,7 @@ from probes.bench.engine.priority import set_priority
 from probes.bench.profile.sampling import Sampling
 from probes.bench.run import energy, group_counters, perf_events, process_tree, taskstats, topdown
 from probes.bench.run.command_timeline import Sample, TreeTimeline
-from probes.number_text import whole
+from probes.number_text import parse_unsigned
 
 GRACE_S = 0.5
 BLOCK_BYTES = 512  # of getrusage(2), whatever the file system
@@ -190,7 +190,7 @@ class Supervisor:
             message += data
         os.close(read_end)
         began, _, problem = message.partition(b"\n")
-        at_ns = whole(began.decode("ascii", "replace"))
+        at_ns = parse_unsigned(began.decode("ascii", "replace"))
         if at_ns is None or problem:
             return 0, (problem or began).decode("utf-8", "backslashreplace").strip() or "it ended at once"
         return at_ns, ""

@@ -11,7 +11,7 @@ from functools import cache
 from pathlib import Path
 from typing import NamedTuple
 
-from probes.number_text import hexadecimal, real, whole
+from probes.number_text import parse_hexadecimal, parse_real, parse_unsigned
 
 DEVICES = "/sys/bus/event_source/devices"
 RETIRING, FRONT, BACK, BAD = "retiring", "front-end bound", "back-end bound", "bad speculation"
@@ -113,11 +113,11 @@ def top_down(devices: str = DEVICES, cpuinfo: str = "/proc/cpuinfo") -> TopDown 
     folders = [Path(devices, name) for name in ("cpu", "cpu_core")]
     folders += sorted(Path(devices).glob("armv*_pmuv3*")) + sorted(Path(devices).glob("armv8_cortex*"))
     for folder in folders:
-        if (kind := whole(_text(folder / "type"))) is None:
+        if (kind := parse_unsigned(_text(folder / "type"))) is None:
             continue
         for form, names in _FORMS:
             configs = {name: _read_config(folder, name) for name in names}
-            width = hexadecimal(_text(folder / "caps/slots")) or 0
+            width = parse_hexadecimal(_text(folder / "caps/slots")) or 0
             if None in configs.values() or (form == "Arm" and not width):
                 continue
             events = {name: PerfEvent(kind, config) for name, config in configs.items() if config is not None}
@@ -125,7 +125,7 @@ def top_down(devices: str = DEVICES, cpuinfo: str = "/proc/cpuinfo") -> TopDown 
                 events = {
                     n: event._replace(leader="" if n == "slots" else "slots") for n, event in events.items()
                 }
-            scales = {name: real(_text(folder / "events" / f"{name}.scale")) or 1.0 for name in events}
+            scales = {name: parse_real(_text(folder / "events" / f"{name}.scale")) or 1.0 for name in events}
             return TopDown(form, events, width, scales)
         if folder.name == "cpu" and (width := _amd_width(cpuinfo)):
             return TopDown("AMD", {name: PerfEvent(kind, config) for name, config in _AMD.items()}, width)
@@ -135,7 +135,7 @@ def top_down(devices: str = DEVICES, cpuinfo: str = "/proc/cpuinfo") -> TopDown 
 def _amd_width(cpuinfo: str) -> int:
     """0 for another vendor, and before Zen 4, which lacks the counters: it shares its family's number with Zen 3."""
     fields = dict(re.findall(r"(?m)^(vendor_id|cpu family|model)\s*:\s*(\S+)$", _text(Path(cpuinfo))[:4096]))
-    family, model = whole(fields.get("cpu family", "")), whole(fields.get("model", "")) or 0
+    family, model = parse_unsigned(fields.get("cpu family", "")), parse_unsigned(fields.get("model", "")) or 0
     if fields.get("vendor_id") != "AuthenticAMD" or family not in _AMD_WIDTH:
         return 0
     zen3 = family == 25 and (model < 0x10 or 0x20 <= model < 0x60)
@@ -153,13 +153,13 @@ def event_config(terms: str, format_of: Callable[[str], str]) -> int | None:
     config = 0
     for word in terms.split(",") if terms else ():
         name, _, value = word.partition("=")
-        number = hexadecimal(value) if value.startswith("0x") else whole(value or "1")
+        number = parse_hexadecimal(value) if value.startswith("0x") else parse_unsigned(value or "1")
         place, _, bits = format_of(name).partition(":")
         if number is None or place != "config":
             return None
         for part in bits.split(","):
             low, _, high = part.partition("-")
-            first, last = whole(low), whole(high or low)
+            first, last = parse_unsigned(low), parse_unsigned(high or low)
             if first is None or last is None or not 0 <= first <= last < 64:
                 return None
             length = last - first + 1

@@ -29,7 +29,7 @@ from probes.bench.streams.messages import (
 from probes.bench.streams.peer import CHUNK
 from probes.host import Host
 from probes.private_directory import PrivateDirectory
-from probes.system.disk.diskstats import grown, moved_bytes
+from probes.system.disk.diskstats import counter_growth, moved_bytes
 
 METRIC = "MB/s"
 START_S, ANSWER_S = 30.0, 70.0
@@ -148,7 +148,7 @@ class StreamBench:
         counted = await self._send_request(request, most_s + ANSWER_S)
         assert isinstance(counted, CountedSlices)
         took = time.perf_counter() - began
-        read, written = (grown(a, b) for a, b in zip(before, self._moved_bytes(), strict=True))
+        read, written = (counter_growth(a, b) for a, b in zip(before, self._moved_bytes(), strict=True))
         our_bytes = (
             sum(piece.read for piece in counted.slices),
             sum(piece.written for piece in counted.slices),

@@ -16,8 +16,8 @@ from typing import NamedTuple
 from probes.bench.profile.perf_ring import open_event
 from probes.bench.run.topdown import DEVICES, event_config
 from probes.host import Host
-from probes.number_text import real, whole
-from probes.types import present
+from probes.number_text import parse_real, parse_unsigned
+from probes.types import is_present
 
 ACCESS_BYTES = 64  # of an event that has no scale
 EVENTS = ("cas_count_read", "cas_count_write", "data_read", "data_write", "data_reads", "data_writes")
@@ -39,29 +39,31 @@ def list_counters(host: Host) -> tuple[Counter, ...]:
 
 
 def _find_counters(host: Host) -> Iterator[Counter]:
-    names = host.listing(DEVICES)
-    for name in names if present(names) else ():
+    names = host.list_names(DEVICES)
+    for name in names if is_present(names) else ():
         device = f"{DEVICES}/{name}"
-        kind, mask = host.integer(f"{device}/type"), host.word(f"{device}/cpumask")
-        if not name.startswith(("uncore_imc", "amd_umc")) or not present(kind) or not present(mask):
+        kind, mask = host.read_integer(f"{device}/type"), host.read_word(f"{device}/cpumask")
+        if not name.startswith(("uncore_imc", "amd_umc")) or not is_present(kind) or not is_present(mask):
             continue
-        firsts = (whole(part.partition("-")[0]) for part in mask.split(","))
+        firsts = (parse_unsigned(part.partition("-")[0]) for part in mask.split(","))
         cpus = [cpu for cpu in firsts if cpu is not None]
-        event_terms = {event: host.word(f"{device}/events/{event}") for event in EVENTS}
-        terms = [(event, words) for event, words in event_terms.items() if present(words)]
+        event_terms = {event: host.read_word(f"{device}/events/{event}") for event in EVENTS}
+        terms = [(event, words) for event, words in event_terms.items() if is_present(words)]
         for event, words in terms or [("", words) for words in UMC if name.startswith("amd")]:
             config = event_config(words, partial(_format_bits, host, device))
-            unit, scale = (host.word(f"{device}/events/{event}.{suffix}") for suffix in ("unit", "scale"))
+            unit, scale = (
+                host.read_word(f"{device}/events/{event}.{suffix}") for suffix in ("unit", "scale")
+            )
             each = float(ACCESS_BYTES)
-            if event and present(unit) and present(scale) and unit in _UNITS:
-                each = (real(scale) or 0.0) * _UNITS[unit]
+            if event and is_present(unit) and is_present(scale) and unit in _UNITS:
+                each = (parse_real(scale) or 0.0) * _UNITS[unit]
             for cpu in cpus if config is not None else ():
                 yield Counter(kind, config or 0, cpu, each)
 
 
 def _format_bits(host: Host, device: str, field: str) -> str:
-    bits = host.word(f"{device}/format/{field}")
-    return bits if present(bits) else ""
+    bits = host.read_word(f"{device}/format/{field}")
+    return bits if is_present(bits) else ""
 
 
 class MemoryTraffic:

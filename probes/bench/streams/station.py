@@ -46,7 +46,7 @@ from probes.bench.streams.peer import (
 )
 from probes.bench.streams.worker import Done, StreamWorker
 from probes.host import Host
-from probes.system.processor.cpu_times import CpuTimes, cpu_times
+from probes.system.processor.cpu_times import CpuTimes, read_cpu_times
 from probes.types import Absent
 
 CONNECT_S = 10.0
@@ -117,7 +117,7 @@ class Station:
             for worker in self._workers:
                 worker.drop_cached(side.direction)
         cpus = side.cpus or tuple(self._cpus)
-        peer_s, before, memory = self._peer_cpu_s(side.link), cpu_times(self._host), self._traffic.read()
+        peer_s, before, memory = self._peer_cpu_s(side.link), read_cpu_times(self._host), self._traffic.read()
         began = time.perf_counter()
         begin = began + LEAD_S
         jobs = (side.job,) if side.beside is None else (side.job, side.beside)
@@ -131,7 +131,7 @@ class Station:
                 future.exception()  # wait for all of them, whatever became of the first
         counted, *others = [[future.result() for future in each] for each in running]
         moved = self._traffic.read()
-        busy, softirq = _cpu_shares(before, cpu_times(self._host))
+        busy, softirq = _cpu_shares(before, read_cpu_times(self._host))
         peer_s = self._peer_cpu_s(side.link) - peer_s
         measured = _combine_workers(
             side, counted, [future for each in others for future in each], peer_s, busy, softirq
@@ -179,7 +179,7 @@ def _cpu_shares(
     """Of all CPUs the share that was busy, of the one that had most the share in soft interrupts."""
     if isinstance(before, Absent) or isinstance(after, Absent):
         return 0.0, 0.0
-    grown = [after[n].since(before[n]) for n in before if n in after]
+    grown = [after[n].subtract_earlier(before[n]) for n in before if n in after]
     total = sum(times.total_s for times in grown)
     return (
         sum(times.busy_s for times in grown) / total if total else 0.0,

@@ -15,14 +15,23 @@ from msgspec import structs
 
 from probes.imports import json_text
 from probes.imports.command_options import command_options
-from probes.imports.dates import iso
-from probes.imports.json_text import mapping, text
-from probes.imports.model import Contradiction, Measure, Point, Refused, Result, Trouble, compared, noted
-from probes.imports.numbers import MIB, number
-from probes.imports.source import Source
+from probes.imports.dates import to_iso
+from probes.imports.json_text import as_mapping, text
+from probes.imports.model import (
+    Contradiction,
+    ImportedMeasure,
+    ImportRefusedError,
+    ImportResult,
+    ImportTrouble,
+    SeriesPoint,
+    compare_claim,
+    make_noted,
+)
+from probes.imports.numbers import MIB, parse_number
+from probes.imports.source import ImportSource
 from probes.types import Json
 
-_MOST = 10_000  # phases
+_MAX_PHASES = 10_000  # phases
 _HEADER = re.compile(r"^OPERATION\s+RESULT TYPE\s+FIRST DONE\s+LAST DONE", re.MULTILINE)
 _ROW = re.compile(r"^([A-Z][A-Z0-9]*)?\s+([A-Z][\w/ ]*?)\s*:\s+(\S+)\s+(\S+)\s*$")
 _ELAPSED = re.compile(r"(\d+(?:\.\d+)?)(ms|us|h|m|s)")
@@ -44,7 +53,7 @@ _TOLD = ("--hosts", "--csvfile", "--jsonfile", "--resfile", "--livecsv", "--labe
 _TIME_LIMIT = re.compile(r"[\"\s]--timelimit[\"\s=]+(\d{1,9})")
 
 
-class Phase(NamedTuple):
+class ElbenchoPhase(NamedTuple):
     """`values` by metric, in hostdx's units; `moved`: bytes of the whole phase, where the file tells them."""
 
     name: str
@@ -56,58 +65,62 @@ class Phase(NamedTuple):
     version: str | None
 
 
-def recognised(source: Source) -> bool:
-    return source.has(b'"phase_type"', b'"last_done"')
+def is_recognised(source: ImportSource) -> bool:
+    return source.contains_all(b'"phase_type"', b'"last_done"')
 
 
-def csv_recognised(source: Source) -> bool:
+def is_csv_recognised(source: ImportSource) -> bool:
     return source.head.startswith(b"ISO date,") and b"MiB/s [last]" in source.head
 
 
-def table_recognised(source: Source) -> bool:
+def is_table_recognised(source: ImportSource) -> bool:
     return _HEADER.search(source.head.decode("utf-8", "replace")) is not None
 
 
-def parse(source: Source) -> Result:
-    found = (
-        phase for _, _, each in json_text.documents(source.data, dict, "elbencho") for phase in _of_json(each)
+def parse(source: ImportSource) -> ImportResult:
+    phases = (
+        phase
+        for _, _, each in json_text.iterate_documents(source.data, dict, "elbencho")
+        for phase in _read_json_phases(each)
     )
-    return _result("elbencho", found, 1)
+    return _make_result("elbencho", phases, 1)
 
 
-def parse_csv(source: Source) -> Result:
+def parse_csv(source: ImportSource) -> ImportResult:
     try:
-        return _result("elbencho-csv", _of_csv(source), MIB)
+        return _make_result("elbencho-csv", _read_csv_phases(source), MIB)
     except csv.Error as error:
-        raise Refused(f"elbencho: CSV cannot be read: {error}", "check the file") from None
+        raise ImportRefusedError(f"elbencho: CSV cannot be read: {error}", "check the file") from None
 
 
-def parse_table(source: Source) -> Result:
-    lines = list(source.lines())
-    found = _result("elbencho-table", _of_table(lines), MIB)
+def parse_table(source: ImportSource) -> ImportResult:
+    lines = list(source.read_lines())
+    result = _make_result("elbencho-table", _read_table_phases(lines), MIB)
     errors = sum(line.startswith("ERROR") for line in lines)
-    troubles = (Trouble(id="elbencho.errors", said=str(errors)),) if errors else ()
-    return structs.replace(found, troubles=troubles)
+    troubles = (ImportTrouble(id="elbencho.errors", said=str(errors)),) if errors else ()
+    return structs.replace(result, troubles=troubles)
 
 
-def live_recognised(source: Source) -> bool:
+def is_live_recognised(source: ImportSource) -> bool:
     return source.head.startswith(b"Label,Phase,RuntimeMS,")
 
 
-def parse_live(source: Source) -> Result:
+def parse_live(source: ImportSource) -> ImportResult:
     """`--livecsv`: what was done until then. A phase's figures are those of its last line, over its whole time."""
-    rows = [row for row in csv.DictReader(source.lines()) if row.get("Rank") == "Total"]
+    rows = [row for row in csv.DictReader(source.read_lines()) if row.get("Rank") == "Total"]
     last: dict[str, tuple[float, float]] = {}
-    points: list[Point] = []
-    for row in rows[:_MOST]:
-        at, moved, rate = (number(row.get(name)) for name in ("RuntimeMS", "DoneBytes", "MiB/s"))
+    points: list[SeriesPoint] = []
+    for row in rows[:_MAX_PHASES]:
+        at, moved, rate = (parse_number(row.get(name)) for name in ("RuntimeMS", "DoneBytes", "MiB/s"))
         phase = (row.get("Phase") or "?")[:40].lower()
         if at and moved is not None:
             last[phase] = (at / 1000, moved)
         if at and rate is not None:
-            points.append(Point(series=f"elbencho {phase}", at_s=at / 1000, value=rate * MIB, unit="B/s"))
+            points.append(
+                SeriesPoint(series=f"elbencho {phase}", at_s=at / 1000, value=rate * MIB, unit="B/s")
+            )
     measures = [
-        Measure(
+        ImportedMeasure(
             workload=f"elbencho {phase}",
             metric="bandwidth",
             value=moved / seconds,
@@ -118,121 +131,130 @@ def parse_live(source: Source) -> Result:
         if moved
     ]
     if not measures:
-        raise Refused("elbencho: no value in its live statistics", "run elbencho with --csvfile FILE")
-    return Result(
+        raise ImportRefusedError(
+            "elbencho: no value in its live statistics", "run elbencho with --csvfile FILE"
+        )
+    return ImportResult(
         kind="elbencho-live", tool="elbencho", measures=tuple(measures), points=tuple(points),
-        troubles=(Trouble(id="elbencho.live"),),
+        troubles=(ImportTrouble(id="elbencho.live"),),
     )  # fmt: skip
 
 
-def _of_table(lines: Sequence[str]) -> Iterator[Phase]:
+def _read_table_phases(lines: Sequence[str]) -> Iterator[ElbenchoPhase]:
     """A row a figure; a new operation in the first column begins a phase. 1.x has its times in milliseconds."""
-    name, elapsed_s, named = "", 0.0, dict[str, Json]()
-    for line in lines[:_MOST]:
+    name, elapsed_s, options = "", 0.0, dict[str, Json]()
+    for line in lines[:_MAX_PHASES]:
         if line.startswith("COMMAND LINE:"):
             command = line.partition(":")[2]
-            named = {**_time_limit(command), "options": command_options(command, _PHASES, _TOLD)}
+            options = {**_time_limit(command), "options": command_options(command, _PHASES, _TOLD)}
             break
     read: dict[str, float | None] = {}
     for row in filter(None, map(_ROW.match, lines)):
         if row[1]:
             if name:
-                yield _phase(name, "", named, read, 1e3 * elapsed_s, None, None, None)
+                yield _make_phase(name, "", options, read, 1e3 * elapsed_s, None, None, None)
             name, elapsed_s, read = row[1], 0.0, {}
-        what, value = row[2], number(row[4])
-        if what.startswith("Elapsed"):
+        label, value = row[2], parse_number(row[4])
+        if label.startswith("Elapsed"):
             of_parts = sum(float(count) * _SECONDS[unit] for count, unit in _ELAPSED.findall(row[4]))
-            elapsed_s = value / 1e3 if what.endswith("ms") and value is not None else of_parts
-        elif what in _PRINTED and value is not None:
-            metric, unit_size = _PRINTED[what]
+            elapsed_s = value / 1e3 if label.endswith("ms") and value is not None else of_parts
+        elif label in _PRINTED and value is not None:
+            metric, unit_size = _PRINTED[label]
             read[metric] = value * unit_size
     if name:
-        yield _phase(name, "", named, read, 1e3 * elapsed_s, None, None, None)
+        yield _make_phase(name, "", options, read, 1e3 * elapsed_s, None, None, None)
 
 
-def _of_json(each: dict[str, Json]) -> Iterator[Phase]:
-    config, last = mapping(each.get("config")), mapping(each.get("last_done"))
-    named = {
+def _read_json_phases(each: dict[str, Json]) -> Iterator[ElbenchoPhase]:
+    config, last = as_mapping(each.get("config")), as_mapping(each.get("last_done"))
+    options = {
         _OF_JSON.get(key, key.replace("_", " ")): value
         for key, value in config.items()
         if key not in _NEUTRAL_OF_JSON
     } | _time_limit(config.get("command"))
-    latency = mapping(last.get("latency"))
+    latency = as_mapping(last.get("latency"))
     for mixed in ("", "rwmix_read"):
         part, io, entries = (
-            mapping(one.get(mixed)) if mixed else one
-            for one in (last, mapping(latency.get("IO")), mapping(latency.get("entries")))
+            as_mapping(section.get(mixed)) if mixed else section
+            for section in (last, as_mapping(latency.get("IO")), as_mapping(latency.get("entries")))
         )
         read = {
-            "IOPS": number(part.get("iops")), "bandwidth": number(part.get("bytes/s")),
-            "entries": number(part.get("entries/s")), "latency": _us(io.get("avg_us")),
-            "entry latency": _us(entries.get("avg_us")),
+            "IOPS": parse_number(part.get("iops")), "bandwidth": parse_number(part.get("bytes/s")),
+            "entries": parse_number(part.get("entries/s")), "latency": _to_seconds(io.get("avg_us")),
+            "entry latency": _to_seconds(entries.get("avg_us")),
         }  # fmt: skip
-        yield _phase(
-            each.get("phase_type"), mixed, named, read, number(last.get("elapsed_time_ms")),
-            number(part.get("bytes")), each.get("iso_start_date"), config.get("version"),
+        yield _make_phase(
+            each.get("phase_type"), mixed, options, read, parse_number(last.get("elapsed_time_ms")),
+            parse_number(part.get("bytes")), each.get("iso_start_date"), config.get("version"),
         )  # fmt: skip
 
 
-def _of_csv(source: Source) -> Iterator[Phase]:
+def _read_csv_phases(source: ImportSource) -> Iterator[ElbenchoPhase]:
     columns: list[str] = []
-    for fields in csv.reader(source.lines()):
+    for fields in csv.reader(source.read_lines()):
         if fields[:1] == ["ISO date"]:
             columns = fields
             continue
         row: dict[str, str] = dict(zip(columns, fields, strict=False))
         asked = columns[: columns.index("operation")] if "operation" in columns else []
-        named: dict[str, Json] = {name: row.get(name) for name in asked if name not in _NEUTRAL}
-        named |= _time_limit(row.get("command"))
+        options: dict[str, Json] = {name: row.get(name) for name in asked if name not in _NEUTRAL}
+        options |= _time_limit(row.get("command"))
         for mixed in ("", "rwmix read "):
-            rate, mib = number(row.get(f"{mixed}MiB/s [last]")), number(row.get(f"{mixed}MiB [last]"))
+            rate, mib = (
+                parse_number(row.get(f"{mixed}MiB/s [last]")),
+                parse_number(row.get(f"{mixed}MiB [last]")),
+            )
             read = {
-                "IOPS": number(row.get(f"{mixed}IOPS [last]")), "bandwidth": rate and rate * MIB,
-                "entries": number(row.get(f"{mixed}entries/s [last]")),
-                "latency": _us(row.get(f"{mixed}IO lat us [avg]")),
-                "entry latency": _us(row.get(f"{mixed}Ent lat us [avg]")),
+                "IOPS": parse_number(row.get(f"{mixed}IOPS [last]")), "bandwidth": rate and rate * MIB,
+                "entries": parse_number(row.get(f"{mixed}entries/s [last]")),
+                "latency": _to_seconds(row.get(f"{mixed}IO lat us [avg]")),
+                "entry latency": _to_seconds(row.get(f"{mixed}Ent lat us [avg]")),
             }  # fmt: skip
-            yield _phase(
-                row.get("operation"), mixed, named, read,
-                number(row.get("time ms [last]")), mib and mib * MIB, row.get("ISO date"), row.get("version"),
+            yield _make_phase(
+                row.get("operation"), mixed, options, read,
+                parse_number(row.get("time ms [last]")), mib and mib * MIB, row.get("ISO date"), row.get("version"),
             )  # fmt: skip
 
 
 def _time_limit(command: Json) -> dict[str, Json]:
-    found = _TIME_LIMIT.search(command) if isinstance(command, str) else None
-    return {"time limit": f"{found[1]} s"} if found else {}
+    match = _TIME_LIMIT.search(command) if isinstance(command, str) else None
+    return {"time limit": f"{match[1]} s"} if match else {}
 
 
-def _us(value: Json) -> float | None:
-    found = number(value)
-    return found / 1e6 if found is not None else None
+def _to_seconds(value: Json) -> float | None:
+    microseconds = parse_number(value)
+    return microseconds / 1e6 if microseconds is not None else None
 
 
-def _phase(
-    name: Json, mixed: str, named: dict[str, Json], read: dict[str, float | None],
+def _make_phase(
+    name: Json, mixed: str, options: dict[str, Json], read: dict[str, float | None],
     elapsed_ms: float | None, moved: float | None, began: Json, version: Json,
-) -> Phase:  # fmt: skip
+) -> ElbenchoPhase:  # fmt: skip
     words = {"true": "1", "false": "0"}
-    conditions = [(key, words.get(value, value)) for key, one in named.items() if (value := text(one, 60))]
-    return Phase(
+    conditions = [
+        (key, words.get(value, value)) for key, option in options.items() if (value := text(option, 60))
+    ]
+    return ElbenchoPhase(
         name=f"{(text(name, 40) or '?').lower()}{' reads' if mixed else ''}", conditions=tuple(conditions),
         values={metric: value for metric, value in read.items() if value is not None and value > 0},
         seconds=(elapsed_ms or 0.0) / 1000, moved=moved, began=text(began, 60), version=text(version, 40),
     )  # fmt: skip
 
 
-def _result(kind: str, found: Iterator[Phase], digit: float) -> Result:
+def _make_result(kind: str, all_phases: Iterator[ElbenchoPhase], digit: float) -> ImportResult:
     """`digit`: the last digit of a printed rate, in B/s."""
-    alike: dict[tuple[str, tuple[tuple[str, str], ...]], list[Phase]] = {}
-    phases: list[Phase] = []
-    for phase in found:
-        if phase.values and len(phases) < _MOST:
+    alike: dict[tuple[str, tuple[tuple[str, str], ...]], list[ElbenchoPhase]] = {}
+    phases: list[ElbenchoPhase] = []
+    for phase in all_phases:
+        if phase.values and len(phases) < _MAX_PHASES:
             phases.append(phase)
             alike.setdefault((phase.name, phase.conditions), []).append(phase)
     if not phases:
-        raise Refused("elbencho: no finished phase in it", "the run did not end: import a finished one")
+        raise ImportRefusedError(
+            "elbencho: no finished phase in it", "the run did not end: import a finished one"
+        )
     names = [name for name, _ in alike]
-    measures: list[Measure] = []
+    measures: list[ImportedMeasure] = []
     contradicted: list[Contradiction] = []
     for order, ((name, conditions), runs) in enumerate(alike.items(), 1):
         prefix = f"run {order}: " if names.count(name) > 1 else ""
@@ -240,7 +262,7 @@ def _result(kind: str, found: Iterator[Phase], digit: float) -> Result:
             values = [run.values[metric] for run in runs if metric in run.values]
             if values:
                 measures.append(
-                    Measure(
+                    ImportedMeasure(
                         workload=f"{prefix}elbencho {name}", metric=metric, value=fmean(values), unit=unit,
                         better="less" if better == "less" else "more", seconds=sum(run.seconds for run in runs),
                         runs=tuple(values[:1000]) if len(values) > 1 else (), conditions=dict(conditions),
@@ -249,17 +271,17 @@ def _result(kind: str, found: Iterator[Phase], digit: float) -> Result:
         for run in runs[:100]:
             if run.moved and run.seconds >= 0.1 and (rate := run.values.get("bandwidth")):
                 slack = digit / rate + digit / run.moved + 0.001 / run.seconds + 1e-3
-                contradicted += compared(
+                contradicted += compare_claim(
                     "elbencho.rate", f"{prefix}{name}", rate, run.moved / run.seconds, "bytes ÷ time", slack,
                     unit="B/s",
                 )  # fmt: skip
-    return Result(
-        kind=kind, tool="elbencho", version=phases[0].version, began=iso(_undated(phases[0].began)),
-        measures=tuple(measures[:_MOST]), facts=tuple(noted(("phases", len(phases)))),
+    return ImportResult(
+        kind=kind, tool="elbencho", version=phases[0].version, began=to_iso(_without_zone(phases[0].began)),
+        measures=tuple(measures[:_MAX_PHASES]), facts=tuple(make_noted(("phases", len(phases)))),
         contradictions=tuple(contradicted[:100]), recomputed=("rate from bytes and time",),
     )  # fmt: skip
 
 
-def _undated(began: str | None) -> str | None:
+def _without_zone(began: str | None) -> str | None:
     """`2026-05-22T14:03:11.123+0200` without its zone: it stays local, as the file has it."""
     return began[:19] if began else None

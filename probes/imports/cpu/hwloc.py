@@ -7,12 +7,12 @@ from xml.parsers import expat
 
 import msgspec
 
-from probes.imports.model import Refused, Result, noted
-from probes.imports.numbers import number
-from probes.imports.source import Source
+from probes.imports.model import ImportRefusedError, ImportResult, make_noted
+from probes.imports.numbers import parse_number
+from probes.imports.source import ImportSource
 
-_MOST_TYPES = 200
-_MOST_DEPTH = 1000
+_MAX_TYPES = 200
+_MAX_DEPTH = 1000
 
 
 class Hwloc(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -27,34 +27,34 @@ class Hwloc(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     memory_bytes: int = 0
 
 
-def recognised(source: Source) -> bool:
+def is_recognised(source: ImportSource) -> bool:
     return b"<topology" in source.head[:4096]
 
 
-class _Reader:
+class _HwlocReader:
     def __init__(self) -> None:
         self.objects: dict[str, int] = {}
         self.infos: dict[str, str] = {}
         self.caches: dict[str, int] = {}
         self.memory = 0
         self.format: str | None = None
-        self.seen = False
+        self.has_topology = False
         self._depth = 0
 
     def start(self, name: str, attributes: dict[str, str]) -> None:
         self._depth += 1
-        if self._depth > _MOST_DEPTH:
-            raise Refused("hwloc: nested too deeply", "export it again: lstopo --of xml FILE")
+        if self._depth > _MAX_DEPTH:
+            raise ImportRefusedError("hwloc: nested too deeply", "export it again: lstopo --of xml FILE")
         if name == "topology":
-            self.seen, self.format = True, attributes.get("version", "1")[:20]
+            self.has_topology, self.format = True, attributes.get("version", "1")[:20]
         elif name == "object":
             kind = attributes.get("type", "")[:40]
-            if kind in self.objects or len(self.objects) < _MOST_TYPES:
+            if kind in self.objects or len(self.objects) < _MAX_TYPES:
                 self.objects[kind] = self.objects.get(kind, 0) + 1
-            size = number(attributes.get("cache_size"))
+            size = parse_number(attributes.get("cache_size"))
             if size:
                 self.caches.setdefault(kind, int(size))
-            self.memory += int(number(attributes.get("local_memory")) or 0)
+            self.memory += int(parse_number(attributes.get("local_memory")) or 0)
         elif name == "info" and len(self.infos) < 200:
             self.infos.setdefault(attributes.get("name", "")[:60], attributes.get("value", "")[:200])
 
@@ -62,8 +62,8 @@ class _Reader:
         self._depth -= 1
 
 
-def parse(source: Source) -> Result:
-    reader = _Reader()
+def parse(source: ImportSource) -> ImportResult:
+    reader = _HwlocReader()
     parser = expat.ParserCreate()
     parser.StartElementHandler = reader.start
     parser.EndElementHandler = reader.end
@@ -71,13 +71,13 @@ def parse(source: Source) -> Result:
     try:
         parser.Parse(source.data, True)
     except expat.ExpatError as error:
-        raise Refused(
+        raise ImportRefusedError(
             f"hwloc: line {error.lineno} column {error.offset + 1}: {expat.ErrorString(error.code)}",
             "export it again: lstopo --of xml FILE",
         ) from None
     objects = reader.objects
-    if not reader.seen or not objects:
-        raise Refused("hwloc: no object in its topology", "export it again: lstopo --of xml FILE")
+    if not reader.has_topology or not objects:
+        raise ImportRefusedError("hwloc: no object in its topology", "export it again: lstopo --of xml FILE")
     detail = Hwloc(
         objects=objects,
         pus=objects.get("PU", 0),
@@ -89,18 +89,18 @@ def parse(source: Source) -> Result:
         cache_bytes=reader.caches,
         memory_bytes=reader.memory,
     )
-    facts = noted(
+    facts = make_noted(
         ("CPUs", detail.pus), ("cores", detail.cores), ("packages", detail.packages), ("memory nodes", detail.numa),
         ("CPU model", detail.cpu_model), ("memory", detail.memory_bytes or None, "B"),
         *((f"{name} size", size, "B") for name, size in detail.cache_bytes.items()),
     )  # fmt: skip
-    return Result(
+    return ImportResult(
         kind="hwloc", tool="hwloc", version=reader.infos.get("hwlocVersion"), host=reader.infos.get("HostName"),
         facts=tuple(facts), detail=detail,
     )  # fmt: skip
 
 
 def _no_entities(*_arguments: object) -> None:
-    raise Refused(
+    raise ImportRefusedError(
         "hwloc: it declares entities, which no lstopo writes", "export it again: lstopo --of xml FILE"
     )

@@ -4,16 +4,16 @@ import re
 
 import msgspec
 
-from probes.imports.model import Contradiction, Noted, Refused, Result
-from probes.imports.numbers import MIB, number
-from probes.imports.source import Source
-from probes.number_text import whole
+from probes.imports.model import Contradiction, ImportRefusedError, ImportResult, Noted
+from probes.imports.numbers import MIB, parse_number
+from probes.imports.source import ImportSource
+from probes.number_text import parse_unsigned
 
 _NODES = re.compile(r"^available: (\d{1,6}) nodes?")
 _CPUS = re.compile(r"^node (\d{1,6}) cpus:(.*)$")
 _SIZE = re.compile(r"^node (\d{1,6}) (size|free): (\d{1,15}) MB")
 _ROW = re.compile(r"^\s*(\d{1,6}):\s+([\d ]+)$")
-_MOST = 4096
+_MAX_NODES = 4096
 
 
 class Numactl(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -26,28 +26,28 @@ class Numactl(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     distances: dict[int, tuple[int, ...]] = {}
 
 
-def recognised(source: Source) -> bool:
-    return source.has(b"available: ", b" nodes", b"node 0 ") and b" size: " in source.head
+def is_recognised(source: ImportSource) -> bool:
+    return source.contains_all(b"available: ", b" nodes", b"node 0 ") and b" size: " in source.head
 
 
-def parse(source: Source) -> Result:
+def parse(source: ImportSource) -> ImportResult:
     nodes: int | None = None
     cpus: dict[int, tuple[int, ...]] = {}
     sizes: dict[str, dict[int, int]] = {"size": {}, "free": {}}
     distances: dict[int, tuple[int, ...]] = {}
-    for line in source.lines():
-        if found := _NODES.match(line):
-            nodes = int(found[1])
-        elif (found := _CPUS.match(line)) and len(cpus) < _MOST:
-            cpus[int(found[1])] = tuple(
-                cpu for f in found[2].split()[:100_000] if (cpu := whole(f)) is not None
+    for line in source.read_lines():
+        if match := _NODES.match(line):
+            nodes = int(match[1])
+        elif (match := _CPUS.match(line)) and len(cpus) < _MAX_NODES:
+            cpus[int(match[1])] = tuple(
+                cpu for f in match[2].split()[:100_000] if (cpu := parse_unsigned(f)) is not None
             )
-        elif (found := _SIZE.match(line)) and len(sizes[found[2]]) < _MOST:
-            sizes[found[2]][int(found[1])] = int(found[3])
-        elif (found := _ROW.match(line)) and len(distances) < _MOST:
-            distances[int(found[1])] = tuple(int(f) for f in found[2].split()[:_MOST] if len(f) < 9)
+        elif (match := _SIZE.match(line)) and len(sizes[match[2]]) < _MAX_NODES:
+            sizes[match[2]][int(match[1])] = int(match[3])
+        elif (match := _ROW.match(line)) and len(distances) < _MAX_NODES:
+            distances[int(match[1])] = tuple(int(f) for f in match[2].split()[:_MAX_NODES] if len(f) < 9)
     if nodes is None or not sizes["size"]:
-        raise Refused("numactl: no nodes in it", "import the output of numactl -H")
+        raise ImportRefusedError("numactl: no nodes in it", "import the output of numactl -H")
     facts = [Noted(name="memory nodes", value=nodes)]
     for node, size in sizes["size"].items():
         subject = f"node:{node}"
@@ -59,24 +59,24 @@ def parse(source: Source) -> Result:
         facts.append(Noted(name="CPUs", value=len(cpus.get(node, ())), subject=subject))
         if node in distances:
             facts.append(Noted(name="distances", value=list(distances[node]), subject=subject))
-    found_all = []
+    contradictions = []
     if nodes != len(sizes["size"]):
-        found_all.append(
+        contradictions.append(
             Contradiction(
                 id="numactl.nodes", subject="nodes", claimed=float(nodes), recomputed=float(len(sizes["size"])),
                 rule="nodes that follow",
             )
         )  # fmt: skip
     local = [row[i] for i, row in enumerate(distances.values()) if i < len(row)]
-    if any(number(d) != 10 for d in local):
-        found_all.append(
+    if any(parse_number(d) != 10 for d in local):
+        contradictions.append(
             Contradiction(
                 id="numactl.local-distance", subject="distances", claimed=" ".join(map(str, local))[:200],
                 recomputed="10", rule="a node's distance to itself",
             )
         )  # fmt: skip
-    return Result(
-        kind="numactl", tool="numactl", facts=tuple(facts), contradictions=tuple(found_all),
+    return ImportResult(
+        kind="numactl", tool="numactl", facts=tuple(facts), contradictions=tuple(contradictions),
         detail=Numactl(
             nodes=nodes, cpus=cpus, size_mb=sizes["size"], free_mb=sizes["free"], distances=distances
         ),

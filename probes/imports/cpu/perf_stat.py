@@ -12,9 +12,15 @@ from typing import Literal, NamedTuple, TypeAlias
 
 import msgspec
 
-from probes.imports.model import Measure, Missing, Refused, Result, Trouble
-from probes.imports.numbers import number
-from probes.imports.source import Source
+from probes.imports.model import (
+    ImportedMeasure,
+    ImportRefusedError,
+    ImportResult,
+    ImportTrouble,
+    MissingValue,
+)
+from probes.imports.numbers import parse_number
+from probes.imports.source import ImportSource
 from probes.types import Json
 
 _CSV = re.compile(r"^\s*(?:\d+[.,]\d+;|\d+\.\d+,)?\s*(?:[\d.,]+|<not (?:counted|supported)>)[,;]")
@@ -59,7 +65,7 @@ class PerfStat(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     metric_only_lines: int = 0
 
 
-class _Count(NamedTuple):
+class _PerfCount(NamedTuple):
     event: str
     value: float | None
     unit: str = ""
@@ -78,12 +84,12 @@ class _Counts:
         self.lines = self.bad = self.metrics = self.not_counted = 0
         self.elapsed_s: float | None = None
 
-    def add_all(self, counts: Iterator[_Count]) -> None:
+    def add_all(self, counts: Iterator[_PerfCount]) -> None:
         for count in counts:
             self.lines += 1
             self.add(count)
 
-    def add(self, count: _Count) -> None:
+    def add(self, count: _PerfCount) -> None:
         name = count.event[:120]
         if count.at_s is not None and len(self.intervals) < _MAX_INTERVALS:
             self.intervals.add(count.at_s)
@@ -98,30 +104,30 @@ class _Counts:
             self.running[name] = min(self.running.get(name, count.running), count.running)
 
 
-def json_recognised(source: Source) -> bool:
-    return source.has(b'"counter-value"', b'"event"')
+def is_json_recognised(source: ImportSource) -> bool:
+    return source.contains_all(b'"counter-value"', b'"event"')
 
 
-def csv_recognised(source: Source) -> bool:
+def is_csv_recognised(source: ImportSource) -> bool:
     lines = [line.decode("latin-1") for line in source.head.split(b"\n", 60)[:60]]
     hits = [line for line in lines if _CSV.match(line[:_MAX_LINE_START])]
     return len(hits) >= 2 and any(name in line for line in hits for name in _KNOWN)
 
 
-def text_recognised(source: Source) -> bool:
+def is_text_recognised(source: ImportSource) -> bool:
     return _BEGINS in source.head
 
 
-def parse_json(source: Source) -> Result:
+def parse_json(source: ImportSource) -> ImportResult:
     counts = _Counts()
     counts.add_all(_json_counts(source, counts))
     counts.lines += counts.bad + counts.metrics
-    return _result("perf-json", counts)
+    return _make_result("perf-json", counts)
 
 
-def _json_counts(source: Source, counts: _Counts) -> Iterator[_Count]:
+def _json_counts(source: ImportSource, counts: _Counts) -> Iterator[_PerfCount]:
     decoder = msgspec.json.Decoder(_Line)
-    for line in source.lines():
+    for line in source.read_lines():
         text = line.strip().rstrip(",")
         if not text.startswith("{"):
             continue
@@ -132,20 +138,20 @@ def _json_counts(source: Source, counts: _Counts) -> Iterator[_Count]:
             continue
         if isinstance(item.event, str) and item.value is not None:
             unit = item.unit if isinstance(item.unit, str) else ""
-            at_s = _decimal(item.interval)
-            yield _Count(item.event, _decimal(item.value), unit, number(item.running), at_s)
+            at_s = _parse_decimal(item.interval)
+            yield _PerfCount(item.event, _parse_decimal(item.value), unit, parse_number(item.running), at_s)
         else:
             counts.metrics += 1
 
 
-def parse_csv(source: Source) -> Result:
+def parse_csv(source: ImportSource) -> ImportResult:
     counts = _Counts()
     counts.add_all(_csv_counts(source))
-    return _result("perf-csv", counts)
+    return _make_result("perf-csv", counts)
 
 
-def _csv_counts(source: Source) -> Iterator[_Count]:
-    for line in source.lines():
+def _csv_counts(source: ImportSource) -> Iterator[_PerfCount]:
+    for line in source.read_lines():
         if not _CSV.match(line):
             continue
         separator = ";" if ";" in line else ","
@@ -156,32 +162,35 @@ def _csv_counts(source: Source) -> Iterator[_Count]:
         # -I puts the time first; then value, unit, event, run time, share of it
         at_s = None
         timed = len(fields) > 4 and _is_value(fields[1]) and not _is_value(fields[2])
-        if timed and number(fields[0]) is not None:
-            at_s, fields = number(fields[0]) if fields[3] else None, fields[1:]
+        if timed and parse_number(fields[0]) is not None:
+            at_s, fields = parse_number(fields[0]) if fields[3] else None, fields[1:]
         if len(fields) > 2 and fields[2]:
-            running = _decimal(fields[4]) if len(fields) > 4 else None
-            yield _Count(fields[2], _decimal(fields[0]), fields[1], running, at_s)
+            running = _parse_decimal(fields[4]) if len(fields) > 4 else None
+            yield _PerfCount(fields[2], _parse_decimal(fields[0]), fields[1], running, at_s)
 
 
-def parse_text(source: Source) -> Result:
+def parse_text(source: ImportSource) -> ImportResult:
     counts = _Counts()
     counts.add_all(_text_counts(source, counts))
-    return _result("perf-text", counts)
+    return _make_result("perf-text", counts)
 
 
-def _text_counts(source: Source, counts: _Counts) -> Iterator[_Count]:
+def _text_counts(source: ImportSource, counts: _Counts) -> Iterator[_PerfCount]:
     begun = False
-    for line in source.lines():
+    for line in source.read_lines():
         begun = begun or _BEGINS.decode() in line
-        if begun and (found := _ELAPSED.match(line)):
-            counts.elapsed_s = _grouped(found[1])
-        elif begun and (found := _TEXT.match(line)) and not line.rstrip().endswith((" user", " sys")):
-            yield _Count(
-                found[3], _grouped(found[1], is_count=not found[2]), found[2] or "", _decimal(found[4])
+        if begun and (match := _ELAPSED.match(line)):
+            counts.elapsed_s = _parse_grouped(match[1])
+        elif begun and (match := _TEXT.match(line)) and not line.rstrip().endswith((" user", " sys")):
+            yield _PerfCount(
+                match[3],
+                _parse_grouped(match[1], is_count=not match[2]),
+                match[2] or "",
+                _parse_decimal(match[4]),
             )
 
 
-def _grouped(text: str, *, is_count: bool = False) -> float | None:
+def _parse_grouped(text: str, *, is_count: bool = False) -> float | None:
     """`1,234,567`, `7 397,74`, `1.234.567` and `9,658.05`: a mark that comes twice, or before another, groups digits.
 
     A count has no decimals: its only mark groups digits, too.
@@ -189,43 +198,43 @@ def _grouped(text: str, *, is_count: bool = False) -> float | None:
     digits = re.sub(r"[^\d.,]", "", text)
     marks = [mark for mark in digits if mark in ".,"]
     if len(set(marks)) == 1 and (len(marks) > 1 or is_count):
-        return number(digits.replace(marks[0], ""))
-    whole, mark, decimals = digits.rpartition(marks[-1]) if marks else (digits, "", "")
-    return number(re.sub(r"[.,]", "", whole) + (f".{decimals}" if mark else ""))
+        return parse_number(digits.replace(marks[0], ""))
+    integer_part, mark, decimals = digits.rpartition(marks[-1]) if marks else (digits, "", "")
+    return parse_number(re.sub(r"[.,]", "", integer_part) + (f".{decimals}" if mark else ""))
 
 
 def _is_value(text: str) -> bool:
-    return _decimal(text) is not None or text.startswith("<not ")
+    return _parse_decimal(text) is not None or text.startswith("<not ")
 
 
-def _decimal(value: Json) -> float | None:
+def _parse_decimal(value: Json) -> float | None:
     is_comma = isinstance(value, str) and value.count(",") == 1
-    return number(value.replace(",", ".") if is_comma and isinstance(value, str) else value)
+    return parse_number(value.replace(",", ".") if is_comma and isinstance(value, str) else value)
 
 
-def _core_and_event(event: str) -> tuple[str, str]:
+def _split_event(event: str) -> tuple[str, str]:
     """`cpu_core/cycles/` → ("cpu_core", "cycles"); `cycles:u` → ("", "cycles"); what has another form stays whole."""
-    found = _EVENT.match(event)
-    return (found[1] or "", found[2]) if found else ("", event)
+    match = _EVENT.match(event)
+    return (match[1] or "", match[2]) if match else ("", event)
 
 
-def _result(kind: str, counts: _Counts) -> Result:
+def _make_result(kind: str, counts: _Counts) -> ImportResult:
     if not any(v is not None for v in counts.totals.values()):
-        raise Refused(
+        raise ImportRefusedError(
             "perf stat: no event was counted", "run it where the counters are available, or as root"
         )
     shared = {e: r for e, r in counts.running.items() if r < 99.5}
     troubles = [
-        Trouble(id="perf.multiplexed", subject=e, said=f"{r:g}") for e, r in list(shared.items())[:20]
+        ImportTrouble(id="perf.multiplexed", subject=e, said=f"{r:g}") for e, r in list(shared.items())[:20]
     ]
     if counts.bad:
-        troubles.append(Trouble(id="perf.bad-lines", said=str(counts.bad)))
+        troubles.append(ImportTrouble(id="perf.bad-lines", said=str(counts.bad)))
     last = max(counts.intervals, default=None)
-    return Result(
+    return ImportResult(
         kind=kind, tool="perf stat", seconds=last or counts.elapsed_s,
-        measures=(*_counted(counts), *_ratios(counts.totals)), troubles=tuple(troubles),
+        measures=(*_count_measures(counts), *_ratio_measures(counts.totals)), troubles=tuple(troubles),
         missing=tuple(
-            Missing(name=e, reason="not supported or not counted") for e, v in counts.totals.items() if v is None
+            MissingValue(name=e, reason="not supported or not counted") for e, v in counts.totals.items() if v is None
         ),
         recomputed=("totals over the intervals", "ratios from the counts"),
         detail=PerfStat(
@@ -235,19 +244,19 @@ def _result(kind: str, counts: _Counts) -> Result:
     )  # fmt: skip
 
 
-def _counted(counts: _Counts) -> Iterator[Measure]:
+def _count_measures(counts: _Counts) -> Iterator[ImportedMeasure]:
     """Every count, and the mean power of every energy."""
     for event, value in counts.totals.items():
         if value is None:
             continue
-        printed = counts.units[event] or _UNITS_OF.get(_core_and_event(event)[1], "")
+        printed = counts.units[event] or _UNITS_OF.get(_split_event(event)[1], "")
         unit, factor = _UNITS.get(printed, ("", 1.0))
-        yield Measure(
+        yield ImportedMeasure(
             workload="perf stat", metric=event, value=value * factor, unit=unit, better="less", judged=False
         )
         if unit == "J" and counts.elapsed_s:
             power = value / counts.elapsed_s
-            yield Measure(
+            yield ImportedMeasure(
                 workload="perf stat",
                 metric=f"{event} power",
                 value=power,
@@ -257,11 +266,11 @@ def _counted(counts: _Counts) -> Iterator[Measure]:
             )
 
 
-def _ratios(totals: dict[str, float | None]) -> Iterator[Measure]:
+def _ratio_measures(totals: dict[str, float | None]) -> Iterator[ImportedMeasure]:
     """For each kind of core; its name is told where there are several."""
     cores: dict[str, dict[str, float]] = {}
     for event, value in totals.items():
-        core, name = _core_and_event(event)
+        core, name = _split_event(event)
         if value is not None:
             cores.setdefault(core, {}).setdefault(name, value)
     counted = {
@@ -274,4 +283,6 @@ def _ratios(totals: dict[str, float | None]) -> Iterator[Measure]:
             if above in events and events.get(below):
                 metric = f"{name} ({core})" if len(counted) > 1 and core else name
                 value = events[above] / events[below]
-                yield Measure(workload="perf stat", metric=metric, value=value, unit="", better=better)
+                yield ImportedMeasure(
+                    workload="perf stat", metric=metric, value=value, unit="", better=better
+                )

@@ -2,11 +2,11 @@
 
 from typing import TypeVar
 
-from probes.safe_read import own_data
+from probes.safe_read import read_own_data
 
 T = TypeVar("T")
 
 
 def load_format(file: str, kind: type[T]) -> T:
     """The TOML file of that name, as this type."""
-    return own_data(__file__, file, kind)
+    return read_own_data(__file__, file, kind)

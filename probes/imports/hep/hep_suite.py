@@ -7,12 +7,19 @@ from typing import Any
 import msgspec
 
 from probes.imports import json_text
-from probes.imports.dates import iso
+from probes.imports.dates import to_iso
 from probes.imports.hep import hepscore
-from probes.imports.json_text import mapping, text
-from probes.imports.model import Contradiction, Measure, Refused, Result, Trouble, noted
-from probes.imports.numbers import number, truncated
-from probes.imports.source import Source
+from probes.imports.json_text import as_mapping, text
+from probes.imports.model import (
+    Contradiction,
+    ImportedMeasure,
+    ImportRefusedError,
+    ImportResult,
+    ImportTrouble,
+    make_noted,
+)
+from probes.imports.numbers import parse_number, parse_truncated
+from probes.imports.source import ImportSource
 
 _UNKNOWN = ("not_available", "not_defined", "")
 
@@ -38,74 +45,81 @@ class Suite(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     profiles: tuple[Profile, ...] = ()
 
 
-def recognised(source: Source) -> bool:
+def is_recognised(source: ImportSource) -> bool:
     head = source.data[: 1 << 20]
     return b'"profiles"' in head and b'"host"' in head
 
 
-def parse(source: Source) -> Result:
-    document = json_text.untyped(source.data, "hep-benchmark-suite")
+def parse(source: ImportSource) -> ImportResult:
+    document = json_text.decode_untyped(source.data, "hep-benchmark-suite")
     if not isinstance(document, dict) or not isinstance(document.get("profiles"), dict):
-        raise Refused('hep-benchmark-suite: no "profiles" in it', "import the suite's result document")
-    host = mapping(document.get("host"))
-    cpu = mapping(mapping(host.get("HW")).get("CPU"))
-    suite = mapping(document.get("suite"))
+        raise ImportRefusedError(
+            'hep-benchmark-suite: no "profiles" in it', "import the suite's result document"
+        )
+    host = as_mapping(document.get("host"))
+    cpu = as_mapping(as_mapping(host.get("HW")).get("CPU"))
+    suite = as_mapping(document.get("suite"))
     profiles: list[Profile] = []
-    measures: list[Measure] = []
+    measures: list[ImportedMeasure] = []
     contradictions: list[Contradiction] = []
-    troubles: list[Trouble] = []
+    troubles: list[ImportTrouble] = []
     for name, body in list(document["profiles"].items())[:100]:
-        body = mapping(body)
+        body = as_mapping(body)
         if isinstance(body.get("benchmarks"), dict):
-            detail = hepscore.scored(body)
-            more, contradicted, doubts = hepscore.judged(detail)
+            detail = hepscore.read_score(body)
+            more, contradicted, doubts = hepscore.judge_score(detail)
             measures += more
             contradictions += contradicted
             troubles += doubts
             profiles.append(Profile(name=str(name)[:80], value=detail.score, hepscore=detail))
             continue
-        value = number(body.get("value", body.get("score")))
+        value = parse_number(body.get("value", body.get("score")))
         unit = body.get("unit")
         profiles.append(
             Profile(name=str(name)[:80], value=value, unit=unit[:40] if isinstance(unit, str) else None)
         )
         if value is None or value <= 0:
-            troubles.append(Trouble(id="suite.profile-without-score", subject=str(name)[:80]))
+            troubles.append(ImportTrouble(id="suite.profile-without-score", subject=str(name)[:80]))
         else:
-            measures.append(Measure(workload=str(name)[:80], metric="score", value=value, unit=""))
-    memory = mapping(mapping(host.get("HW")).get("MEMORY"))
-    software = mapping(host.get("SW"))
+            measures.append(ImportedMeasure(workload=str(name)[:80], metric="score", value=value, unit=""))
+    memory = as_mapping(as_mapping(host.get("HW")).get("MEMORY"))
+    software = as_mapping(host.get("SW"))
     detail_suite = Suite(
-        hostname=_known(host.get("hostname")), cpu_model=_known(cpu.get("CPU_Model")), cpus=_known(cpu.get("CPU")),
-        sockets=_known(cpu.get("Sockets")), threads_per_core=_known(cpu.get("Threads_per_core")),
+        hostname=_known_text(host.get("hostname")),
+        cpu_model=_known_text(cpu.get("CPU_Model")),
+        cpus=_known_text(cpu.get("CPU")),
+        sockets=_known_text(cpu.get("Sockets")),
+        threads_per_core=_known_text(cpu.get("Threads_per_core")),
         smt=smt if isinstance(smt := cpu.get("SMT_Enabled?"), bool) else None,
-        json_version=_known(document.get("json_version")), suite_version=_known(suite.get("version")),
-        start=_known(document.get("_timestamp")), end=_known(document.get("_timestamp_end")),
+        json_version=_known_text(document.get("json_version")),
+        suite_version=_known_text(suite.get("version")),
+        start=_known_text(document.get("_timestamp")),
+        end=_known_text(document.get("_timestamp_end")),
         profiles=tuple(profiles),
-    )  # fmt: skip
-    kib = number(memory.get("Mem_Total"))
-    facts = noted(
+    )
+    kib = parse_number(memory.get("Mem_Total"))
+    facts = make_noted(
         ("model", detail_suite.cpu_model),
-        ("threads", truncated(detail_suite.cpus)),
-        ("sockets", truncated(detail_suite.sockets)),
-        ("threads per core", truncated(detail_suite.threads_per_core)),
-        ("microcode", _known(cpu.get("Microcode"))),
-        ("governor", _known(cpu.get("Power_Policy"))),
+        ("threads", parse_truncated(detail_suite.cpus)),
+        ("sockets", parse_truncated(detail_suite.sockets)),
+        ("threads per core", parse_truncated(detail_suite.threads_per_core)),
+        ("microcode", _known_text(cpu.get("Microcode"))),
+        ("governor", _known_text(cpu.get("Power_Policy"))),
         subject="cpu",
     )
-    facts += noted(("total", int(kib * 1024) if kib is not None else None, "B"), subject="memory")
-    facts += noted(("release", _known(software.get("kernel_version"))), subject="kernel")
-    facts += noted(("name", _known(software.get("os_version"))), subject="os")
+    facts += make_noted(("total", int(kib * 1024) if kib is not None else None, "B"), subject="memory")
+    facts += make_noted(("release", _known_text(software.get("kernel_version"))), subject="kernel")
+    facts += make_noted(("name", _known_text(software.get("os_version"))), subject="os")
     if not measures:
-        troubles.append(Trouble(id="suite.nothing", fatal=True))
-    return Result(
+        troubles.append(ImportTrouble(id="suite.nothing", fatal=True))
+    return ImportResult(
         kind="hep-suite", tool="hep-benchmark-suite", version=detail_suite.suite_version, facts=tuple(facts),
-        host=detail_suite.hostname, began=iso(detail_suite.start), measures=tuple(measures),
+        host=detail_suite.hostname, began=to_iso(detail_suite.start), measures=tuple(measures),
         contradictions=tuple(contradictions), troubles=tuple(troubles),
         recomputed=("score from the runs",) if any(p.hepscore for p in profiles) else (), detail=detail_suite,
     )  # fmt: skip
 
 
-def _known(value: Any) -> str | None:
+def _known_text(value: Any) -> str | None:
     """Text or a number as text; what the suite fills in for "could not be read" is absent."""
     return None if value in _UNKNOWN else text(value)

@@ -13,15 +13,24 @@ from typing import Any
 import msgspec
 
 from probes.imports import json_text
-from probes.imports.dates import iso
-from probes.imports.json_text import mapping, numbers, text
-from probes.imports.model import Contradiction, Measure, Noted, Refused, Result, Trouble, compared, noted
-from probes.imports.numbers import geometric_mean, integer, number
-from probes.imports.source import Source
-from probes.units import counted
+from probes.imports.dates import to_iso
+from probes.imports.json_text import as_mapping, read_numbers, text
+from probes.imports.model import (
+    Contradiction,
+    ImportedMeasure,
+    ImportRefusedError,
+    ImportResult,
+    ImportTrouble,
+    Noted,
+    compare_claim,
+    make_noted,
+)
+from probes.imports.numbers import geometric_mean, parse_integer, parse_number
+from probes.imports.source import ImportSource
+from probes.units import count_noun
 
-_MOST_WORKLOADS = 200
-_MOST_RUNS = 100
+_MAX_WORKLOADS = 200
+_MAX_RUNS = 100
 
 
 class HepscoreRun(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -60,96 +69,100 @@ class HepScore(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     measured: bool = True  # False: score −1 or 0, nothing ran
 
 
-def recognised(source: Source) -> bool:
+def is_recognised(source: ImportSource) -> bool:
     head = source.data[: 1 << 20]
     return b'"benchmarks"' in head and (
         b'"hepscore_ver"' in head or b'"HEPscore' in head or b'"wl-scores"' in head
     )
 
 
-def workload_recognised(source: Source) -> bool:
+def is_workload_recognised(source: ImportSource) -> bool:
     head = source.data[: 1 << 20]
     return b'"wl-scores"' in head and (b'"run_info"' in head or b'"threads_per_copy"' in head)
 
 
-def parse(source: Source) -> Result:
-    document = json_text.untyped(source.data, "hep-score")
+def parse(source: ImportSource) -> ImportResult:
+    document = json_text.decode_untyped(source.data, "hep-score")
     if not isinstance(document, dict) or not isinstance(document.get("benchmarks"), dict):
-        raise Refused('hep-score: no "benchmarks" in it', "import the HEPscore result file")
-    detail = scored(document)
-    measures, contradictions, troubles = judged(detail)
+        raise ImportRefusedError('hep-score: no "benchmarks" in it', "import the HEPscore result file")
+    detail = read_score(document)
+    measures, contradictions, troubles = judge_score(detail)
     when = detail.environment.get("start_at") or detail.environment.get("date")
-    return Result(
-        kind="hepscore", tool="hep-score", version=detail.version, began=iso(when),
-        host=host(detail), measures=tuple(measures), contradictions=tuple(contradictions),
-        troubles=tuple(troubles), facts=tuple(facts(detail)), recomputed=("score from the runs",),
+    return ImportResult(
+        kind="hepscore", tool="hep-score", version=detail.version, began=to_iso(when),
+        host=host_name(detail), measures=tuple(measures), contradictions=tuple(contradictions),
+        troubles=tuple(troubles), facts=tuple(list_facts(detail)), recomputed=("score from the runs",),
         seconds=sum(r.seconds or 0.0 for w in detail.workloads for r in w.runs) or None, detail=detail,
     )  # fmt: skip
 
 
-def scored(document: Mapping[str, Any]) -> HepScore:
+def read_score(document: Mapping[str, Any]) -> HepScore:
     """A score document, alone or as a profile of the suite."""
-    settings, info = mapping(document.get("settings")), mapping(document.get("app_info"))
+    settings, info = as_mapping(document.get("settings")), as_mapping(document.get("app_info"))
     merged = {**document, **info, **settings}
-    chosen = mapping(document.get("wl-scores"))
+    chosen = as_mapping(document.get("wl-scores"))
     workloads = tuple(
-        _workload(str(name)[:120], mapping(body), mapping(chosen.get(name)))
-        for name, body in list(document["benchmarks"].items())[:_MOST_WORKLOADS]
+        _read_workload(str(name)[:120], as_mapping(body), as_mapping(chosen.get(name)))
+        for name, body in list(document["benchmarks"].items())[:_MAX_WORKLOADS]
     )
-    scaling = number(merged.get("scaling"))
+    scaling = parse_number(merged.get("scaling"))
     version = merged.get("hepscore_ver", merged.get("version"))
-    score = number(document.get("score"))
+    score = parse_number(document.get("score"))
     return HepScore(
         name=text(settings.get("name", document.get("name", info.get("name")))),
         score=score,
-        score_per_core=number(document.get("score_per_core")),
+        score_per_core=parse_number(document.get("score_per_core")),
         status=text(document.get("status")),
         scaling=scaling,
-        repetitions=integer(merged.get("repetitions")),
+        repetitions=parse_integer(merged.get("repetitions")),
         reference=text(merged.get("reference_machine")),
         version=text(version),
-        environment={str(k)[:60]: v for k, v in mapping(document.get("environment")).items() if _plain(v)},
+        environment={
+            str(k)[:60]: v for k, v in as_mapping(document.get("environment")).items() if _is_plain(v)
+        },
         workloads=workloads,
-        recomputed=_score(workloads, scaling),
+        recomputed=_combined_score(workloads, scaling),
         measured=bool(workloads) and score is not None and score > 0,
     )
 
 
-def _workload(name: str, body: dict[str, Any], chosen: dict[str, Any]) -> HepWorkload:
-    ref = {k.removesuffix("_ref"): v for k, v in numbers(chosen).items() if k.endswith("_ref")}
-    ref = ref or numbers(mapping(body.get("ref_scores")))
+def _read_workload(name: str, body: dict[str, Any], chosen: dict[str, Any]) -> HepWorkload:
+    ref = {k.removesuffix("_ref"): v for k, v in read_numbers(chosen).items() if k.endswith("_ref")}
+    ref = ref or read_numbers(as_mapping(body.get("ref_scores")))
     reports = [
-        (key, value) for key, value in body.items() if key.startswith("run") and mapping(value).get("report")
+        (key, value)
+        for key, value in body.items()
+        if key.startswith("run") and as_mapping(value).get("report")
     ]
-    info = mapping(body.get("run_info"))
+    info = as_mapping(body.get("run_info"))
     runs = []
-    for key, value in sorted(reports)[:_MOST_RUNS]:
-        report = mapping(mapping(value)["report"])
+    for key, value in sorted(reports)[:_MAX_RUNS]:
+        report = as_mapping(as_mapping(value)["report"])
         info = info or report
-        scores = numbers(mapping(report.get("wl-scores")))
+        scores = read_numbers(as_mapping(report.get("wl-scores")))
         runs.append(
             HepscoreRun(
-                name=key[:20], scores=scores, log=text(report.get("log")), value=_normalised(scores, ref),
-                seconds=number(value.get("duration")),
+                name=key[:20], scores=scores, log=text(report.get("log")), value=_normalise_run(scores, ref),
+                seconds=parse_number(value.get("duration")),
             )
         )  # fmt: skip
     values = [r.value for r in runs if r.value is not None]
-    weight = number(body.get("weight"))
+    weight = parse_number(body.get("weight"))
     return HepWorkload(
         name=name,
         version=text(body.get("version")),
         weight=1.0 if weight is None else weight,
-        copies=integer(info.get("copies")),
-        threads_per_copy=integer(info.get("threads_per_copy")),
-        events_per_thread=integer(info.get("events_per_thread")),
+        copies=parse_integer(info.get("copies")),
+        threads_per_copy=parse_integer(info.get("threads_per_copy")),
+        events_per_thread=parse_integer(info.get("events_per_thread")),
         ref=ref,
         runs=tuple(runs),
         normalised=median(values) if values else None,
-        chosen={k: v for k, v in numbers(chosen).items() if not k.endswith("_ref")},
+        chosen={k: v for k, v in read_numbers(chosen).items() if not k.endswith("_ref")},
     )
 
 
-def _normalised(scores: Mapping[str, float], ref: Mapping[str, float]) -> float | None:
+def _normalise_run(scores: Mapping[str, float], ref: Mapping[str, float]) -> float | None:
     """None where a sub-score is missing or its reference is 0."""
     if not ref or any(k not in scores or scores[k] <= 0 or v <= 0 for k, v in ref.items()):
         return None
@@ -157,7 +170,7 @@ def _normalised(scores: Mapping[str, float], ref: Mapping[str, float]) -> float 
     return round(mean, 4) if mean is not None else None
 
 
-def _score(workloads: tuple[HepWorkload, ...], scaling: float | None) -> float | None:
+def _combined_score(workloads: tuple[HepWorkload, ...], scaling: float | None) -> float | None:
     counted = [(w.normalised, w.weight) for w in workloads if w.weight > 0]
     if not counted or scaling is None:
         return None
@@ -170,55 +183,55 @@ def _score(workloads: tuple[HepWorkload, ...], scaling: float | None) -> float |
     return math.exp(math.fsum(logs) / total) * scaling
 
 
-def judged(detail: HepScore) -> tuple[list[Measure], list[Contradiction], list[Trouble]]:
+def judge_score(detail: HepScore) -> tuple[list[ImportedMeasure], list[Contradiction], list[ImportTrouble]]:
     """Measures in the tool's own unit (a score), with the spread of the runs."""
     name = detail.name or "HEPscore"
-    troubles: list[Trouble] = []
-    found: list[Contradiction] = []
-    measures: list[Measure] = []
+    troubles: list[ImportTrouble] = []
+    contradictions: list[Contradiction] = []
+    measures: list[ImportedMeasure] = []
     if not detail.measured:
-        said = "none" if detail.score is None else f"{detail.score:g}"
-        troubles.append(Trouble(id="hepscore.not-measured", subject=name, said=said, fatal=True))
+        score_text = "none" if detail.score is None else f"{detail.score:g}"
+        troubles.append(ImportTrouble(id="hepscore.not-measured", subject=name, said=score_text, fatal=True))
     elif detail.score is not None:
         measures.append(
-            Measure(
+            ImportedMeasure(
                 workload=name, metric="score", value=detail.score, unit="",
                 conditions=_all_conditions(detail.workloads),
                 invalid=f"its status is {detail.status}" if _has_failed(detail.status) else "",
             )
         )  # fmt: skip
         if detail.recomputed is None:
-            troubles.append(Trouble(id="hepscore.not-recomputed", subject=name))
+            troubles.append(ImportTrouble(id="hepscore.not-recomputed", subject=name))
         else:
-            found += compared(
+            contradictions += compare_claim(
                 "hepscore.score", name, detail.score, detail.recomputed,
                 "weighted geometric mean of the workloads' median runs × scaling",
                 1e-5, 2e-4 * max(1.0, detail.scaling or 1.0) / 2,
             )  # fmt: skip
     if _has_failed(detail.status):
-        troubles.append(Trouble(id="hepscore.status", subject=name, said=detail.status or ""))
+        troubles.append(ImportTrouble(id="hepscore.status", subject=name, said=detail.status or ""))
     for w in detail.workloads:
         if w.normalised is not None:
             values = tuple(r.value for r in w.runs if r.value is not None)
             seconds = sum(r.seconds or 0.0 for r in w.runs)
             measures.append(
-                Measure(
+                ImportedMeasure(
                     workload=w.name, metric="score", value=w.normalised, unit="", runs=values, of="median",
-                    seconds=seconds, conditions=_conditions(w),
+                    seconds=seconds, conditions=_workload_conditions(w),
                     invalid=next((f"its log says {r.log}"[:120] for r in w.runs if r.log not in (None, "ok")), ""),
                 )
             )  # fmt: skip
         troubles += [
-            Trouble(id="hepscore.workload-log", subject=f"{w.name} {r.name}", said=r.log)
+            ImportTrouble(id="hepscore.workload-log", subject=f"{w.name} {r.name}", said=r.log)
             for r in w.runs
             if r.log is not None and r.log != "ok"
         ]
         if w.normalised is None:
-            troubles.append(Trouble(id="hepscore.workload-without-score", subject=w.name))
+            troubles.append(ImportTrouble(id="hepscore.workload-without-score", subject=w.name))
         if detail.repetitions and len(w.runs) < detail.repetitions:
-            troubles.append(Trouble(id="hepscore.runs-missing", subject=w.name, said=f"{len(w.runs)}"))
-        found += _stored_medians(w)
-    return measures, found, troubles[:100]
+            troubles.append(ImportTrouble(id="hepscore.runs-missing", subject=w.name, said=f"{len(w.runs)}"))
+        contradictions += _stored_medians(w)
+    return measures, contradictions, troubles[:100]
 
 
 def _has_failed(status: str | None) -> bool:
@@ -227,21 +240,21 @@ def _has_failed(status: str | None) -> bool:
 
 def _all_conditions(workloads: Sequence[HepWorkload]) -> dict[str, str]:
     """Of a score: those of all its workloads, each under its name."""
-    return {f"{w.name} {name}": value for w in workloads for name, value in _conditions(w).items()}
+    return {f"{w.name} {name}": value for w in workloads for name, value in _workload_conditions(w).items()}
 
 
-def _conditions(w: HepWorkload) -> dict[str, str]:
-    found = {"version": w.version} if w.version else {}
+def _workload_conditions(w: HepWorkload) -> dict[str, str]:
+    conditions = {"version": w.version} if w.version else {}
     if w.copies is not None:
-        found["copies"] = f"{w.copies} × {counted(w.threads_per_copy or 1, 'thread')}"
+        conditions["copies"] = f"{w.copies} × {count_noun(w.threads_per_copy or 1, 'thread')}"
     if w.events_per_thread is not None:
-        found["events a thread"] = str(w.events_per_thread)
-    return found
+        conditions["events a thread"] = str(w.events_per_thread)
+    return conditions
 
 
 def _stored_medians(w: HepWorkload) -> list[Contradiction]:
     """The stored value of every counted sub-score must lie within its runs."""
-    found = []
+    contradictions = []
     for key in w.ref:
         runs = [r.scores[key] for r in w.runs if key in r.scores]
         stored = w.chosen.get(key)
@@ -249,17 +262,17 @@ def _stored_medians(w: HepWorkload) -> list[Contradiction]:
             continue
         slack = 1e-3 * max(map(abs, runs))
         if not min(runs) - slack <= stored <= max(runs) + slack:
-            found.append(
+            contradictions.append(
                 Contradiction(
                     id="hepscore.workload-score", subject=f"{w.name} {key}", claimed=stored,
                     recomputed=median(runs), rule="median of the runs",
                 )
             )  # fmt: skip
-    return found
+    return contradictions
 
 
-def facts(detail: HepScore) -> list[Noted]:
-    made = noted(
+def list_facts(detail: HepScore) -> list[Noted]:
+    noted_facts = make_noted(
         ("scaling", detail.scaling),
         ("repetitions", detail.repetitions),
         ("reference machine", detail.reference),
@@ -269,56 +282,61 @@ def facts(detail: HepScore) -> list[Noted]:
     for w in detail.workloads:
         if w.copies is not None and w.threads_per_copy is not None:
             both = (("copies", w.copies), ("threads per copy", w.threads_per_copy))
-            made += noted(*both, subject=f"workload:{w.name}")
-    words = _uname(detail)
-    return [*made, *noted(("release", words[2][:200]), subject="kernel")] if words else made
+            noted_facts += make_noted(*both, subject=f"workload:{w.name}")
+    words = _uname_words(detail)
+    return (
+        [*noted_facts, *make_noted(("release", words[2][:200]), subject="kernel")] if words else noted_facts
+    )
 
 
-def host(detail: HepScore) -> str | None:
+def host_name(detail: HepScore) -> str | None:
     """From `uname -a`, the second word; None where only the system's name was kept."""
-    words = _uname(detail)
+    words = _uname_words(detail)
     return words[1][:120] if words else None
 
 
-def _uname(detail: HepScore) -> list[str] | None:
+def _uname_words(detail: HepScore) -> list[str] | None:
     words = str(detail.environment.get("system", "")).split()
     return words if len(words) > 2 and words[0] == "Linux" else None
 
 
-def parse_workload(source: Source) -> Result:
+def parse_workload(source: ImportSource) -> ImportResult:
     """A workload's own `…_summary.json`, in its old layout (everything at the top) or the new one."""
-    document = json_text.untyped(source.data, "hep-workload")
-    top = mapping(document)
-    report, info = mapping(top.get("report")) or top, mapping(top.get("run_info")) or top
-    scores = numbers(mapping(report.get("wl-scores")))
+    document = json_text.decode_untyped(source.data, "hep-workload")
+    top = as_mapping(document)
+    report, info = as_mapping(top.get("report")) or top, as_mapping(top.get("run_info")) or top
+    scores = read_numbers(as_mapping(report.get("wl-scores")))
     if not scores:
-        raise Refused('hep-workload: no number in its "wl-scores"', "check the workload's own log")
-    app = mapping(top.get("app"))
+        raise ImportRefusedError('hep-workload: no number in its "wl-scores"', "check the workload's own log")
+    app = as_mapping(top.get("app"))
     name = text(app.get("description")) or text(report.get("description")) or "workload"
-    old_app = mapping(report.get("app"))
+    old_app = as_mapping(report.get("app"))
     name = text(old_app.get("description")) or name if name == "workload" else name
-    copies, threads = integer(info.get("copies", info.get("ncopies"))), integer(info.get("threads_per_copy"))
+    copies, threads = (
+        parse_integer(info.get("copies", info.get("ncopies"))),
+        parse_integer(info.get("threads_per_copy")),
+    )
     log = report.get("log")
     troubles = []
     if isinstance(log, str) and log != "ok":
-        troubles.append(Trouble(id="hepscore.workload-log", subject=name, said=log[:200]))
-    done = text(mapping(report.get("status")).get("successful/all"))
+        troubles.append(ImportTrouble(id="hepscore.workload-log", subject=name, said=log[:200]))
+    done = text(as_mapping(report.get("status")).get("successful/all"))
     if done and done.partition("/")[0] != done.partition("/")[2]:
-        troubles.append(Trouble(id="hepscore.copies-failed", subject=name, said=done))
-    events = integer(info.get("events_per_thread"))
-    named = (
+        troubles.append(ImportTrouble(id="hepscore.copies-failed", subject=name, said=done))
+    events = parse_integer(info.get("events_per_thread"))
+    app_values = (
         ("version", text(app.get("version"))), ("copies", copies), ("threads", threads), ("events a thread", events),
     )  # fmt: skip
-    conditions = {what: str(value) for what, value in named if value is not None}
-    return Result(
+    conditions = {label: str(value) for label, value in app_values if value is not None}
+    return ImportResult(
         kind="hep-workload", tool="hep-workload", version=text(app.get("version")),
         measures=tuple(
-            Measure(
+            ImportedMeasure(
                 workload=f"{name} {key}"[:200], metric="throughput", value=v, unit="events/s", conditions=conditions
             )
             for key, v in scores.items()
         ),
-        facts=tuple(noted(("copies", copies), ("threads per copy", threads), ("events per thread", events))),
+        facts=tuple(make_noted(("copies", copies), ("threads per copy", threads), ("events per thread", events))),
         troubles=tuple(troubles),
         detail=HepWorkload(
             name=name, version=text(app.get("version")), copies=copies, threads_per_copy=threads,
@@ -327,5 +345,5 @@ def parse_workload(source: Source) -> Result:
     )  # fmt: skip
 
 
-def _plain(value: Any) -> bool:
+def _is_plain(value: Any) -> bool:
     return isinstance(value, str | int | float) and len(str(value)) < 500

@@ -11,22 +11,31 @@ from operator import gt
 import msgspec
 
 from probes.imports import json_text
-from probes.imports.dates import epoch
-from probes.imports.json_text import mapping, numbers
-from probes.imports.model import Contradiction, Measure, Missing, Noted, Point, Refused, Result, Trouble
-from probes.imports.numbers import KIB, close, number, plain
-from probes.imports.source import Source
+from probes.imports.dates import epoch_to_iso
+from probes.imports.json_text import as_mapping, read_numbers
+from probes.imports.model import (
+    Contradiction,
+    ImportedMeasure,
+    ImportRefusedError,
+    ImportResult,
+    ImportTrouble,
+    MissingValue,
+    Noted,
+    SeriesPoint,
+)
+from probes.imports.numbers import KIB, is_close, parse_column, parse_number
+from probes.imports.source import ImportSource
 
 CUMULATIVE = ("utime", "stime", "rchar", "read_bytes", "wchar", "write_bytes", "rx_bytes", "tx_bytes")
 CURRENT = ("pss", "rss", "swap", "vmem", "nprocs", "nthreads", "gpufbmem", "ngpus")
 _MEMORY = ("pss", "rss", "swap", "vmem")
 _IO = CUMULATIVE[2:]
-_MOST_ROWS = 10_000_000
+_MAX_ROWS = 10_000_000
 _POINTS = 600  # rows kept for the drawing
-_MOST_COLUMNS = 200
+_MAX_COLUMNS = 200
 
 
-class Column(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+class PrmonColumn(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """Of a current value `max` and `avg` (over the samples, as prmon does); of a cumulative one `last`, `per_s`."""
 
     max: float = 0.0
@@ -44,7 +53,7 @@ class PrmonText(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     span_s: float = 0.0
     first_time: float = 0.0
     nondecreasing_wtime: bool = True
-    values: dict[str, Column] = {}
+    values: dict[str, PrmonColumn] = {}
     cpu_cores_mean: float | None = None
 
 
@@ -60,55 +69,55 @@ class PrmonJson(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     hw: str | None = None
 
 
-def text_recognised(source: Source) -> bool:
+def is_text_recognised(source: ImportSource) -> bool:
     first = source.head.partition(b"\n")[0].rstrip(b"\r").split(b"\t")
     return b"Time" in first and b"wtime" in first and (b"pss" in first or b"rchar" in first)
 
 
-def json_recognised(source: Source) -> bool:
+def is_json_recognised(source: ImportSource) -> bool:
     head = source.data[: 1 << 20]
     return b'"Max"' in head and b'"Avg"' in head and b'"wtime"' in head
 
 
-def parse_text(source: Source) -> Result:
-    lines = source.lines()
-    columns = tuple(name.strip() for name in next(lines).split("\t"))[:_MOST_COLUMNS]
+def parse_text(source: ImportSource) -> ImportResult:
+    lines = source.read_lines()
+    columns = tuple(name.strip() for name in next(lines).split("\t"))[:_MAX_COLUMNS]
     if "Time" not in columns or "wtime" not in columns:
-        raise Refused(
+        raise ImportRefusedError(
             "prmon: its first line names no Time and wtime", "import the series from its first line on"
         )
     table = _Table(columns)
-    while table.rows < _MOST_ROWS and (batch := list(islice(lines, 10_000))):
+    while table.rows < _MAX_ROWS and (batch := list(islice(lines, 10_000))):
         if not table.add_all(batch):
             for line in filter(str.strip, batch):
                 table.add(line)
     if not table.rows:
-        raise Refused(
+        raise ImportRefusedError(
             "prmon: a header and no sample", "the job ended before the first sample: import another run"
         )
-    detail = table.detail()
+    detail = table.make_detail()
     wall = detail.wall_s
-    troubles = [Trouble(id="prmon.malformed", said=str(detail.malformed))] if detail.malformed else []
+    troubles = [ImportTrouble(id="prmon.malformed", said=str(detail.malformed))] if detail.malformed else []
     if not detail.nondecreasing_wtime:
-        troubles.append(Trouble(id="prmon.time-goes-back"))
+        troubles.append(ImportTrouble(id="prmon.time-goes-back"))
     troubles += [
-        Trouble(id="prmon.counter-decreases", subject=name, said=str(v.decreases))
+        ImportTrouble(id="prmon.counter-decreases", subject=name, said=str(v.decreases))
         for name, v in detail.values.items()
         if v.decreases
     ]
     if wall <= 0:
-        troubles.append(Trouble(id="prmon.no-duration", said=str(detail.rows)))
-    measures = _measures(
+        troubles.append(ImportTrouble(id="prmon.no-duration", said=str(detail.rows)))
+    measures = _make_measures(
         {n: v.max for n, v in detail.values.items()}, {n: v.avg for n, v in detail.values.items()},
         {n: v.per_s for n, v in detail.values.items() if v.per_s is not None}, wall,
     )  # fmt: skip
     missing = tuple(
-        Missing(name=n, reason="no such column in this version of prmon")
+        MissingValue(name=n, reason="no such column in this version of prmon")
         for n in ("nprocs", "nthreads")
         if n not in columns
     )
-    return Result(
-        kind="prmon-text", tool="prmon", began=epoch(detail.first_time - wall if wall else detail.first_time),
+    return ImportResult(
+        kind="prmon-text", tool="prmon", began=epoch_to_iso(detail.first_time - wall if wall else detail.first_time),
         seconds=wall, measures=tuple(measures), missing=missing, troubles=tuple(troubles),
         points=tuple(table.points),
         recomputed=("rates from the last value and the wall time",), detail=detail,
@@ -122,10 +131,10 @@ class _Table:
         self.columns = columns
         self.index = {name: i for i, name in enumerate(columns)}
         self.rows = self.malformed = 0
-        self.points: list[Point] = []
-        self._kept: list[tuple[float, dict[str, float]]] = []
+        self.points: list[SeriesPoint] = []
+        self._sampled_rows: list[tuple[float, dict[str, float]]] = []
         self._step = 1
-        self._known = [n for n in (*CURRENT, *CUMULATIVE) if n in self.index]
+        self._known_columns = [n for n in (*CURRENT, *CUMULATIVE) if n in self.index]
         self._max: dict[str, float] = {}
         self._sum: dict[str, float] = {}
         self._last: dict[str, float] = {}
@@ -135,14 +144,16 @@ class _Table:
 
     def add(self, line: str) -> None:
         fields = line.split("\t")[: len(self.columns)]
-        if not all(number(field) is not None for field in fields) or not self.add_all(["\t".join(fields)]):
+        if not all(parse_number(field) is not None for field in fields) or not self.add_all(
+            ["\t".join(fields)]
+        ):
             self.malformed += 1
 
     def add_all(self, lines: list[str]) -> bool:
         """Many samples at once; False where one of them is not as the others."""
         try:
             columns = list(zip(*(line.split("\t") for line in lines), strict=True))
-            by_name = dict(zip(self.columns, map(plain, columns), strict=True))
+            by_name = dict(zip(self.columns, map(parse_column, columns), strict=True))
         except ValueError:
             return False
         wall, time = by_name["wtime"], by_name["Time"]
@@ -150,7 +161,7 @@ class _Table:
             self._first_time = time[0]
         self._in_order = self._in_order and wall[0] >= self._wall and not any(map(gt, wall, wall[1:]))
         self._wall, self._time = max(self._wall, max(wall)), time[-1]
-        for name in self._known:
+        for name in self._known_columns:
             values = by_name[name]
             if name in CUMULATIVE:
                 back = sum(map(gt, values, values[1:])) + (values[0] < self._last.get(name, values[0]))
@@ -161,27 +172,27 @@ class _Table:
             self._sum[name] = self._sum.get(name, 0.0) + sum(values)
         at = -self.rows % self._step
         while at < len(lines):
-            self._keep(wall[at], {name: values[at] for name, values in by_name.items()})
+            self._keep_row(wall[at], {name: values[at] for name, values in by_name.items()})
             at += -(self.rows + at + 1) % self._step + 1
         self.rows += len(lines)
         return True
 
-    def _keep(self, wall: float, row: dict[str, float]) -> None:
-        self._kept.append((wall, row))
-        if len(self._kept) > _POINTS:
-            self._kept, self._step = self._kept[::2], self._step * 2
+    def _keep_row(self, wall: float, row: dict[str, float]) -> None:
+        self._sampled_rows.append((wall, row))
+        if len(self._sampled_rows) > _POINTS:
+            self._sampled_rows, self._step = self._sampled_rows[::2], self._step * 2
 
-    def detail(self) -> PrmonText:
+    def make_detail(self) -> PrmonText:
         wall = self._wall
         values = {
-            name: Column(
+            name: PrmonColumn(
                 max=self._max[name],
                 avg=self._sum[name] / self.rows,
                 last=self._last[name],
                 per_s=self._last[name] / wall if wall > 0 and name in CUMULATIVE else None,
                 decreases=self._decreases.get(name, 0),
             )
-            for name in self._known
+            for name in self._known_columns
         }
         self._draw()
         cpu = self._last.get("utime", 0.0) + self._last.get("stime", 0.0)
@@ -193,66 +204,76 @@ class _Table:
         )  # fmt: skip
 
     def _draw(self) -> None:
-        start = self._kept[0][0]
+        start = self._sampled_rows[0][0]
         before: tuple[float, dict[str, float]] | None = None
-        for wall, row in self._kept:
+        for wall, row in self._sampled_rows:
             if "pss" in row:
-                self.points.append(Point(series="PSS", at_s=wall - start, value=row["pss"] * KIB, unit="B"))
+                self.points.append(
+                    SeriesPoint(series="PSS", at_s=wall - start, value=row["pss"] * KIB, unit="B")
+                )
             if before is not None and wall > before[0]:
                 seconds = wall - before[0]
                 for name, series in (("rchar", "read calls"), ("wchar", "write calls")):
                     moved = row.get(name, 0.0) - before[1].get(name, 0.0)
                     if name in row and moved >= 0:
                         self.points.append(
-                            Point(series=series, at_s=wall - start, value=moved / seconds, unit="B/s")
+                            SeriesPoint(series=series, at_s=wall - start, value=moved / seconds, unit="B/s")
                         )
                 if "utime" in row and "stime" in row:
                     cpu = sum(row[n] - before[1][n] for n in ("utime", "stime"))
                     if cpu >= 0:
                         self.points.append(
-                            Point(series="CPU", at_s=wall - start, value=cpu / seconds, unit="cores")
+                            SeriesPoint(series="CPU", at_s=wall - start, value=cpu / seconds, unit="cores")
                         )
             before = (wall, row)
 
 
-def parse_json(source: Source) -> Result:
-    document = json_text.untyped(source.data, "prmon")
-    top = mapping(document)
-    most, mean = numbers(top.get("Max")), numbers(top.get("Avg"))
+def parse_json(source: ImportSource) -> ImportResult:
+    document = json_text.decode_untyped(source.data, "prmon")
+    top = as_mapping(document)
+    most, mean = read_numbers(top.get("Max")), read_numbers(top.get("Avg"))
     if "wtime" not in most or not mean:
-        raise Refused('prmon: no "Max" with "wtime" and "Avg" in it', "import prmon's JSON summary")
+        raise ImportRefusedError(
+            'prmon: no "Max" with "wtime" and "Avg" in it', "import prmon's JSON summary"
+        )
     wall = most["wtime"]
     rates = {n: most[n] / wall for n in _IO if n in most and wall > 0}
     over = {n: mean[n] / rates[n] for n in rates if n in mean and rates[n] > 0}
-    cpu = mapping(mapping(top.get("HW")).get("cpu"))
-    tool = mapping(top.get("prmon"))
+    cpu = as_mapping(as_mapping(top.get("HW")).get("cpu"))
+    tool = as_mapping(top.get("prmon"))
     version = str(tool["Version"])[:40] if "Version" in tool else None
     model = str(cpu["ModelName"])[:200] if cpu.get("ModelName") else None
-    found = [
+    contradictions = [
         Contradiction(
-            id="prmon.hundredfold" if close(ratio, 100, 0.01) else "prmon.average", subject=name,
+            id="prmon.hundredfold" if is_close(ratio, 100, 0.01) else "prmon.average", subject=name,
             claimed=mean[name], recomputed=rates[name], unit="B/s", rule="Max ÷ wall time",
         )
         for name, ratio in over.items()
         # the average is of whole bytes and wtime of whole seconds
-        if not close(mean[name], rates[name], 1.0 / max(wall, 1.0) + 0.01, 1.0)
+        if not is_close(mean[name], rates[name], 1.0 / max(wall, 1.0) + 0.01, 1.0)
     ]  # fmt: skip
     facts = [Noted(name="model", value=model, subject="cpu")] if model else []
     for name, key in (("threads", "CPUs"), ("sockets", "Sockets"), ("threads per core", "ThreadsPerCore")):
-        if (count := number(cpu.get(key))) is not None:
+        if (count := parse_number(cpu.get(key))) is not None:
             facts.append(Noted(name=name, value=int(count), subject="cpu"))
-    troubles = [Trouble(id="prmon.no-duration")] if wall <= 0 else []
-    return Result(
-        kind="prmon-json", tool="prmon", version=version, seconds=wall, facts=tuple(facts),
-        measures=tuple(_measures(most, mean, rates, wall)), contradictions=tuple(found), troubles=tuple(troubles),
+    troubles = [ImportTrouble(id="prmon.no-duration")] if wall <= 0 else []
+    return ImportResult(
+        kind="prmon-json",
+        tool="prmon",
+        version=version,
+        seconds=wall,
+        facts=tuple(facts),
+        measures=tuple(_make_measures(most, mean, rates, wall)),
+        contradictions=tuple(contradictions),
+        troubles=tuple(troubles),
         recomputed=("I/O rates from the maximum and the wall time",),
         detail=PrmonJson(
             version=version, wall_s=wall, max=most, avg=mean, rates=rates, avg_over_true_rate=over, hw=model
         ),
-    )  # fmt: skip
+    )
 
 
-def pair(text: PrmonText, summary: PrmonJson) -> list[Contradiction]:
+def compare_pair(text: PrmonText, summary: PrmonJson) -> list[Contradiction]:
     """A .json beside a .txt of the same name can be of another run: wall time and maxima tell."""
     claims = [("wall time", summary.wall_s, text.wall_s, "s", 1.5, 0.02)]
     for name in ("pss", "rss"):
@@ -265,39 +286,43 @@ def pair(text: PrmonText, summary: PrmonJson) -> list[Contradiction]:
         Contradiction(
             id="prmon.other-run",
             subject=name,
-            claimed=said,
+            claimed=claimed,
             recomputed=gives,
             unit=unit,
             rule="the text series",
         )
-        for name, said, gives, unit, absolute, relative in claims
-        if said is not None and not close(said, gives, relative, absolute)
+        for name, claimed, gives, unit, absolute, relative in claims
+        if claimed is not None and not is_close(claimed, gives, relative, absolute)
     ]
 
 
-def _measures(
+def _make_measures(
     most: dict[str, float], mean: dict[str, float], rates: dict[str, float], wall: float
-) -> list[Measure]:
-    made = [Measure(workload="job", metric="wall time", value=wall, unit="s", better="less", seconds=wall)]
+) -> list[ImportedMeasure]:
+    measures = [
+        ImportedMeasure(workload="job", metric="wall time", value=wall, unit="s", better="less", seconds=wall)
+    ]
     cpu = most.get("utime", 0.0) + most.get("stime", 0.0)
     if "utime" in most:
-        made.append(
-            Measure(workload="job", metric="CPU time", value=cpu, unit="s", better="less", seconds=wall)
+        measures.append(
+            ImportedMeasure(
+                workload="job", metric="CPU time", value=cpu, unit="s", better="less", seconds=wall
+            )
         )
     for name in _MEMORY:
-        for what, values in (("max", most), ("mean", mean)):
+        for statistic, values in (("max", most), ("mean", mean)):
             if name in values:
-                made.append(
-                    Measure(
-                        workload="job", metric=f"{what} {name}", value=values[name] * KIB, unit="B", better="less",
+                measures.append(
+                    ImportedMeasure(
+                        workload="job", metric=f"{statistic} {name}", value=values[name] * KIB, unit="B", better="less",
                         seconds=wall, judged=name == "pss",
                     )
                 )  # fmt: skip
-    made += [
-        Measure(
+    measures += [
+        ImportedMeasure(
             workload="job", metric=f"{name} rate", value=rates[name], unit="B/s", seconds=wall, judged=False
         )
         for name in _IO
         if name in rates
     ]
-    return made
+    return measures

@@ -9,10 +9,18 @@ import re
 import msgspec
 
 from probes import units
-from probes.imports.dates import epoch
-from probes.imports.model import Contradiction, Measure, Noted, Refused, Result, Trouble, noted
-from probes.imports.numbers import number, truncated
-from probes.imports.source import Source
+from probes.imports.dates import epoch_to_iso
+from probes.imports.model import (
+    Contradiction,
+    ImportedMeasure,
+    ImportRefusedError,
+    ImportResult,
+    ImportTrouble,
+    Noted,
+    make_noted,
+)
+from probes.imports.numbers import parse_number, parse_truncated
+from probes.imports.source import ImportSource
 
 MODULES = ("POSIX", "MPI-IO", "STDIO", "H5D")
 _PREFIX = {"POSIX": "POSIX", "MPI-IO": "MPIIO", "STDIO": "STDIO", "H5D": "H5D"}
@@ -23,7 +31,7 @@ _ACCESS = re.compile(r"^(?:POSIX|MPIIO)_ACCESS(\d)_(ACCESS|COUNT)$")
 _READS = {"POSIX": ("READS",), "STDIO": ("READS",), "H5D": ("READS",),
           "MPI-IO": ("INDEP_READS", "COLL_READS", "SPLIT_READS", "NB_READS")}  # fmt: skip
 _PARTIAL = re.compile(r"^# \*WARNING\*:? .*incomplete|^# \*ERROR\*", re.IGNORECASE)
-_MOST_RECORDS = 1_000_000
+_MAX_RECORDS = 1_000_000
 _SUMS = {
     "BYTES_READ": "bytes_read", "BYTES_WRITTEN": "bytes_written", "OPENS": "opens", "SEQ_READS": "sequential_reads",
     "SEQ_WRITES": "sequential_writes", "FILE_NOT_ALIGNED": "not_aligned", "COLL_READS": "collective_reads",
@@ -77,7 +85,7 @@ class Darshan(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     unseen: dict[str, tuple[int, int]] = {}  # bytes read and written through modules that are not shown
 
 
-class Sums:
+class DarshanSums:
     """Adds up one module's records, counter by counter."""
 
     def __init__(self) -> None:
@@ -87,20 +95,20 @@ class Sums:
         self._files: dict[str, set[str]] = {}
         self._access: dict[str, tuple[str, int]] = {}
 
-    def record(self, module: str, rank: int, identifier: str) -> None:
+    def add_record(self, module: str, rank: int, identifier: str) -> None:
         """Called for every counter or once a record: known ones are not counted again."""
-        known = self._records.setdefault(module, set())
+        known_records = self._records.setdefault(module, set())
         key = f"{rank} {identifier}"
-        if key in known or len(known) >= _MOST_RECORDS:
+        if key in known_records or len(known_records) >= _MAX_RECORDS:
             return
-        known.add(key)
+        known_records.add(key)
         self._files.setdefault(module, set()).add(identifier)
         part = self.io.setdefault(module, Module())
         part.records += 1
         part.shared_records += rank == -1
         part.files = len(self._files[module])
 
-    def other(self, module: str, name: str, value: float) -> None:
+    def add_other(self, module: str, name: str, value: float) -> None:
         """A counter of a module that is not shown: its bytes."""
         read, written = self.unseen.get(module, (0, 0))
         if value > 0 and name.endswith("_BYTES_READ"):
@@ -108,7 +116,7 @@ class Sums:
         elif value > 0 and name.endswith("_BYTES_WRITTEN"):
             self.unseen[module] = (read, written + int(value))
 
-    def counter(self, module: str, name: str, value: float, record: str) -> None:
+    def add_counter(self, module: str, name: str, value: float, record: str) -> None:
         part = self.io.setdefault(module, Module())
         prefix = _PREFIX[module]
         short = name.removeprefix(prefix + "_")
@@ -116,110 +124,112 @@ class Sums:
             if value != -1:
                 _add(part, short, value)
             return
-        whole = int(value)
-        if whole == -1:
+        count = int(value)
+        if count == -1:
             return
-        _add(part, short, whole)
-        if found := _SIZE.match(name):
-            sizes = part.sizes_read if found[1] == "READ" else part.sizes_write
-            if whole > 0:
-                sizes[found[2]] = sizes.get(found[2], 0) + whole
-        elif found := _ACCESS.match(name):
-            self._common(part, f"{module} {record} {found[1]}", found[2], whole)
+        _add(part, short, count)
+        if match := _SIZE.match(name):
+            sizes = part.sizes_read if match[1] == "READ" else part.sizes_write
+            if count > 0:
+                sizes[match[2]] = sizes.get(match[2], 0) + count
+        elif match := _ACCESS.match(name):
+            self._add_access_size(part, f"{module} {record} {match[1]}", match[2], count)
         elif short in _READS[module]:
-            part.reads += whole
+            part.reads += count
         elif short.replace("WRITES", "READS") in _READS[module] and "WRITES" in short:
-            part.writes += whole
+            part.writes += count
 
-    def _common(self, part: Module, key: str, what: str, value: int) -> None:
+    def _add_access_size(self, part: Module, key: str, part_name: str, value: int) -> None:
         """ACCESSn_ACCESS is the size, ACCESSn_COUNT how often: both of the same record, in either order."""
         other = self._access.pop(key, None)
         if other is None:
-            if len(self._access) < _MOST_RECORDS:
-                self._access[key] = (what, value)
+            if len(self._access) < _MAX_RECORDS:
+                self._access[key] = (part_name, value)
             return
-        size, count = (value, other[1]) if what == "ACCESS" else (other[1], value)
-        if other[0] == what or count <= 0:
+        size, count = (value, other[1]) if part_name == "ACCESS" else (other[1], value)
+        if other[0] == part_name or count <= 0:
             return
         part.common_access_sizes[str(size)] = part.common_access_sizes.get(str(size), 0) + count
 
 
-def recognised(source: Source) -> bool:
-    return source.has(b"# darshan log version:")
+def is_recognised(source: ImportSource) -> bool:
+    return source.contains_all(b"# darshan log version:")
 
 
-def parse(source: Source) -> Result:
+def parse(source: ImportSource) -> ImportResult:
     """The text of `darshan-parser` (not `--total` and not `--perf` alone)."""
     head: dict[str, str] = {}
     library = None
-    sums = Sums()
+    sums = DarshanSums()
     modules: dict[str, set[str]] = {}
     partial = False
-    for line in source.lines():
+    for line in source.read_lines():
         if line.startswith("#"):
-            if found := _METADATA.match(line):
-                library = found[1][:40]
-            elif (found := _HEAD.match(line)) and len(head) < 100:
-                head.setdefault(found[1], found[2].strip())
+            if match := _METADATA.match(line):
+                library = match[1][:40]
+            elif (match := _HEAD.match(line)) and len(head) < 100:
+                head.setdefault(match[1], match[2].strip())
             partial = partial or _PARTIAL.match(line) is not None
             continue
         fields = line.split("\t")
         if len(fields) < 5:
             continue
-        module, rank, identifier, name = fields[0], number(fields[1]), fields[2], fields[3]
+        module, rank, identifier, name = fields[0], parse_number(fields[1]), fields[2], fields[3]
         if rank is None or len(modules) > 100:
             continue
-        seen = modules.setdefault(module[:40], set())
-        if len(seen) < _MOST_RECORDS:
-            seen.add(f"{fields[1]} {identifier}")
-        value = number(fields[4])
+        record_keys = modules.setdefault(module[:40], set())
+        if len(record_keys) < _MAX_RECORDS:
+            record_keys.add(f"{fields[1]} {identifier}")
+        value = parse_number(fields[4])
         if module in MODULES and value is not None:
-            sums.record(module, int(rank), identifier)
-            sums.counter(module, name, value, f"{fields[1]} {identifier}")
+            sums.add_record(module, int(rank), identifier)
+            sums.add_counter(module, name, value, f"{fields[1]} {identifier}")
         elif value is not None:
-            sums.other(module[:40], name, value)
+            sums.add_other(module[:40], name, value)
     detail = Darshan(
         exe=head.get("exe"),
         command=head.get("exe"),
-        nprocs=truncated(head.get("nprocs")),
-        jobid=truncated(head.get("jobid")),
-        run_time_s=number(head.get("run time")),
-        start=truncated(head.get("start_time")),
-        end=truncated(head.get("end_time")),
+        nprocs=parse_truncated(head.get("nprocs")),
+        jobid=parse_truncated(head.get("jobid")),
+        run_time_s=parse_number(head.get("run time")),
+        start=parse_truncated(head.get("start_time")),
+        end=parse_truncated(head.get("end_time")),
         log_version=head.get("darshan log version"),
         lib_version=library,
         modules={name: len(records) for name, records in modules.items()},
         io=sums.io,
         unseen=sums.unseen,
     )
-    return result(detail, "darshan-text", partial)
+    return make_result(detail, "darshan-text", partial)
 
 
-def result(detail: Darshan, kind: str, partial: bool = False) -> Result:
+def make_result(detail: Darshan, kind: str, partial: bool = False) -> ImportResult:
     if not any(part.records for part in detail.io.values()):
-        raise Refused(
+        raise ImportRefusedError(
             "Darshan: no module has a record",
             "the program did no I/O that Darshan watches, or the log is damaged: repeat the job",
         )
-    troubles = [Trouble(id="darshan.partial", subject=n) for n, p in detail.io.items() if p.partial]
+    troubles = [ImportTrouble(id="darshan.partial", subject=n) for n, p in detail.io.items() if p.partial]
     if partial and not troubles:
-        troubles.append(Trouble(id="darshan.partial"))
+        troubles.append(ImportTrouble(id="darshan.partial"))
     for module, (read, written) in detail.unseen.items():
-        said = f"{units.size(read)} read, {units.size(written)} written"
-        troubles.append(Trouble(id="darshan.unseen", subject=module, said=said))
-    measures: list[Measure] = []
-    found: list[Contradiction] = []
+        bytes_text = f"{units.format_size(read)} read, {units.format_size(written)} written"
+        troubles.append(ImportTrouble(id="darshan.unseen", subject=module, said=bytes_text))
+    measures: list[ImportedMeasure] = []
+    contradictions: list[Contradiction] = []
     for name, part in detail.io.items():
-        measures += _measures(name, part, detail)
-        for what, seconds in (
+        measures += _make_measures(name, part, detail)
+        for operation, seconds in (
             ("read", part.read_time_s), ("write", part.write_time_s), ("metadata", part.meta_time_s)
         ):  # fmt: skip
             if seconds < 0:
                 troubles.append(
-                    Trouble(id="darshan.negative-time", subject=f"{name} {what}", said=f"{seconds:.1f}")
+                    ImportTrouble(
+                        id="darshan.negative-time", subject=f"{name} {operation}", said=f"{seconds:.1f}"
+                    )
                 )
-        found += _histogram(name, part)
-    facts = noted(
+        contradictions += _check_histogram(name, part)
+    facts = make_noted(
         ("program", detail.exe), ("command", detail.command), ("processes", detail.nprocs), ("job", detail.jobid),
         ("run time", detail.run_time_s, "s"), ("log version", detail.log_version),
     )  # fmt: skip
@@ -229,63 +239,66 @@ def result(detail: Darshan, kind: str, partial: bool = False) -> Result:
             facts.append(
                 Noted(name="common access sizes", value=dict(sizes), unit="B", subject=f"layer:{name}")
             )
-    return Result(
-        kind=kind, tool="Darshan", version=detail.lib_version, began=epoch(detail.start),
+    return ImportResult(
+        kind=kind, tool="Darshan", version=detail.lib_version, began=epoch_to_iso(detail.start),
         seconds=detail.run_time_s, measures=tuple(measures), facts=tuple(facts), troubles=tuple(troubles),
-        contradictions=tuple(found), recomputed=("calls from the size histogram",), detail=detail,
+        contradictions=tuple(contradictions), recomputed=("calls from the size histogram",), detail=detail,
     )  # fmt: skip
 
 
-def _measures(name: str, part: Module, detail: Darshan) -> list[Measure]:
+def _make_measures(name: str, part: Module, detail: Darshan) -> list[ImportedMeasure]:
     """Rates are bytes ÷ the mean time a process spent in the calls: what the application itself saw."""
     seconds = detail.run_time_s or 0.0
     processes = max(1, detail.nprocs or 1)
-    made = []
+    measures = []
 
-    def counted(workload: str, metric: str, value: int, unit: str) -> None:
+    def add_measure(workload: str, metric: str, value: int, unit: str) -> None:
         if value > 0:
-            made.append(
-                Measure(
+            measures.append(
+                ImportedMeasure(
                     workload=workload, metric=metric, value=float(value), unit=unit, seconds=seconds, judged=False
                 )
             )  # fmt: skip
 
-    for what, moved, calls, busy in (
+    for direction, moved, calls, busy in (
         ("read", part.bytes_read, part.reads, part.read_time_s),
         ("write", part.bytes_written, part.writes, part.write_time_s),
     ):
-        workload = f"{name} {what}"
-        counted(workload, "bytes", moved, "B")
-        counted(workload, "calls", calls, "")
+        workload = f"{name} {direction}"
+        add_measure(workload, "bytes", moved, "B")
+        add_measure(workload, "calls", calls, "")
         if moved > 0 and busy > 0:
-            made.append(
-                Measure(
+            measures.append(
+                ImportedMeasure(
                     workload=workload, metric="bandwidth", value=moved / (busy / processes), unit="B/s",
                     seconds=seconds,
                 )
             )  # fmt: skip
     if part.meta_time_s > 0:
-        made.append(
-            Measure(
+        measures.append(
+            ImportedMeasure(
                 workload=f"{name} metadata", metric="time", value=part.meta_time_s, unit="s", better="less",
                 seconds=seconds, judged=False,
             )
         )  # fmt: skip
-    return made
+    return measures
 
 
-def _histogram(name: str, part: Module) -> list[Contradiction]:
-    found = []
-    for what, calls, sizes in (
+def _check_histogram(name: str, part: Module) -> list[Contradiction]:
+    contradictions = []
+    for direction, calls, sizes in (
         ("reads", part.reads, part.sizes_read),
         ("writes", part.writes, part.sizes_write),
     ):
         total = sum(sizes.values())
         if sizes and calls and total != calls and abs(total - calls) > 0.01 * calls:
-            found.append(
+            contradictions.append(
                 Contradiction(
-                    id="darshan.histogram", subject=f"{name} {what}", claimed=float(calls), recomputed=float(total),
+                    id="darshan.histogram",
+                    subject=f"{name} {direction}",
+                    claimed=float(calls),
+                    recomputed=float(total),
                     rule="sum of the size histogram",
                 )
-            )  # fmt: skip
-    return found
+            )
+    return contradictions

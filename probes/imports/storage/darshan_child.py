@@ -10,8 +10,8 @@ from typing import Any
 
 import msgspec
 
-from probes.imports.confinement import confine
-from probes.imports.storage.darshan import MODULES, Darshan, Sums
+from probes.imports.confinement import confine_process
+from probes.imports.storage.darshan import MODULES, Darshan, DarshanSums
 
 _NAMES = {"MPIIO": "MPI-IO"}
 
@@ -24,17 +24,17 @@ def main(log: str, answer: str) -> None:
         darshan, *_ = map(
             import_module, ("darshan", "darshan.backend.cffi_backend", "numpy.linalg", "pandas")
         )
-        confine()
-        made = _read(darshan, log)
+        confine_process()
+        document = _read(darshan, log)
     except Exception as error:  # whatever numpy, pandas or the library raise on a damaged log
-        made = {"error": f"{type(error).__name__}: {error}"}
+        document = {"error": f"{type(error).__name__}: {error}"}
     with os.fdopen(int(answer), "wb") as file:
-        file.write(msgspec.json.encode(made))
+        file.write(msgspec.json.encode(document))
 
 
 def _read(darshan: Any, log: str) -> dict[str, Any]:
     report = darshan.DarshanReport(log, read_all=False)
-    sums = Sums()
+    sums = DarshanSums()
     counts: dict[str, int] = {}
     damaged = False
     for module, about in report.modules.items():
@@ -68,23 +68,23 @@ def _read(darshan: Any, log: str) -> dict[str, Any]:
     return {"detail": detail, "damaged": damaged}
 
 
-def _add_bytes(sums: Sums, module: str, report: Any) -> None:
+def _add_bytes(sums: DarshanSums, module: str, report: Any) -> None:
     """Of a module that is not shown. The library does not read every one of them."""
     try:
         report.mod_read_all_records(module, dtype="dict")
         counters = [record["counters"] for record in report.records[module]]
     except Exception:  # whatever the library raises on a module that it does not know
         return
-    for counter, value in (item for named in counters for item in named.items()):
-        sums.other(module, str(counter), float(value))
+    for counter, value in (item for values in counters for item in values.items()):
+        sums.add_other(module, str(counter), float(value))
 
 
-def _add(sums: Sums, module: str, record: Any) -> None:
+def _add(sums: DarshanSums, module: str, record: Any) -> None:
     rank, identifier = int(record["rank"]), str(record["id"])
-    sums.record(module, rank, identifier)
+    sums.add_record(module, rank, identifier)
     for part in ("counters", "fcounters"):
         for counter, value in record[part].items():
-            sums.counter(module, str(counter), float(value), f"{rank} {identifier}")
+            sums.add_counter(module, str(counter), float(value), f"{rank} {identifier}")
 
 
 if __name__ == "__main__":

@@ -16,10 +16,10 @@ import msgspec
 
 from probes.captured.temporary_folder import temporary_folder
 from probes.children.own_module import own_module
-from probes.imports.confinement import MOST_WRITTEN
-from probes.imports.model import Refused, Result
-from probes.imports.source import Source
-from probes.imports.storage.darshan import Darshan, result
+from probes.imports.confinement import MAX_WRITTEN_BYTES
+from probes.imports.model import ImportRefusedError, ImportResult
+from probes.imports.source import ImportSource
+from probes.imports.storage.darshan import Darshan, make_result
 
 _MAGIC = 6567223  # include/darshan-log-format.h, DARSHAN_MAGIC_NR, in the byte order of the writer
 _MAGICS = (_MAGIC.to_bytes(8, "little"), _MAGIC.to_bytes(8, "big"))
@@ -34,24 +34,24 @@ class _Child(msgspec.Struct):
     damaged: bool = False
 
 
-def recognised(source: Source) -> bool:
+def is_recognised(source: ImportSource) -> bool:
     """By the version text "3.10" and the magic number right behind it."""
-    return any(magic in source.head[:64] for magic in _MAGICS) or _old(source)
+    return any(magic in source.head[:64] for magic in _MAGICS) or _is_old_log(source)
 
 
-def _old(source: Source) -> bool:
+def _is_old_log(source: ImportSource) -> bool:
     return source.head[:2] in (b"1.", b"2.") and b"\0" in source.head[:8] and source.head[2:4].isdigit()
 
 
-def parse(source: Source) -> Result:
-    if _old(source):
+def parse(source: ImportSource) -> ImportResult:
+    if _is_old_log(source):
         version = source.head[:4].decode("ascii", "replace")
-        raise Refused(
+        raise ImportRefusedError(
             f"Darshan: a log of version {version}, which the installed library does not read",
             "convert it with a darshan-parser of that version, and import the text",
         )
     if importlib.util.find_spec("darshan") is None:
-        raise Refused(
+        raise ImportRefusedError(
             "Darshan: a binary log, and PyDarshan is not installed",
             "pip install 'hostdx[darshan]', or import the output of darshan-parser",
         )
@@ -69,30 +69,30 @@ def parse(source: Source) -> Result:
                 timeout=_SECONDS, cwd=place, check=False, pass_fds=(fd,), env=os.environ | _ONE_THREAD,
             ).returncode  # fmt: skip
         except subprocess.TimeoutExpired:
-            raise Refused(
+            raise ImportRefusedError(
                 f"Darshan: the library did not end within {_SECONDS} s", "the log is damaged"
             ) from None
-        child = _answer(answer)
+        child = _read_answer(answer)
     if child is None:
-        how = f"signal {-status}" if status < 0 else f"status {status}"
-        raise Refused(
-            f"Darshan: the log is damaged: the library ended with {how}", "copy it again from the cluster"
+        ending = f"signal {-status}" if status < 0 else f"status {status}"
+        raise ImportRefusedError(
+            f"Darshan: the log is damaged: the library ended with {ending}", "copy it again from the cluster"
         )
     if child.detail is None:
-        raise Refused(
+        raise ImportRefusedError(
             f"Darshan: the log cannot be read: {child.error[:200]}", "copy it again from the cluster"
         )
     if child.damaged:
-        raise Refused(
+        raise ImportRefusedError(
             "Darshan: the log names modules that have no record: it is cut off",
             "copy it again from the cluster",
         )
-    return result(child.detail, "darshan")
+    return make_result(child.detail, "darshan")
 
 
-def _answer(file: IO[bytes]) -> _Child | None:
+def _read_answer(file: IO[bytes]) -> _Child | None:
     file.seek(0)
     try:
-        return msgspec.json.decode(file.read(MOST_WRITTEN), type=_Child)
+        return msgspec.json.decode(file.read(MAX_WRITTEN_BYTES), type=_Child)
     except msgspec.MsgspecError:
         return None

@@ -8,11 +8,11 @@ from collections.abc import Iterator
 
 import msgspec
 
-from probes.imports.numbers import KIB, integer
+from probes.imports.numbers import KIB, parse_integer
 from probes.types import Json
 
 
-class Latency(msgspec.Struct, frozen=True):
+class FioLatency(msgspec.Struct, frozen=True):
     """In ns or µs. `percentile` has the user's list; `bins` (json+) stays raw: a large file is mostly those."""
 
     min: Json = None
@@ -30,40 +30,40 @@ class Direction(msgspec.Struct, frozen=True):
     iops: Json = None
     runtime: Json = None
     total_ios: Json = None
-    clat: Latency | None = None
-    lat: Latency | None = None
-    slat_ns: Latency | None = None
-    clat_ns: Latency | None = None
-    lat_ns: Latency | None = None
+    clat: FioLatency | None = None
+    lat: FioLatency | None = None
+    slat_ns: FioLatency | None = None
+    clat_ns: FioLatency | None = None
+    lat_ns: FioLatency | None = None
 
     @property
-    def nanoseconds(self) -> bool:
+    def has_nanoseconds(self) -> bool:
         return self.clat_ns is not None or self.lat_ns is not None or self.slat_ns is not None
 
     @property
     def bytes_exact(self) -> bool:
-        return self.nanoseconds or self.io_kbytes is not None
+        return self.has_nanoseconds or self.io_kbytes is not None
 
     @property
-    def bytes(self) -> int | None:
-        moved = integer(self.io_bytes)
+    def moved_bytes(self) -> int | None:
+        moved = parse_integer(self.io_bytes)
         return moved if moved is None or self.bytes_exact else moved * KIB
 
-    def latency_ns(self, name: str) -> Latency | None:
-        chosen: Latency | None = getattr(self, f"{name}_ns") or getattr(self, name)
+    def latency_ns(self, name: str) -> FioLatency | None:
+        chosen: FioLatency | None = getattr(self, f"{name}_ns") or getattr(self, name)
         return chosen
 
     @property
     def to_ns(self) -> float:
-        return 1.0 if self.nanoseconds else 1000.0
+        return 1.0 if self.has_nanoseconds else 1000.0
 
 
 class Syncs(msgspec.Struct, frozen=True):
     """fsync, fdatasync and sync_file_range of a job, all together."""
 
     total_ios: Json = None
-    lat: Latency | None = None
-    lat_ns: Latency | None = None
+    lat: FioLatency | None = None
+    lat_ns: FioLatency | None = None
 
 
 class SteadyState(msgspec.Struct, frozen=True):
@@ -89,14 +89,14 @@ class JsonJob(msgspec.Struct, frozen=True):
     steadystate: SteadyState | None = None
 
 
-class Head(msgspec.Struct, frozen=True):
+class JobHead(msgspec.Struct, frozen=True):
     """What tells two interim results of one run from two runs."""
 
     jobname: Json = ""
     elapsed: Json = None
 
 
-class Document(msgspec.Struct, frozen=True):
+class FioDocument(msgspec.Struct, frozen=True):
     """The jobs stay raw and are decoded one by one: a file of 100 MB has thousands of them."""
 
     version: Json = msgspec.field(name="fio version", default=None)
@@ -107,18 +107,18 @@ class Document(msgspec.Struct, frozen=True):
     client_stats: list[msgspec.Raw] | None = None
 
     @property
-    def raw(self) -> list[msgspec.Raw]:
+    def raw_jobs(self) -> list[msgspec.Raw]:
         return self.jobs if self.jobs is not None else self.client_stats or []
 
-    def entries(self) -> Iterator[JsonJob]:
+    def decode_jobs(self) -> Iterator[JsonJob]:
         """Raises msgspec.MsgspecError where one is no job."""
-        for part in self.raw:
+        for part in self.raw_jobs:
             yield _entry.decode(part)
 
-    def heads(self) -> list[Head]:
+    def decode_heads(self) -> list[JobHead]:
         """Of the first thousand jobs."""
-        return [_head.decode(part) for part in self.raw[:1000]]
+        return [_head.decode(part) for part in self.raw_jobs[:1000]]
 
 
 _entry = msgspec.json.Decoder(JsonJob)
-_head = msgspec.json.Decoder(Head)
+_head = msgspec.json.Decoder(JobHead)

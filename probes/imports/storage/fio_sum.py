@@ -4,13 +4,20 @@ from collections.abc import Iterable
 
 import msgspec
 
-from probes.imports.model import Contradiction, Measure, compared
+from probes.imports.model import Contradiction, ImportedMeasure, compare_claim
 from probes.imports.numbers import KIB
-from probes.imports.storage.fio_job import ALL_CLIENTS, FioJob, Rate, SyncLatency, conditions, contradictions
+from probes.imports.storage.fio_job import (
+    ALL_CLIENTS,
+    FioJob,
+    FioRate,
+    SyncLatency,
+    find_contradictions,
+    job_conditions,
+)
 
-MOST_JOBS = 1000  # kept whole
-_MOST_PLACES = 1000
-_MOST_CONTRADICTIONS = 100
+MAX_JOBS = 1000  # kept whole
+_MAX_PLACES = 1000
+_MAX_CONTRADICTIONS = 100
 _RANKS = ("50", "99", "99.9")
 
 
@@ -23,13 +30,13 @@ class SummedJob(msgspec.Struct):
     has_iops: bool = False
     has_bandwidth: bool = False
     seconds: float = 0.0
-    rate: Rate | None = None
+    rate: FioRate | None = None
     sync: SyncLatency | None = None
     conditions: dict[str, str] = {}
     invalid: str = ""
 
 
-class Sums:
+class FioSums:
     def __init__(self) -> None:
         self.jobs: list[FioJob] = []
         self.count = 0
@@ -45,24 +52,24 @@ class Sums:
             self.all_clients = job
             return
         self.count += 1
-        if len(self.jobs) < MOST_JOBS:
+        if len(self.jobs) < MAX_JOBS:
             self.jobs.append(job)
         if job.error and len(self.errors) < 100:
             self.errors[job.name] = job.error
-        if len(self.contradictions) < _MOST_CONTRADICTIONS:
-            self.contradictions += contradictions(job)
+        if len(self.contradictions) < _MAX_CONTRADICTIONS:
+            self.contradictions += find_contradictions(job)
         group = self.totals.setdefault(str(job.group), {})
         for direction, rate in job.rates.items():
             total = group.setdefault(direction, {"iops": 0.0, "kib_s": 0.0})
             total["iops"] += rate.iops or 0.0
             total["kib_s"] += rate.bw_kib_s or 0.0
-            self._place(job, direction, rate)
+            self._add_place(job, direction, rate)
 
-    def _place(self, job: FioJob, direction: str, rate: Rate) -> None:
+    def _add_place(self, job: FioJob, direction: str, rate: FioRate) -> None:
         key = (job.name, job.group, direction)
         place = self.places.get(key)
         if place is None:
-            if len(self.places) >= _MOST_PLACES:
+            if len(self.places) >= _MAX_PLACES:
                 self.left_out += 1
                 return
             place = self.places[key] = SummedJob()
@@ -70,10 +77,10 @@ class Sums:
         place.rate = rate if place.entries == 1 else None
         place.sync = job.sync if place.entries == 1 else _add_syncs(place.sync, job.sync)
         place.invalid = place.invalid or job.invalid
-        for name, value in conditions(job).items():
-            known = place.conditions.setdefault(name, value)
-            if value not in known.split(", "):
-                place.conditions[name] = f"{known}, {value}"
+        for name, value in job_conditions(job).items():
+            earlier = place.conditions.setdefault(name, value)
+            if value not in earlier.split(", "):
+                place.conditions[name] = f"{earlier}, {value}"
         place.seconds = max(place.seconds, (rate.runtime_ms or 0.0) / 1000)
         if rate.iops is not None:
             place.has_iops, place.iops = True, place.iops + rate.iops
@@ -81,20 +88,20 @@ class Sums:
             place.has_bandwidth, place.kib_s = True, place.kib_s + rate.bw_kib_s
 
     @property
-    def summed(self) -> bool:
+    def has_summed_jobs(self) -> bool:
         return any(place.entries > 1 for place in self.places.values())
 
-    def measures(self, prefix: str = "") -> list[Measure]:
+    def make_measures(self, prefix: str = "") -> list[ImportedMeasure]:
         """Entries of one name and group are summed; their percentiles cannot be and are left out."""
         groups: dict[tuple[str, str], int] = {}
         for name, _, direction in self.places:
             groups[name, direction] = groups.get((name, direction), 0) + 1
-        made: list[Measure] = []
+        measures: list[ImportedMeasure] = []
         for (name, group, direction), place in self.places.items():
             workload = f"{prefix}{name} {direction}"
             if groups[name, direction] > 1:
                 workload += f" (group {group})"
-            own: list[Measure] = []
+            own: list[ImportedMeasure] = []
             if place.has_iops:
                 own.append(_measure(workload, "IOPS", place.iops, "IOPS", place.seconds))
             if place.has_bandwidth:
@@ -105,73 +112,79 @@ class Sums:
                 own += _sync_latencies(workload, waits, place.seconds)
             if place.rate is not None:
                 synced, direct = waits is not None, place.conditions.get("direct") == "1"
-                own += _latencies(workload, place.rate, place.seconds, synced=synced, direct=direct)
-            made += [
+                own += _latency_measures(workload, place.rate, place.seconds, synced=synced, direct=direct)
+            measures += [
                 msgspec.structs.replace(m, conditions=place.conditions, invalid=place.invalid) for m in own
             ]
-        return made
+        return measures
 
-    def client_sums(self) -> list[Contradiction]:
+    def check_client_sums(self) -> list[Contradiction]:
         """The entry "All clients" against the sum of the clients. Only IOPS: run times differ a little."""
-        found: list[Contradiction] = []
+        client_contradictions: list[Contradiction] = []
         for direction, rate in (self.all_clients.rates if self.all_clients is not None else {}).items():
             gives = sum(group.get(direction, {}).get("iops", 0.0) for group in self.totals.values())
             if rate.iops is not None and gives:
                 subject, rule = f"{ALL_CLIENTS} {direction}", "sum over the clients"
-                found += compared("fio.all-clients", subject, rate.iops, gives, rule, 0.02, 1.0, unit="IOPS")
-        return found
+                client_contradictions += compare_claim(
+                    "fio.all-clients", subject, rate.iops, gives, rule, 0.02, 1.0, unit="IOPS"
+                )
+        return client_contradictions
 
 
-def summed(jobs: Iterable[FioJob], *, clients: bool = False) -> Sums:
-    sums = Sums()
+def sum_jobs(jobs: Iterable[FioJob], *, clients: bool = False) -> FioSums:
+    sums = FioSums()
     for job in jobs:
         sums.add(job, clients=clients)
     return sums
 
 
-def _measure(workload: str, metric: str, value: float, unit: str, seconds: float) -> Measure:
-    return Measure(workload=workload, metric=metric, value=value, unit=unit, seconds=seconds)
+def _measure(workload: str, metric: str, value: float, unit: str, seconds: float) -> ImportedMeasure:
+    return ImportedMeasure(workload=workload, metric=metric, value=value, unit=unit, seconds=seconds)
 
 
-def _latencies(workload: str, rate: Rate, seconds: float, *, synced: bool, direct: bool) -> list[Measure]:
+def _latency_measures(
+    workload: str, rate: FioRate, seconds: float, *, synced: bool, direct: bool
+) -> list[ImportedMeasure]:
     """Where the job syncs, the caller waits for the sync: the latency of its operations is not the one to judge."""
-    what = "latency" if not synced else "latency without the sync" if direct else "page-cache copy"
+    title = "latency" if not synced else "latency without the sync" if direct else "page-cache copy"
     mean = rate.clat_mean_ns or rate.lat_mean_ns
-    return _ranked(workload, what, mean, rate.percentiles_ns, seconds, judged=not synced)
+    return _rank_measures(workload, title, mean, rate.percentiles_ns, seconds, judged=not synced)
 
 
-def _sync_latencies(workload: str, sync: SyncLatency, seconds: float) -> list[Measure]:
-    made = _ranked(workload, "sync latency", sync.mean_ns, sync.percentiles_ns, seconds, judged=True)
+def _sync_latencies(workload: str, sync: SyncLatency, seconds: float) -> list[ImportedMeasure]:
+    measures = _rank_measures(
+        workload, "sync latency", sync.mean_ns, sync.percentiles_ns, seconds, judged=True
+    )
     if sync.count:
-        made.append(
-            Measure(
+        measures.append(
+            ImportedMeasure(
                 workload=workload, metric="syncs", value=sync.count, unit="", seconds=seconds, judged=False
             )
         )
-    return made
+    return measures
 
 
-def _ranked(
-    workload: str, what: str, mean: float | None, ranks: dict[str, float], seconds: float, *, judged: bool
-) -> list[Measure]:
+def _rank_measures(
+    workload: str, title: str, mean: float | None, ranks: dict[str, float], seconds: float, *, judged: bool
+) -> list[ImportedMeasure]:
     """The mean, and beside it the percentiles, which are never judged."""
-    named = [(f"mean {what}", mean), *((f"p{rank} {what}", ranks.get(rank)) for rank in _RANKS)]
+    figures = [(f"mean {title}", mean), *((f"p{rank} {title}", ranks.get(rank)) for rank in _RANKS)]
     return [
-        Measure(
+        ImportedMeasure(
             workload=workload, metric=name, value=ns / 1e9, unit="s", better="less", seconds=seconds,
             judged=judged and name.startswith("mean"),
         )
-        for name, ns in named
+        for name, ns in figures
         if ns is not None
     ]  # fmt: skip
 
 
-def _add_syncs(known: SyncLatency | None, more: SyncLatency | None) -> SyncLatency | None:
+def _add_syncs(first: SyncLatency | None, more: SyncLatency | None) -> SyncLatency | None:
     """Their mean, weighted by the counts; the percentiles of two jobs have no common one."""
-    if known is None or more is None or known.mean_ns is None or more.mean_ns is None:
-        return known or more
-    counts = (known.count or 0, more.count or 0)
+    if first is None or more is None or first.mean_ns is None or more.mean_ns is None:
+        return first or more
+    counts = (first.count or 0, more.count or 0)
     if not sum(counts):
         return None
-    mean = (known.mean_ns * counts[0] + more.mean_ns * counts[1]) / sum(counts)
+    mean = (first.mean_ns * counts[0] + more.mean_ns * counts[1]) / sum(counts)
     return SyncLatency(count=sum(counts), mean_ns=mean)

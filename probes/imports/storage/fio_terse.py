@@ -5,59 +5,61 @@ Field order: HOWTO, "Terse output". Versions 2 and 5 have other fields and are r
 
 import re
 
-from probes.imports.model import Refused, Result, Trouble
-from probes.imports.numbers import KIB, integer, number
-from probes.imports.source import Source
+from probes.imports.model import ImportRefusedError, ImportResult, ImportTrouble
+from probes.imports.numbers import KIB, parse_integer, parse_number
+from probes.imports.source import ImportSource
 from probes.imports.storage.fio import Fio
-from probes.imports.storage.fio_job import FioJob, Rate
-from probes.imports.storage.fio_sum import summed
+from probes.imports.storage.fio_job import FioJob, FioRate
+from probes.imports.storage.fio_sum import sum_jobs
 
 _LINE = re.compile(rb"^(\d);(fio-[^;\n]{1,60});[^;\n]*;\d+;\d+;", re.MULTILINE)
 _HEAD = 5  # version, fio version, job name, group, error
 _PART = 41  # fields of a direction
-_LEAST = _HEAD + 2 * _PART
+_MIN_FIELDS = _HEAD + 2 * _PART
 
 
-def recognised(source: Source) -> bool:
+def is_recognised(source: ImportSource) -> bool:
     return _LINE.search(source.head) is not None
 
 
-def parse(source: Source) -> Result:
+def parse(source: ImportSource) -> ImportResult:
     jobs: list[FioJob] = []
     version, broken = None, 0
-    for line in source.lines():
+    for line in source.read_lines():
         if not _LINE.match(line.encode("utf-8", "backslashreplace")):
             continue
         fields = line.split(";")
         if fields[0] not in ("3", "4"):
-            raise Refused(f"fio: terse version {fields[0]} is not read", "run fio with --output-format=json")
-        if len(fields) < _LEAST:
+            raise ImportRefusedError(
+                f"fio: terse version {fields[0]} is not read", "run fio with --output-format=json"
+            )
+        if len(fields) < _MIN_FIELDS:
             broken += 1
             continue
         version = fields[1]
         starts = {"read": _HEAD, "write": _HEAD + _PART}
-        if fields[0] == "4" and len(fields) >= _LEAST + _PART:
+        if fields[0] == "4" and len(fields) >= _MIN_FIELDS + _PART:
             starts["trim"] = _HEAD + 2 * _PART
-        rates = {d: r for d, s in starts.items() if (r := _rate(fields[s : s + _PART])) is not None}
+        rates = {d: r for d, s in starts.items() if (r := _read_rate(fields[s : s + _PART])) is not None}
         jobs.append(
             FioJob(
                 name=fields[2][:200],
-                group=integer(fields[3]) or 0,
-                error=integer(fields[4]) or 0,
+                group=parse_integer(fields[3]) or 0,
+                error=parse_integer(fields[4]) or 0,
                 rates=rates,
             )
         )
     if not jobs:
-        raise Refused("fio: a terse line with too few fields", "run fio with --output-format=json")
-    sums = summed(jobs)
-    measures = sums.measures()
-    troubles = [Trouble(id="fio.options-unknown")]
-    troubles += [Trouble(id="fio.error", subject=j.name, said=str(j.error)) for j in jobs if j.error]
+        raise ImportRefusedError("fio: a terse line with too few fields", "run fio with --output-format=json")
+    sums = sum_jobs(jobs)
+    measures = sums.make_measures()
+    troubles = [ImportTrouble(id="fio.options-unknown")]
+    troubles += [ImportTrouble(id="fio.error", subject=j.name, said=str(j.error)) for j in jobs if j.error]
     if broken:
-        troubles.append(Trouble(id="fio.terse-broken", said=str(broken)))
+        troubles.append(ImportTrouble(id="fio.terse-broken", said=str(broken)))
     if not measures:
-        troubles.append(Trouble(id="fio.nothing", fatal=True))
-    return Result(
+        troubles.append(ImportTrouble(id="fio.nothing", fatal=True))
+    return ImportResult(
         kind="fio-terse",
         tool="fio",
         version=(version or "").removeprefix("fio-") or None,
@@ -69,17 +71,17 @@ def parse(source: Source) -> Result:
     )
 
 
-def _rate(fields: list[str]) -> Rate | None:
-    moved, bandwidth, iops, runtime = (number(f) for f in fields[:4])
+def _read_rate(fields: list[str]) -> FioRate | None:
+    moved, bandwidth, iops, runtime = (parse_number(f) for f in fields[:4])
     if not moved and not iops:
         return None
     percentiles: dict[str, float] = {}
     for field in fields[12:32]:
         rank, _, value = field.partition("%=")
-        if (r := number(rank)) and (us := number(value)) is not None:
+        if (r := parse_number(rank)) and (us := parse_number(value)) is not None:
             percentiles[f"{r:g}"] = us * 1000
-    clat, lat = number(fields[10]), number(fields[34])
-    return Rate(
+    clat, lat = parse_number(fields[10]), parse_number(fields[34])
+    return FioRate(
         iops=iops,
         bw_kib_s=bandwidth,
         bytes=int(moved * KIB) if moved is not None else None,

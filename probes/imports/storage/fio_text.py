@@ -9,13 +9,13 @@ from collections import Counter
 
 import msgspec
 
-from probes.imports.dates import iso
-from probes.imports.model import Refused, Result, Trouble
-from probes.imports.numbers import GIB, KIB, MIB, close
-from probes.imports.source import Source
-from probes.imports.storage.fio import Fio, facts_of, messages_in, troubles_of
-from probes.imports.storage.fio_job import FioJob, Rate, SyncLatency
-from probes.imports.storage.fio_sum import summed
+from probes.imports.dates import to_iso
+from probes.imports.model import ImportRefusedError, ImportResult, ImportTrouble
+from probes.imports.numbers import GIB, KIB, MIB, is_close
+from probes.imports.source import ImportSource
+from probes.imports.storage.fio import Fio, find_messages, list_facts, list_troubles
+from probes.imports.storage.fio_job import FioJob, FioRate, SyncLatency
+from probes.imports.storage.fio_sum import sum_jobs
 
 _RESULT = re.compile(
     r"^(\S.{0,200}?): \(groupid=(\d{1,9}), jobs=(\d{1,9})\): err=\s*(\d{1,9}).*?: pid=\d+:\s*(.*)$"
@@ -39,7 +39,7 @@ _VERSION = re.compile(r"^fio-(\S{1,40})$")
 _NS = {"nsec": 1.0, "usec": 1e3, "msec": 1e6, "sec": 1e9}
 _KIB = {"": 1 / KIB, "K": 1.0, "M": MIB / KIB, "G": GIB / KIB, "T": float(GIB)}
 _THOUSANDS = {"": 1.0, "k": 1e3, "M": 1e6, "G": 1e9}
-_MOST_JOBS = 1000
+_MAX_JOBS = 1000
 
 
 class _Part:
@@ -58,24 +58,24 @@ class _Part:
         else:
             self.lat = ns
 
-    def rate(self) -> Rate:
+    def rate(self) -> FioRate:
         """With all digits of the IOPS, where operations and run time agree with what is printed."""
         iops = self.iops
         if self.operations is not None and self.runtime_ms > 0:
             exact = self.operations / self.runtime_ms * 1000
-            iops = exact if close(exact, iops, 0.01, 1.0) else iops
-        return Rate(
+            iops = exact if is_close(exact, iops, 0.01, 1.0) else iops
+        return FioRate(
             iops=iops, bw_kib_s=self.kib_s, runtime_ms=self.runtime_ms, total_ios=self.operations,
             clat_mean_ns=self.clat, lat_mean_ns=self.lat, percentiles_ns=self.percentiles,
         )  # fmt: skip
 
 
-class _Read:
+class _PrintedJob:
     """One job as it is printed."""
 
-    def __init__(self, found: re.Match[str]) -> None:
-        self.name, self.group, self.jobs, self.error = found[1], int(found[2]), int(found[3]), int(found[4])
-        self.ended = found[5].strip()
+    def __init__(self, match: re.Match[str]) -> None:
+        self.name, self.group, self.jobs, self.error = match[1], int(match[2]), int(match[3]), int(match[4])
+        self.ended = match[5].strip()
         self.parts: dict[str, _Part] = {}
         self.sync_ns: float | None = None
         self.syncs: int | None = None
@@ -84,34 +84,34 @@ class _Read:
         self._ranks: dict[str, float] | None = None  # where the percentiles that follow belong
         self._unit = 0.0
 
-    def line(self, line: str) -> None:
-        if found := _RATE.match(line):
-            kib = float(found[4]) * _KIB[found[5]]
-            self._begin(found[1], float(found[2]) * _THOUSANDS[found[3]], kib, int(found[6]))
-        elif found := _OLD_RATE.match(line):
-            kib = float(found[2]) * _KIB[found[3]]
-            self._begin(found[1], float(found[4]) * _THOUSANDS[found[5]], kib, int(found[6]))
-        elif (found := _ISSUED.match(line)) is not None:
-            for direction, count in zip(("read", "write", "trim"), found.groups()[:3], strict=True):
+    def read_line(self, line: str) -> None:
+        if match := _RATE.match(line):
+            kib = float(match[4]) * _KIB[match[5]]
+            self._begin(match[1], float(match[2]) * _THOUSANDS[match[3]], kib, int(match[6]))
+        elif match := _OLD_RATE.match(line):
+            kib = float(match[2]) * _KIB[match[3]]
+            self._begin(match[1], float(match[4]) * _THOUSANDS[match[5]], kib, int(match[6]))
+        elif (match := _ISSUED.match(line)) is not None:
+            for direction, count in zip(("read", "write", "trim"), match.groups()[:3], strict=True):
                 if direction in self.parts:
                     self.parts[direction].operations = int(count)
-            self._now, self.syncs = None, int(found[4] or 0) or None
-        elif found := _SYNC.match(line):
-            self.sync_ns = float(found[2]) * (1000 if found[3] else 1) * _NS[found[1]]
+            self._now, self.syncs = None, int(match[4] or 0) or None
+        elif match := _SYNC.match(line):
+            self.sync_ns = float(match[2]) * (1000 if match[3] else 1) * _NS[match[1]]
             self._now, self._ranks = None, self.sync_percentiles
         else:
-            self._detail(line)
+            self._read_detail(line)
 
     def _begin(self, direction: str, iops: float, kib_s: float, runtime_ms: int) -> None:
         self._now = self.parts[direction] = _Part(iops, kib_s, float(runtime_ms))
         self._ranks = self._now.percentiles
         self._unit = 0.0
 
-    def _detail(self, line: str) -> None:
-        if self._now is not None and (found := _LATENCY.match(line)):
-            self._now.add_latency(found[1], float(found[3]) * (1000 if found[4] else 1) * _NS[found[2]])
-        elif found := _PERCENTILES.match(line):
-            self._unit = _NS[found[1]]
+    def _read_detail(self, line: str) -> None:
+        if self._now is not None and (match := _LATENCY.match(line)):
+            self._now.add_latency(match[1], float(match[3]) * (1000 if match[4] else 1) * _NS[match[2]])
+        elif match := _PERCENTILES.match(line):
+            self._unit = _NS[match[1]]
         elif self._ranks is not None and self._unit and line.lstrip().startswith("|"):
             for rank, value in _RANK.findall(line):
                 self._ranks[f"{float(rank):g}"] = float(value) * self._unit
@@ -119,66 +119,76 @@ class _Read:
             self._unit = 0.0
 
 
-def recognised(source: Source) -> bool:
+def is_recognised(source: ImportSource) -> bool:
     return _FOUND.search(source.data) is not None
 
 
-def parse(source: Source) -> Result:
+def parse(source: ImportSource) -> ImportResult:
     planned: dict[str, re.Match[str]] = {}
-    read: list[_Read] = []
+    read: list[_PrintedJob] = []
     version = None
     text: list[str] = []
-    for whole in source.lines():
-        line = whole.rpartition("\r")[2]
-        if found := _RESULT.match(line):
-            if len(read) >= _MOST_JOBS:
+    for raw_line in source.read_lines():
+        line = raw_line.rpartition("\r")[2]
+        if match := _RESULT.match(line):
+            if len(read) >= _MAX_JOBS:
                 break
-            read.append(_Read(found))
-        elif found := _PLANNED.match(line):
-            planned.setdefault(found[1], found)
-        elif (found := _VERSION.match(line)) and version is None:
-            version = found[1]
+            read.append(_PrintedJob(match))
+        elif match := _PLANNED.match(line):
+            planned.setdefault(match[1], match)
+        elif (match := _VERSION.match(line)) and version is None:
+            version = match[1]
         elif read and line[:1].isspace():
-            read[-1].line(line)
+            read[-1].read_line(line)
         else:
             text.append(line[:300])
     together = Counter[tuple[str, int]]()  # without group_reporting each of numjobs has a line of its own
-    for one in read:
-        together[one.name, one.group] += one.jobs
-    jobs = [_job(one, planned.get(one.name), together[one.name, one.group]) for one in read]
+    for printed_job in read:
+        together[printed_job.name, printed_job.group] += printed_job.jobs
+    jobs = [
+        _make_job(printed_job, planned.get(printed_job.name), together[printed_job.name, printed_job.group])
+        for printed_job in read
+    ]
     if not any(job.rates for job in jobs):
-        raise Refused("fio: its text has no line of IOPS", "the run did not end: import a finished one")
-    sums = summed(jobs)
-    said = messages_in("\n".join(text))
-    measures = sums.measures()
-    doubts = troubles_of(sums, said, 1, 1, bool(measures))
-    return Result(
-        kind="fio-text", tool="fio", version=version, began=iso(read[0].ended), measures=tuple(measures),
-        seconds=max((p.runtime_ms / 1000 for one in read for p in one.parts.values()), default=None),
-        facts=tuple(facts_of(jobs)), contradictions=tuple(sums.contradictions),
-        troubles=(*doubts, Trouble(id="fio.text")), recomputed=("IOPS from operations and run time",),
-        detail=Fio(version=version, jobs=tuple(jobs), totals=sums.totals, messages=tuple(said)),
+        raise ImportRefusedError(
+            "fio: its text has no line of IOPS", "the run did not end: import a finished one"
+        )
+    sums = sum_jobs(jobs)
+    messages = find_messages("\n".join(text))
+    measures = sums.make_measures()
+    doubts = list_troubles(sums, messages, 1, 1, bool(measures))
+    return ImportResult(
+        kind="fio-text", tool="fio", version=version, began=to_iso(read[0].ended), measures=tuple(measures),
+        seconds=max((p.runtime_ms / 1000 for printed_job in read for p in printed_job.parts.values()), default=None),
+        facts=tuple(list_facts(jobs)), contradictions=tuple(sums.contradictions),
+        troubles=(*doubts, ImportTrouble(id="fio.text")), recomputed=("IOPS from operations and run time",),
+        detail=Fio(version=version, jobs=tuple(jobs), totals=sums.totals, messages=tuple(messages)),
     )  # fmt: skip
 
 
-def _job(one: _Read, planned: re.Match[str] | None, numjobs: int) -> FioJob:
+def _make_job(printed_job: _PrintedJob, planned: re.Match[str] | None, numjobs: int) -> FioJob:
     job = FioJob(
-        name=one.name, group=one.group, error=one.error, numjobs=numjobs,
-        rates={direction: part.rate() for direction, part in one.parts.items()},
-        sync=SyncLatency(count=one.syncs, mean_ns=one.sync_ns, percentiles_ns=one.sync_percentiles)
-        if one.sync_ns
+        name=printed_job.name,
+        group=printed_job.group,
+        error=printed_job.error,
+        numjobs=numjobs,
+        rates={direction: part.rate() for direction, part in printed_job.parts.items()},
+        sync=SyncLatency(
+            count=printed_job.syncs, mean_ns=printed_job.sync_ns, percentiles_ns=printed_job.sync_percentiles
+        )
+        if printed_job.sync_ns
         else None,
-        invalid=f"fio ended with error {one.error}" if one.error else "",
-    )  # fmt: skip
+        invalid=f"fio ended with error {printed_job.error}" if printed_job.error else "",
+    )
     if planned is None:
         return job
     return msgspec.structs.replace(
-        job, rw=planned[2], bs=_block(planned[3], planned[2]), ioengine=planned[4], iodepth=int(planned[5]),
+        job, rw=planned[2], bs=_block_size(planned[3], planned[2]), ioengine=planned[4], iodepth=int(planned[5]),
         options_known=True, options_whole=False,
     )  # fmt: skip
 
 
-def _block(text: str, pattern: str) -> str:
+def _block_size(text: str, pattern: str) -> str:
     """`(R) 4096B-4096B, (W) …, (T) …` or `4K-4K/4K-4K/4K-4K`: that of the job's direction, a range as one."""
     parts = [part.strip() for part in re.split(r"\([RWT]\)|/", text) if part.strip(" ,")]
     place = 1 if "write" in pattern and len(parts) > 1 else 2 if "trim" in pattern and len(parts) > 2 else 0

@@ -9,9 +9,17 @@ from typing import NamedTuple
 
 import msgspec
 
-from probes.imports.model import Contradiction, Measure, Missing, Noted, Refused, Result, Trouble
-from probes.imports.numbers import GIB, number, printed
-from probes.imports.source import Source
+from probes.imports.model import (
+    Contradiction,
+    ImportedMeasure,
+    ImportRefusedError,
+    ImportResult,
+    ImportTrouble,
+    MissingValue,
+    Noted,
+)
+from probes.imports.numbers import GIB, parse_number, parse_printed
+from probes.imports.source import ImportSource
 from probes.imports.storage import io500_score as score
 
 _TAG = r"\[(RESULT|SCOREX?|\s*)(-invalid)?\s*\]"
@@ -25,11 +33,11 @@ _SCORE = re.compile(
 _VERSION = re.compile(r"^IO500 version ?(.*?)\s*(?:\((standard|extended)\))?\s*$")
 _SECTION = re.compile(r"^\[([A-Za-z][\w-]*)\]\s*$")
 _PAIR = re.compile(r"^([A-Za-z][\w-]*)\s*=\s?(.*?)\s*$")
-_MOST_PHASES = 1000
-_MOST_NOTES = 50
+_MAX_PHASES = 1000
+_MAX_NOTES = 50
 
 
-class Phase(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+class Io500Phase(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """`value` in GiB/s (IOR) or thousand operations a second; `text` as printed; `counted`: part of the score."""
 
     name: str
@@ -48,7 +56,7 @@ class Io500(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     layout: str
     version: str | None = None
     mode: str | None = None
-    phases: tuple[Phase, ...] = ()
+    phases: tuple[Io500Phase, ...] = ()
     printed: score.Scores | None = None
     extended: score.Scores | None = None
     recomputed: score.Scores | None = None
@@ -69,114 +77,117 @@ class _Hashed(NamedTuple):
     hash: str
 
 
-def recognised(source: Source) -> bool:
-    if source.has(b"[ior-easy-write]", b"score") or source.has(b"config-hash", b"[ior-"):
+def is_recognised(source: ImportSource) -> bool:
+    if source.contains_all(b"[ior-easy-write]", b"score") or source.contains_all(b"config-hash", b"[ior-"):
         return True
     return b"[RESULT" in source.data and (b"ior" in source.data or b"mdtest" in source.data)
 
 
-def parse(source: Source) -> Result:
+def parse(source: ImportSource) -> ImportResult:
     if b"\n[RESULT" in b"\n" + source.data:
-        return _of_summary(source)
-    return _of_result(source)
+        return _read_summary(source)
+    return _read_result_file(source)
 
 
-def _of_summary(source: Source) -> Result:
-    phases: dict[str, Phase] = {}
+def _read_summary(source: ImportSource) -> ImportResult:
+    phases: dict[str, Io500Phase] = {}
     scores: list[tuple[str, score.Scores]] = []
     version, mode, script, runs = None, None, False, 1
     errors: list[str] = []
     broken: list[str] = []
-    for line in source.lines():
+    for line in source.read_lines():
         text = line.strip()
-        if found := _PHASE.match(text):
-            phase = _phase(found)
+        if match := _PHASE.match(text):
+            phase = _make_phase(match)
             if phase is None:
                 broken.append(text[:200])
                 continue
-            script = script or "phase" in text.split(found[3])[0]
+            script = script or "phase" in text.split(match[3])[0]
             if scores and scores[-1][0] == "SCORE" and phase.counted and phase.name == "ior-easy-write":
                 runs += 1  # another run's output follows: the last one stands
                 phases, scores = {}, []
-            if len(phases) < _MOST_PHASES:
+            if len(phases) < _MAX_PHASES:
                 phases[phase.name] = phase
-        elif found := _SCORE.match(text):
+        elif match := _SCORE.match(text):
             scores.append(
-                (found[1], score.Scores.of(found[3], found[5], found[6], found[7], found[2], found[4]))
+                (
+                    match[1],
+                    score.Scores.from_texts(match[3], match[5], match[6], match[7], match[2], match[4]),
+                )
             )
-        elif (found := _VERSION.match(text)) and not phases:
-            version, mode = found[1], found[2]
-        elif "ERROR" in text and len(errors) < _MOST_NOTES:
+        elif (match := _VERSION.match(text)) and not phases:
+            version, mode = match[1], match[2]
+        elif "ERROR" in text and len(errors) < _MAX_NOTES:
             errors.append(text.lstrip("; ")[:300])
-        elif text.startswith("[RESULT") and len(broken) < _MOST_NOTES:
+        elif text.startswith("[RESULT") and len(broken) < _MAX_NOTES:
             broken.append(text[:200])
     layout = "script" if script else "app"
-    return _result(
+    return _make_result(
         layout, phases, scores, version=version, mode=mode, errors=errors, broken=broken, runs=runs
     )
 
 
-def _phase(found: re.Match[str]) -> Phase | None:
-    value = printed(found[4], significant=6)
+def _make_phase(match: re.Match[str]) -> Io500Phase | None:
+    value = parse_printed(match[4], significant=6)
     if value is None:
         return None
-    counted = found[1] == "RESULT"
-    name = found[3].replace("_", "-")
-    bad = found[2] is not None or "INVALID" in found[7].upper()
-    unit = "kIOPS" if found[5].lower() == "kiops" else "GiB/s"
-    return Phase(
-        name=name, value=value.value, half=value.half, text=found[4], unit=unit,
-        seconds=number(found[6]), counted=counted, invalid=bad,
+    counted = match[1] == "RESULT"
+    name = match[3].replace("_", "-")
+    bad = match[2] is not None or "INVALID" in match[7].upper()
+    unit = "kIOPS" if match[5].lower() == "kiops" else "GiB/s"
+    return Io500Phase(
+        name=name, value=value.value, half=value.half, text=match[4], unit=unit,
+        seconds=parse_number(match[6]), counted=counted, invalid=bad,
     )  # fmt: skip
 
 
-def _of_result(source: Source) -> Result:
+def _read_result_file(source: ImportSource) -> ImportResult:
     """The program's `result.txt`: a section a phase, `score = …`, and a hash over the scores."""
     section = ""
     head: dict[str, str] = {}
     sections: dict[str, dict[str, str]] = {}
     errors: list[str] = []
     began: str | None = None
-    for line in source.lines():
+    for line in source.read_lines():
         text = line.strip()
-        if found := _SECTION.match(text):
-            section = found[1]
-            if len(sections) < _MOST_PHASES:
+        if match := _SECTION.match(text):
+            section = match[1]
+            if len(sections) < _MAX_PHASES:
                 sections.setdefault(section, {})
         elif text.startswith(";"):
-            if "ERROR" in text and len(errors) < _MOST_NOTES:
+            if "ERROR" in text and len(errors) < _MAX_NOTES:
                 errors.append(text.lstrip("; ")[:300])
             elif "START" in text:
                 began = text.partition("START")[2].strip()[:40] or None
-        elif found := _PAIR.match(text):
-            (sections.get(section, {}) if section and section != "run" else head)[found[1]] = found[2]
-    phases: dict[str, Phase] = {}
+        elif match := _PAIR.match(text):
+            (sections.get(section, {}) if section and section != "run" else head)[match[1]] = match[2]
+    phases: dict[str, Io500Phase] = {}
     for name, pairs in sections.items():
         if name in ("SCORE", "SCOREX", "run") or "score" not in pairs:
             continue
         word, _, rest = pairs["score"].partition(" ")
-        value = printed(word)
+        value = parse_printed(word)
         if value is not None and (name in score.BW or name in score.MD or value.value > 0):
-            phases[name] = Phase(
-                name=name, value=value.value, half=value.half, text=word, seconds=number(pairs.get("t_delta")),
+            phases[name] = Io500Phase(
+                name=name, value=value.value, half=value.half, text=word, seconds=parse_number(pairs.get("t_delta")),
                 unit="GiB/s" if name.startswith("ior") else "kIOPS",
                 counted=name in score.BW or name in score.MD, invalid="INVALID" in rest.upper(),
             )  # fmt: skip
     scores = [
-        (name, score.Scores.of(s.get("BW", ""), s.get("MD", ""), *_first(s.get("SCORE", ""))))
+        (name, score.Scores.from_texts(s.get("BW", ""), s.get("MD", ""), *_split_first(s.get("SCORE", ""))))
         for name in ("SCORE", "SCOREX")
         if (s := sections.get(name)) is not None
     ]
     version = head.get("version")
-    return _result(
+    return _make_result(
         "result.txt", phases, scores, version=version, mode=head.get("mode"), errors=errors, broken=[],
-        hashes=_hashes(version or "", sections), began=began, processes=number(head.get("procs")),
+        hashes=_collect_hashes(version or "", sections), began=began, processes=parse_number(head.get("procs")),
     )  # fmt: skip
 
 
-def _hashes(version: str, sections: dict[str, dict[str, str]]) -> list[_Hashed]:
+def _collect_hashes(version: str, sections: dict[str, dict[str, str]]) -> list[_Hashed]:
     """Of the score and, in an extended run, of SCOREX: that one is over the optional phases, without the version."""
-    found = []
+    hashes = []
     for section, belong, of in (
         ("SCORE", (*score.BW, *score.MD), version),
         ("SCOREX", score.EXTENDED, None),
@@ -188,45 +199,45 @@ def _hashes(version: str, sections: dict[str, dict[str, str]]) -> list[_Hashed]:
                 for name in belong
                 if "score" in sections.get(name, {})
             }
-            found.append(_Hashed(section, of, texts, totals, stored))
-    return found
+            hashes.append(_Hashed(section, of, texts, totals, stored))
+    return hashes
 
 
-def _first(text: str) -> tuple[str, str]:
+def _split_first(text: str) -> tuple[str, str]:
     word, _, rest = text.partition(" ")
     return word, rest
 
 
-def _result(
-    layout: str, phases: dict[str, Phase], scores: list[tuple[str, score.Scores]], *, version: str | None,
+def _make_result(
+    layout: str, phases: dict[str, Io500Phase], scores: list[tuple[str, score.Scores]], *, version: str | None,
     mode: str | None, errors: list[str], broken: list[str], runs: int = 1, hashes: Sequence[_Hashed] = (),
     began: str | None = None, processes: float | None = None,
-) -> Result:  # fmt: skip
+) -> ImportResult:  # fmt: skip
     if not any(p.counted for p in phases.values()):
-        raise Refused(
+        raise ImportRefusedError(
             "IO500: no phase has a value", "import result_summary.txt or result.txt of a finished run"
         )
     plain = next((s for tag, s in reversed(scores) if tag == "SCORE"), None)
     extended = next((s for tag, s in reversed(scores) if tag == "SCOREX"), None)
-    again = score.recomputed({n: (p.value, p.half) for n, p in phases.items()})
+    again = score.recompute_scores({n: (p.value, p.half) for n, p in phases.items()})
     lost = tuple(n for n in (*score.BW, *score.MD) if n not in phases)
-    contradictions, agrees = score.contradictions(plain, again)
+    contradictions, agrees = score.find_contradictions(plain, again)
     bad = [n for n, p in phases.items() if p.invalid]
     invalid = bool(bad) or (plain is not None and plain.invalid)
-    troubles = [Trouble(id="io500.phase-invalid", subject=n) for n in bad]
+    troubles = [ImportTrouble(id="io500.phase-invalid", subject=n) for n in bad]
     if plain is not None and plain.invalid:
-        troubles.append(Trouble(id="io500.run-invalid", subject="TOTAL"))
+        troubles.append(ImportTrouble(id="io500.run-invalid", subject="TOTAL"))
     if plain is None:
-        troubles.append(Trouble(id="io500.no-score"))
+        troubles.append(ImportTrouble(id="io500.no-score"))
     dropped = [n for n, p in phases.items() if p.value <= 0 and (n in score.BW or n in score.MD)]
-    troubles += [Trouble(id="io500.phase-dropped", subject=n, said=phases[n].text) for n in dropped]
-    troubles += [Trouble(id="io500.error-line", said=line) for line in errors]
-    troubles += [Trouble(id="io500.line-broken", said=line) for line in broken[:5]]
+    troubles += [ImportTrouble(id="io500.phase-dropped", subject=n, said=phases[n].text) for n in dropped]
+    troubles += [ImportTrouble(id="io500.error-line", said=line) for line in errors]
+    troubles += [ImportTrouble(id="io500.line-broken", said=line) for line in broken[:5]]
     if runs > 1:
-        troubles.append(Trouble(id="io500.several-runs", said=str(runs)))
+        troubles.append(ImportTrouble(id="io500.several-runs", said=str(runs)))
     if extended is not None:
-        beyond = score.recomputed({n: (p.value, p.half) for n, p in phases.items()}, extended=True)
-        contradictions += score.contradictions(extended, beyond, "SCOREX ")[0]
+        beyond = score.recompute_scores({n: (p.value, p.half) for n, p in phases.items()}, extended=True)
+        contradictions += score.find_contradictions(extended, beyond, "SCOREX ")[0]
     hashed = None
     for stored in hashes:
         hashed = score.matching_hash(
@@ -248,20 +259,28 @@ def _result(
     facts = [Noted(name="processes", value=int(processes))] if processes is not None else []
     if mode:
         facts.append(Noted(name="mode", value=mode))
-    return Result(
-        kind="io500", tool="IO500", version=version or None, began=began, measures=_measures(phases, again, version),
-        seconds=sum(p.seconds or 0.0 for p in phases.values()), facts=tuple(facts),
-        missing=tuple(Missing(name=n, reason="no such phase in the file") for n in lost),
-        contradictions=tuple(contradictions), troubles=tuple(troubles),
+    return ImportResult(
+        kind="io500",
+        tool="IO500",
+        version=version or None,
+        began=began,
+        measures=_make_measures(phases, again, version),
+        seconds=sum(p.seconds or 0.0 for p in phases.values()),
+        facts=tuple(facts),
+        missing=tuple(MissingValue(name=n, reason="no such phase in the file") for n in lost),
+        contradictions=tuple(contradictions),
+        troubles=tuple(troubles),
         recomputed=("bandwidth score", "metadata score", "total score", *(("hash",) if hashes else ())),
         detail=detail,
-    )  # fmt: skip
+    )
 
 
-def _measures(phases: dict[str, Phase], again: score.Scores, version: str | None) -> tuple[Measure, ...]:
+def _make_measures(
+    phases: dict[str, Io500Phase], again: score.Scores, version: str | None
+) -> tuple[ImportedMeasure, ...]:
     conditions = {"version": version or "not given"}
-    made = [
-        Measure(
+    measures = [
+        ImportedMeasure(
             workload=p.name,
             metric="bandwidth" if p.unit == "GiB/s" else "IOPS",
             value=p.value * GIB if p.unit == "GiB/s" else p.value * 1000,
@@ -280,10 +299,10 @@ def _measures(phases: dict[str, Phase], again: score.Scores, version: str | None
     ):
         if score_value is not None:
             # follows from the phases, so it is not judged beside them
-            made.append(
-                Measure(
+            measures.append(
+                ImportedMeasure(
                     workload=name, metric="score", value=score_value * scale, unit=unit, judged=False,
                     conditions=conditions,
                 )
             )  # fmt: skip
-    return tuple(made)
+    return tuple(measures)

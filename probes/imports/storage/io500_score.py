@@ -12,7 +12,7 @@ from collections.abc import Mapping
 import msgspec
 
 from probes.imports.model import Contradiction
-from probes.imports.numbers import Printed, geometric_mean, printed
+from probes.imports.numbers import Printed, geometric_mean, parse_printed
 
 BW = ("ior-easy-write", "ior-hard-write", "ior-easy-read", "ior-hard-read")
 MD = (
@@ -42,10 +42,10 @@ class Scores(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     invalid: bool = False
 
     @classmethod
-    def of(
+    def from_texts(
         cls, bw: str, md: str, total: str, tail: str = "", tag: str | None = None, unit: str = "GiB/s"
     ) -> Scores:
-        b, m, t = (printed(text, significant=6) for text in (bw, md, total))
+        b, m, t = (parse_printed(text, significant=6) for text in (bw, md, total))
         return cls(
             bw=b and b.value, md=m and m.value, total=t and t.value,
             bw_half=(b or _NO_ROUNDING).half, md_half=(m or _NO_ROUNDING).half,
@@ -53,17 +53,17 @@ class Scores(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
         )  # fmt: skip
 
 
-def recomputed(phases: Mapping[str, tuple[float, float]], *, extended: bool = False) -> Scores:
+def recompute_scores(phases: Mapping[str, tuple[float, float]], *, extended: bool = False) -> Scores:
     """From value and rounding of every phase; the halves are those of the result. `extended`: as SCOREX."""
 
     def mean(names: tuple[str, ...]) -> tuple[float | None, float, int]:
-        kept = [phases[n] for n in names if n in phases and phases[n][0] > 0]
-        middle = geometric_mean(v for v, _ in kept)
+        positive = [phases[n] for n in names if n in phases and phases[n][0] > 0]
+        middle = geometric_mean(v for v, _ in positive)
         if middle is None:
             return None, 0.0, 0
-        low = geometric_mean(max(v - h, v / 2) for v, h in kept) or middle
-        high = geometric_mean(v + h for v, h in kept) or middle
-        return middle, max(high - middle, middle - low), len(kept)
+        low = geometric_mean(max(v - h, v / 2) for v, h in positive) or middle
+        high = geometric_mean(v + h for v, h in positive) or middle
+        return middle, max(high - middle, middle - low), len(positive)
 
     bw, bw_half, bw_n = mean((*BW, *BW_EXTENDED) if extended else BW)
     md, md_half, md_n = mean((*MD, *MD_EXTENDED) if extended else MD)
@@ -77,8 +77,8 @@ def recomputed(phases: Mapping[str, tuple[float, float]], *, extended: bool = Fa
     )  # fmt: skip
 
 
-def contradictions(
-    claimed: Scores | None, again: Scores, where: str = ""
+def find_contradictions(
+    claimed: Scores | None, again: Scores, prefix: str = ""
 ) -> tuple[list[Contradiction], dict[str, bool]]:
     """What is printed and does not follow from the phases. A TOTAL that is the product is named as such.
 
@@ -87,28 +87,28 @@ def contradictions(
     if claimed is None:
         return [], {}
     agrees = {"total_is_product": False}
-    found: list[Contradiction] = []
+    claims: list[Contradiction] = []
     for name, unit, rule in (
         ("bw", "GiB/s", f"geometric mean of the {again.bw_phases} bandwidth phases above 0"),
         ("md", "kIOPS", f"geometric mean of the {again.md_phases} metadata phases above 0"),
         ("total", "", "square root of bandwidth × metadata score"),
     ):
-        said, gives = getattr(claimed, name), getattr(again, name)
-        if said is None or gives is None:
+        claimed_value, gives = getattr(claimed, name), getattr(again, name)
+        if claimed_value is None or gives is None:
             continue
         slack = getattr(claimed, f"{name}_half") + getattr(again, f"{name}_half") + 1e-9 * abs(gives)
-        agrees[name] = abs(said - gives) <= slack
+        agrees[name] = abs(claimed_value - gives) <= slack
         if not agrees[name]:
             product = name == "total" and _is_product(claimed, again)
             agrees["total_is_product"] = product
-            found.append(
+            claims.append(
                 Contradiction(
                     id="io500.total-is-product" if product else "io500.score",
-                    subject=where + {"bw": "Bandwidth", "md": "IOPS", "total": "TOTAL"}[name],
-                    claimed=said, recomputed=gives, unit=unit, rule=rule,
+                    subject=prefix + {"bw": "Bandwidth", "md": "IOPS", "total": "TOTAL"}[name],
+                    claimed=claimed_value, recomputed=gives, unit=unit, rule=rule,
                 )
             )  # fmt: skip
-    return found, agrees
+    return claims, agrees
 
 
 def _is_product(claimed: Scores, again: Scores) -> bool:

@@ -9,14 +9,14 @@ import re
 
 import msgspec
 
-from probes.imports.model import Measure, Refused, Result
-from probes.imports.numbers import GIB, number
-from probes.imports.source import Source
+from probes.imports.model import ImportedMeasure, ImportRefusedError, ImportResult
+from probes.imports.numbers import GIB, parse_number
+from probes.imports.source import ImportSource
 from probes.imports.storage.io500_score import BW, MD
 
 _COLUMN = re.compile(r"^([a-z][\w-]*?)_(GiBps|kIOPS)$")
-_MOST_RUNS = 10_000
-_MOST_COLUMNS = 100
+_MAX_RUNS = 10_000
+_MAX_COLUMNS = 100
 
 
 class TableRun(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -34,84 +34,92 @@ class Io500Table(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     runs: tuple[TableRun, ...] = ()
 
 
-def _first(source: Source) -> list[str]:
+def _first_row(source: ImportSource) -> list[str]:
     for line in source.head.split(b"\n", 50)[:50]:
         if line.strip() and not line.startswith(b"#"):
             return line.decode("utf-8", "backslashreplace").rstrip("\r").split("\t")
     return []
 
 
-def recognised(source: Source) -> bool:
-    head = _first(source)
+def is_recognised(source: ImportSource) -> bool:
+    head = _first_row(source)
     corners = [c for c in head if _COLUMN.match(c)]
     if any("ior" in c for c in corners) and any("mdtest" in c for c in corners):
         return True
     return head[:1] == ["phase"] and len(head) > 1 and b"ior-easy-write" in source.head
 
 
-def parse(source: Source) -> Result:
-    rows = [line.split("\t") for line in source.lines() if line.strip() and not line.startswith("#")][
-        : _MOST_RUNS + 1
+def parse(source: ImportSource) -> ImportResult:
+    rows = [line.split("\t") for line in source.read_lines() if line.strip() and not line.startswith("#")][
+        : _MAX_RUNS + 1
     ]
     head = [name.strip() for name in rows[0]] if rows else [""]
-    detail = _by_column(head, rows[1:]) if head[0] == "phase" else _by_line(head, rows[1:])
+    detail = _read_by_column(head, rows[1:]) if head[0] == "phase" else _read_by_line(head, rows[1:])
     if not any(run.values for run in detail.runs):
-        raise Refused("IO500 table: no value in it", "give one run a line under the header")
+        raise ImportRefusedError("IO500 table: no value in it", "give one run a line under the header")
     several = len(detail.runs) > 1
     measures = []
     for run in detail.runs:
         for phase, value in run.values.items():
             workload = f"{run.name}: {phase}" if several else phase
             measures.append(_measure(workload, value, bandwidth=detail.units[phase] == "GiB/s"))
-    return Result(kind="io500-table", tool="IO500", measures=tuple(measures), detail=detail)
+    return ImportResult(kind="io500-table", tool="IO500", measures=tuple(measures), detail=detail)
 
 
-def columns(source: Source) -> dict[str, Result]:
+def read_columns(source: ImportSource) -> dict[str, ImportResult]:
     """A table of phases, each column a result of its own. Raises Refused where a line does not fit the head."""
-    rows = [line.split("\t") for line in source.lines() if line.strip() and not line.startswith("#")]
+    rows = [line.split("\t") for line in source.read_lines() if line.strip() and not line.startswith("#")]
     if not rows or rows[0][0] != "phase":
-        raise Refused(
+        raise ImportRefusedError(
             "is no table of phases", "its first line must be `phase`, a tab, and the columns' names"
         )
     names = [name.strip() for name in rows[0][1:]]
-    if not names or len(names) > _MOST_COLUMNS or len(set(names)) < len(names):
-        raise Refused("the columns have no names of their own", f"one name a column, {_MOST_COLUMNS} at most")
-    found: dict[str, list[Measure]] = {name: [] for name in names}
+    if not names or len(names) > _MAX_COLUMNS or len(set(names)) < len(names):
+        raise ImportRefusedError(
+            "the columns have no names of their own", f"one name a column, {_MAX_COLUMNS} at most"
+        )
+    measures_by_column: dict[str, list[ImportedMeasure]] = {name: [] for name in names}
     for row in rows[1:]:
         if len(row) != len(names) + 1:
-            raise Refused(f"the line of {row[0][:40]} has {len(row) - 1} values", f"{len(names)} are needed")
+            raise ImportRefusedError(
+                f"the line of {row[0][:40]} has {len(row) - 1} values", f"{len(names)} are needed"
+            )
         for name, text in zip(names, row[1:], strict=True):
-            value = number(text)
+            value = parse_number(text)
             if value is not None and value > 0:  # a phase that failed is not measured
                 phase = row[0].strip()
-                found[name].append(_measure(phase, value, bandwidth=phase.startswith("ior")))
+                measures_by_column[name].append(_measure(phase, value, bandwidth=phase.startswith("ior")))
     return {
-        name: Result(kind="table", tool="table", host=name, measures=tuple(measures))
-        for name, measures in found.items()
+        name: ImportResult(kind="table", tool="table", host=name, measures=tuple(measures))
+        for name, measures in measures_by_column.items()
     }
 
 
-def _measure(workload: str, value: float, *, bandwidth: bool) -> Measure:
+def _measure(workload: str, value: float, *, bandwidth: bool) -> ImportedMeasure:
     """From IO500's own units: GiB/s, or kIOPS."""
     if bandwidth:
-        return Measure(workload=workload, metric="bandwidth", value=value * GIB, unit="B/s")
-    return Measure(workload=workload, metric="IOPS", value=value * 1000, unit="IOPS")
+        return ImportedMeasure(workload=workload, metric="bandwidth", value=value * GIB, unit="B/s")
+    return ImportedMeasure(workload=workload, metric="IOPS", value=value * 1000, unit="IOPS")
 
 
-def _by_line(head: list[str], rows: list[list[str]]) -> Io500Table:
-    named: dict[int, tuple[str, str]] = {}
+def _read_by_line(head: list[str], rows: list[list[str]]) -> Io500Table:
+    phases_by_column: dict[int, tuple[str, str]] = {}
     for i, column in enumerate(head[:200]):
-        if found := _COLUMN.match(column):
-            named[i] = (found[1].replace("_", "-"), "GiB/s" if found[2] == "GiBps" else "kIOPS")
+        if match := _COLUMN.match(column):
+            phases_by_column[i] = (match[1].replace("_", "-"), "GiB/s" if match[2] == "GiBps" else "kIOPS")
     runs = []
     for index, row in enumerate(rows):
-        values = {n: v for i, (n, _) in named.items() if i < len(row) and (v := number(row[i])) is not None}
+        values = {
+            n: v
+            for i, (n, _) in phases_by_column.items()
+            if i < len(row) and (v := parse_number(row[i])) is not None
+        }
         runs.append(TableRun(name=f"run {index + 1}", values={n: v for n, v in values.items() if v > 0}))
-    return Io500Table(series=True, units=dict(named.values()), runs=tuple(runs))
+    return Io500Table(series=True, units=dict(phases_by_column.values()), runs=tuple(runs))
 
 
-def _by_column(head: list[str], rows: list[list[str]]) -> Io500Table:
-    columns: list[dict[str, float]] = [{} for _ in head[1:_MOST_RUNS]]
+def _read_by_column(head: list[str], rows: list[list[str]]) -> Io500Table:
+    columns: list[dict[str, float]] = [{} for _ in head[1:_MAX_RUNS]]
     units: dict[str, str] = {}
     for row in rows[:200]:
         phase = row[0].strip().replace("_", "-")
@@ -119,7 +127,7 @@ def _by_column(head: list[str], rows: list[list[str]]) -> Io500Table:
             continue
         units[phase] = "GiB/s" if phase in BW else "kIOPS"
         for values, text in zip(columns, row[1:], strict=False):
-            value = number(text)
+            value = parse_number(text)
             if value is not None and value > 0:
                 values[phase] = value
     runs = [TableRun(name=name[:80], values=values) for name, values in zip(head[1:], columns, strict=False)]

@@ -10,10 +10,19 @@ import msgspec
 
 from probes import units
 from probes.imports.command_options import command_options
-from probes.imports.dates import iso
-from probes.imports.model import Contradiction, Measure, Noted, Refused, Result, Trouble, compared, noted
-from probes.imports.numbers import MIB, close, number, size, truncated
-from probes.imports.source import Source
+from probes.imports.dates import to_iso
+from probes.imports.model import (
+    Contradiction,
+    ImportedMeasure,
+    ImportRefusedError,
+    ImportResult,
+    ImportTrouble,
+    Noted,
+    compare_claim,
+    make_noted,
+)
+from probes.imports.numbers import MIB, is_close, parse_byte_size, parse_number, parse_truncated
+from probes.imports.source import ImportSource
 
 _BANNER = re.compile(r"^(?:.{0,40}\s)?IOR-(\S+?): MPI Coordinated")
 _OPTION = re.compile(r"^\s*([A-Za-z][\w ./-]*?)\s*[=:]\s*(.*?)\s*$")
@@ -22,8 +31,8 @@ _MAX = re.compile(r"^Max (Write|Read):\s+(\S+) MiB/sec")
 _STONEWALL = re.compile(r"stonewalling pairs accessed min: (\d+) max: (\d+)")
 _INCORRECT = re.compile(r"incorrect data on (?:write|read)", re.IGNORECASE)
 _OPERATIONS = ("write", "read")
-_MOST_RUNS = 10_000
-_MOST_ROWS = 10_000
+_MAX_RUNS = 10_000
+_MAX_ROWS = 10_000
 # Of the block "Options", and of the command line: what names the test, or says only how it is reported.
 _NEUTRAL = frozenset({"test filename", "type", "nodes", "TestID", "Path", "FS", "ref", "verbose"})
 _NEUTRAL_OPTIONS = frozenset({"-w", "-r", "-k", "-v", "-vv", "-vvv", "-vvvv", "-Q"})
@@ -79,25 +88,25 @@ class Ior(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     runs: tuple[IorRun, ...] = ()
 
 
-def recognised(source: Source) -> bool:
+def is_recognised(source: ImportSource) -> bool:
     return b"IOR-" in source.data and b": MPI Coordinated Test of Parallel I/O" in source.data
 
 
-def parse(source: Source) -> Result:
+def parse(source: ImportSource) -> ImportResult:
     runs: list[IorRun] = []
-    reader: _Reader | None = None
-    for line in source.lines():
+    reader: _IorReader | None = None
+    for line in source.read_lines():
         if banner := _BANNER.match(line):
-            if len(runs) >= _MOST_RUNS:
+            if len(runs) >= _MAX_RUNS:
                 break
-            reader = _Reader(IorRun(version=banner[1][:40]))
+            reader = _IorReader(IorRun(version=banner[1][:40]))
             runs.append(reader.run)
         elif reader is not None:
             reader.read(line)
-    return result(runs, "ior")
+    return make_result(runs, "ior")
 
 
-class _Reader:
+class _IorReader:
     """Reads one run's lines: options, then the table by its header, then the summary."""
 
     def __init__(self, run: IorRun) -> None:
@@ -122,43 +131,43 @@ class _Reader:
         elif word == "Operation" and "Max(MiB)" in text:
             self._summary, self._columns = text.split(), []
         elif word in _OPERATIONS and self._columns:
-            self._row(text)
+            self._read_row(text)
         elif word in _OPERATIONS and self._summary:
-            self._summarised(text)
-        elif found := _MAX.match(text):
-            value = number(found[2])
+            self._read_summary(text)
+        elif match := _MAX.match(text):
+            value = parse_number(match[2])
             if value is not None:
-                run.max[found[1].lower()] = value
-        elif found := _STONEWALL.search(text):
-            run.stonewall_pairs = (int(found[1][:18]), int(found[2][:18]))
+                run.max[match[1].lower()] = value
+        elif match := _STONEWALL.search(text):
+            run.stonewall_pairs = (int(match[1][:18]), int(match[2][:18]))
         elif word == "Finished" or text.startswith("Finished"):
             run.finished = True
-        elif not self._columns and (found := _OPTION.match(line)):
-            self._option(found[1].strip(), found[2])
+        elif not self._columns and (match := _OPTION.match(line)):
+            self._read_option(match[1].strip(), match[2])
 
-    def _row(self, text: str) -> None:
+    def _read_row(self, text: str) -> None:
         values = dict(zip(self._columns, text.split(), strict=False))
-        numbers = {name: number(values.get(column)) for column, name in _COLUMNS.items()}
+        numbers = {name: parse_number(values.get(column)) for column, name in _COLUMNS.items()}
         rate = numbers.pop("mib_s")
         turn = numbers.pop("iter")
-        if rate is None or len(self.run.rows) >= _MOST_ROWS:
+        if rate is None or len(self.run.rows) >= _MAX_ROWS:
             return
         self.run.rows.append(
             IorRow(op=values["access"], mib_s=rate, iter=int(turn) if turn is not None else None, **numbers)
         )
 
-    def _summarised(self, text: str) -> None:
+    def _read_summary(self, text: str) -> None:
         fields = text.split()
-        best = number(fields[1]) if len(fields) > 1 else None
+        best = parse_number(fields[1]) if len(fields) > 1 else None
         if best is not None:
             self.run.max.setdefault(fields[0], best)
         if "Max(OPs)" in self._summary:
             place = self._summary.index("Max(OPs)")
-            ops = number(fields[place]) if place < len(fields) else None
+            ops = parse_number(fields[place]) if place < len(fields) else None
             if ops is not None:
                 self.run.max_ops.setdefault(fields[0], ops)
 
-    def _option(self, name: str, value: str) -> None:
+    def _read_option(self, name: str, value: str) -> None:
         run = self.run
         match name:
             case "Began":
@@ -171,61 +180,63 @@ class _Reader:
                 run.api = value.partition(" ")[0][:40] or None
             case "access":
                 run.access = value[:60]
-            case "clients" if found := _CLIENTS.match(value):
-                run.tasks, run.tasks_per_node = int(found[1][:9]), int(found[2][:9])
+            case "clients" if clients := _CLIENTS.match(value):
+                run.tasks, run.tasks_per_node = int(clients[1][:9]), int(clients[2][:9])
             case "tasks" | "nodes" | "segments" | "repetitions":
-                setattr(run, name, truncated(value))
+                setattr(run, name, parse_truncated(value))
             case "clients per node":
-                run.tasks_per_node = truncated(value)
+                run.tasks_per_node = parse_truncated(value)
             case "xfersize":
-                run.transfer_bytes = size(value)
+                run.transfer_bytes = parse_byte_size(value)
             case "blocksize":
-                run.block_bytes = size(value)
+                run.block_bytes = parse_byte_size(value)
             case "aggregate filesize":
-                run.aggregate_bytes = size(value)
+                run.aggregate_bytes = parse_byte_size(value)
             case "stonewallingTime" | "stonewallingtime":
-                run.stonewall_s = number(value)
+                run.stonewall_s = parse_number(value)
             case _ if self._in_options and value and name not in _NEUTRAL and len(run.options) < 100:
                 run.options[name[:60]] = value[:80]
 
 
-def result(runs: list[IorRun], kind: str) -> Result:
+def make_result(runs: list[IorRun], kind: str) -> ImportResult:
     """What all forms of IOR's output have in common."""
     measured = [run for run in runs if run.rows or run.max]
     if not measured:
-        raise Refused("IOR: no result row in it", "the run ended before its table: import a finished one")
-    troubles: list[Trouble] = []
+        raise ImportRefusedError(
+            "IOR: no result row in it", "the run ended before its table: import a finished one"
+        )
+    troubles: list[ImportTrouble] = []
     if len(measured) < len(runs):
-        troubles.append(Trouble(id="ior.runs-without-result", said=str(len(runs) - len(measured))))
+        troubles.append(ImportTrouble(id="ior.runs-without-result", said=str(len(runs) - len(measured))))
     errors = sum(run.errors for run in runs)
     if errors:
-        troubles.append(Trouble(id="ior.errors", said=str(errors)))
-    measures: list[Measure] = []
-    found: list[Contradiction] = []
+        troubles.append(ImportTrouble(id="ior.errors", said=str(errors)))
+    measures: list[ImportedMeasure] = []
+    claims: list[Contradiction] = []
     facts: list[Noted] = []
     for index, run in enumerate(measured):
         prefix = f"run {index + 1}: " if len(measured) > 1 else ""
-        measures += _measures(run, prefix)
-        found += contradictions(run, prefix)
+        measures += _make_measures(run, prefix)
+        claims += find_contradictions(run, prefix)
         if index < 200:
-            facts += _facts(run, f"run:{index + 1}" if len(measured) > 1 else "")
+            facts += _list_facts(run, f"run:{index + 1}" if len(measured) > 1 else "")
     first = measured[0]
     machine = (first.machine or "").split()
     if len(machine) > 2 and machine[0] == "Linux":
-        facts += noted(("release", machine[2][:200]), subject="kernel")
-    return Result(
-        kind=kind, tool="IOR", version=first.version or None, began=iso(first.began),
+        facts += make_noted(("release", machine[2][:200]), subject="kernel")
+    return ImportResult(
+        kind=kind, tool="IOR", version=first.version or None, began=to_iso(first.began),
         host=machine[1][:120] if len(machine) > 1 else None,
         seconds=sum(r.total_s or 0.0 for run in measured for r in run.rows) or None,
-        measures=tuple(measures), facts=tuple(facts), contradictions=tuple(found[:200]),
+        measures=tuple(measures), facts=tuple(facts), contradictions=tuple(claims[:200]),
         troubles=tuple(troubles), recomputed=("bytes from rate and time", "maximum from the rows"),
         detail=Ior(runs=tuple(runs)),
     )  # fmt: skip
 
 
-def _measures(run: IorRun, prefix: str) -> list[Measure]:
-    made: list[Measure] = []
-    conditions = _conditions(run)
+def _make_measures(run: IorRun, prefix: str) -> list[ImportedMeasure]:
+    measures: list[ImportedMeasure] = []
+    conditions = _run_conditions(run)
     for op in _OPERATIONS:
         rows = [r for r in run.rows if r.op == op]
         rates = [r.mib_s for r in rows]
@@ -235,8 +246,8 @@ def _measures(run: IorRun, prefix: str) -> list[Measure]:
         best = run.max.get(op, max(rates, default=0.0))
         runs = tuple(r * MIB for r in rates) if len(rates) > 1 else ()
         if best > 0:
-            made.append(
-                Measure(
+            measures.append(
+                ImportedMeasure(
                     workload=f"{prefix}ior {op}", metric="bandwidth", value=best * MIB, unit="B/s",
                     seconds=seconds, runs=runs if max(runs, default=0.0) == best * MIB else (), of="max",
                     conditions=conditions,
@@ -244,79 +255,83 @@ def _measures(run: IorRun, prefix: str) -> list[Measure]:
             )  # fmt: skip
         iops = [r.iops for r in rows if r.iops is not None]
         if iops:
-            made.append(
-                Measure(
+            measures.append(
+                ImportedMeasure(
                     workload=f"{prefix}ior {op}", metric="IOPS", value=run.max_ops.get(op, max(iops)),
                     unit="IOPS", seconds=seconds, conditions=conditions,
                 )
             )  # fmt: skip
     if run.incorrect:
-        made = [msgspec.structs.replace(m, invalid="IOR's check found incorrect data") for m in made]
-    return made
+        measures = [msgspec.structs.replace(m, invalid="IOR's check found incorrect data") for m in measures]
+    return measures
 
 
-def _conditions(run: IorRun) -> dict[str, str]:
+def _run_conditions(run: IorRun) -> dict[str, str]:
     """What it did, as far as the file says."""
-    named = (
+    settings = (
         ("API", run.api), ("access", run.access), ("ranks", run.tasks), ("segments", run.segments),
-        ("transfer size", run.transfer_bytes and units.size(run.transfer_bytes)),
-        ("block size", run.block_bytes and units.size(run.block_bytes, 6)),
+        ("transfer size", run.transfer_bytes and units.format_size(run.transfer_bytes)),
+        ("block size", run.block_bytes and units.format_size(run.block_bytes, 6)),
     )  # fmt: skip
     options = command_options(run.command, _NEUTRAL_OPTIONS, _TOLD_OPTIONS)
     stonewall = {"stonewall": f"{run.stonewall_s:g} s"} if run.stonewall_s else {}
     return (
-        {name: str(value) for name, value in named if value}
+        {name: str(value) for name, value in settings if value}
         | run.options
         | stonewall
         | ({"options": options} if options else {})
     )
 
 
-def contradictions(run: IorRun, prefix: str = "") -> list[Contradiction]:
-    found = []
+def find_contradictions(run: IorRun, prefix: str = "") -> list[Contradiction]:
+    claims = []
     for op in _OPERATIONS:
         rows = [r for r in run.rows if r.op == op]
         if not rows:
             continue
         subject, best = f"{prefix}{op}", run.max.get(op)
         most = max(r.mib_s for r in rows)
-        if best is not None and not close(best, most, 0.005, 0.01):
-            found.append(_rate("ior.max-not-in-rows", subject, best, most, "largest row of the table"))
+        if best is not None and not is_close(best, most, 0.005, 0.01):
+            claims.append(
+                _rate_contradiction("ior.max-not-in-rows", subject, best, most, "largest row of the table")
+            )
         planned = (run.tasks or 0) * (run.block_bytes or 0) * (run.segments or 1)
-        for row in rows if planned and not _stonewalled(run) else []:
+        for row in rows if planned and not _is_stonewalled(run) else []:
             if row.total_s is None or row.total_s < 0.01:
                 continue
             gives = planned / row.total_s / MIB
             slack = 0.02 + 0.005 / row.total_s + 0.01 / max(row.mib_s, 0.01)
             if run.segments is None and run.aggregate_bytes:  # 3.0 and 3.1 do not print the segments
                 gives = run.aggregate_bytes / row.total_s / MIB
-            found += compared(
+            claims += compare_claim(
                 "ior.bandwidth", subject, row.mib_s * MIB, gives * MIB, "bytes planned ÷ total time", slack,
                 unit="B/s",
             )  # fmt: skip
         ops = [r.iops for r in rows if r.iops is not None]
         if ops and op in run.max_ops:
             most_ops = run.max_ops[op]
-            found += compared(
+            claims += compare_claim(
                 "ior.iops", subject, max(ops), most_ops, "maximum of the summary", 0.01, unit="IOPS"
             )
-    return found
+    return claims
 
 
-def _stonewalled(run: IorRun) -> bool:
+def _is_stonewalled(run: IorRun) -> bool:
     """A stonewall, or the status file of an earlier one, changes how many bytes are moved."""
-    given = run.stonewall_s is not None or run.stonewall_pairs is not None
-    return given or "stoneWalling" in (run.command or "")
+    has_stonewall = run.stonewall_s is not None or run.stonewall_pairs is not None
+    return has_stonewall or "stoneWalling" in (run.command or "")
 
 
-def _rate(identifier: str, subject: str, said: float, gives: float, rule: str) -> Contradiction:
+def _rate_contradiction(
+    identifier: str, subject: str, claimed: float, gives: float, rule: str
+) -> Contradiction:
     return Contradiction(
-        id=identifier, subject=subject, claimed=said * MIB, recomputed=gives * MIB, unit="B/s", rule=rule
+        id=identifier, subject=subject, claimed=claimed * MIB, recomputed=gives * MIB, unit="B/s", rule=rule
     )
 
 
-def _facts(run: IorRun, subject: str) -> list[Noted]:
-    return noted(
+def _list_facts(run: IorRun, subject: str) -> list[Noted]:
+    return make_noted(
         ("API", run.api), ("access", run.access), ("tasks", run.tasks), ("nodes", run.nodes),
         ("tasks per node", run.tasks_per_node), ("transfer size", run.transfer_bytes, "B"),
         ("block size", run.block_bytes, "B"), ("stonewall", run.stonewall_s, "s"), subject=subject,

@@ -3,15 +3,15 @@
 import csv
 
 from probes.imports import json_text
-from probes.imports.json_text import mapping, text
-from probes.imports.model import Refused, Result
-from probes.imports.numbers import integer, number
-from probes.imports.source import Source
-from probes.imports.storage.ior import IorRow, IorRun, result
+from probes.imports.json_text import as_mapping, text
+from probes.imports.model import ImportRefusedError, ImportResult
+from probes.imports.numbers import parse_integer, parse_number
+from probes.imports.source import ImportSource
+from probes.imports.storage.ior import IorRow, IorRun, make_result
 from probes.types import Json
 
 _CSV_HEAD = b"access,bw(MiB/s)"
-_MOST = 10_000
+_MAX_ROWS = 10_000
 # Parameters that say how IOR reports, what it calls the test and where its file lies, or stand under hostdx's names.
 _NEUTRAL = frozenset(
     [
@@ -45,26 +45,28 @@ _NEUTRAL = frozenset(
 )
 
 
-def recognised(source: Source) -> bool:
-    return source.has(b'"Command line"', b'"tests"') or (
+def is_recognised(source: ImportSource) -> bool:
+    return source.contains_all(b'"Command line"', b'"tests"') or (
         b'"bwMiB"' in source.head and b'"access"' in source.head
     )
 
 
-def csv_recognised(source: Source) -> bool:
+def is_csv_recognised(source: ImportSource) -> bool:
     return _CSV_HEAD in source.head
 
 
-def parse(source: Source) -> Result:
-    document = json_text.untyped(source.data, "IOR")
+def parse(source: ImportSource) -> ImportResult:
+    document = json_text.decode_untyped(source.data, "IOR")
     tests = document.get("tests") if isinstance(document, dict) else None
     if not isinstance(document, dict) or not isinstance(tests, list):
-        raise Refused('IOR: no "tests" in its JSON', "import the file that IOR's summaryFile names")
+        raise ImportRefusedError(
+            'IOR: no "tests" in its JSON', "import the file that IOR's summaryFile names"
+        )
     runs = []
-    for test in tests[:_MOST]:
+    for test in tests[:_MAX_ROWS]:
         if not isinstance(test, dict):
             continue
-        parameters, options = mapping(test.get("Parameters")), mapping(test.get("Options"))
+        parameters, options = as_mapping(test.get("Parameters")), as_mapping(test.get("Options"))
         run = IorRun(
             version=str(document.get("Version", ""))[:40],
             began=text(document.get("Began")),
@@ -72,14 +74,14 @@ def parse(source: Source) -> Result:
             machine=text(document.get("Machine")),
             api=text(parameters.get("api")),
             access=text(options.get("access")),
-            tasks=integer(options.get("tasks")),
-            tasks_per_node=integer(parameters.get("tasksPerNode")),
-            nodes=integer(parameters.get("nodes")),
-            transfer_bytes=integer(parameters.get("transferSize")),
-            block_bytes=integer(parameters.get("blockSize")),
-            segments=integer(parameters.get("segmentCount")),
-            repetitions=integer(parameters.get("repetitions")),
-            stonewall_s=number(parameters.get("deadlineForStonewall")) or None,
+            tasks=parse_integer(options.get("tasks")),
+            tasks_per_node=parse_integer(parameters.get("tasksPerNode")),
+            nodes=parse_integer(parameters.get("nodes")),
+            transfer_bytes=parse_integer(parameters.get("transferSize")),
+            block_bytes=parse_integer(parameters.get("blockSize")),
+            segments=parse_integer(parameters.get("segmentCount")),
+            repetitions=parse_integer(parameters.get("repetitions")),
+            stonewall_s=parse_number(parameters.get("deadlineForStonewall")) or None,
             finished="Finished" in document,
             options={
                 str(name)[:60]: str(value)[:80]
@@ -87,75 +89,77 @@ def parse(source: Source) -> Result:
                 if name not in _NEUTRAL and isinstance(value, str | int | float) and value not in (0, "", "0")
             },
         )
-        run.rows = [row for item in _flat(test.get("Results")) if (row := _row(item)) is not None]
+        run.rows = [
+            row for item in _flatten_rows(test.get("Results")) if (row := _read_row(item)) is not None
+        ]
         _add_summary(run, document.get("summary"), test.get("TestID"))
         runs.append(run)
-    return result(runs, "ior-json")
+    return make_result(runs, "ior-json")
 
 
-def _flat(results: Json) -> list[dict[str, Json]]:
+def _flatten_rows(results: Json) -> list[dict[str, Json]]:
     """Rows, whether in lists of their own or not."""
     if not isinstance(results, list):
         return []
     rows: list[Json] = []
-    for item in results[:_MOST]:
-        rows += item[:_MOST] if isinstance(item, list) else [item]
-    return [row for row in rows if isinstance(row, dict)][:_MOST]
+    for item in results[:_MAX_ROWS]:
+        rows += item[:_MAX_ROWS] if isinstance(item, list) else [item]
+    return [row for row in rows if isinstance(row, dict)][:_MAX_ROWS]
 
 
-def _row(item: dict[str, Json]) -> IorRow | None:
-    rate, op = number(item.get("bwMiB")), item.get("access")
+def _read_row(item: dict[str, Json]) -> IorRow | None:
+    rate, op = parse_number(item.get("bwMiB")), item.get("access")
     if rate is None or not isinstance(op, str) or op not in ("write", "read"):
         return None
     return IorRow(
-        op=op, mib_s=rate, iops=number(item.get("iops")), latency_s=number(item.get("latency")),
-        open_s=number(item.get("openTime")), io_s=number(item.get("wrRdTime")),
-        close_s=number(item.get("closeTime")), total_s=number(item.get("totalTime")),
+        op=op, mib_s=rate, iops=parse_number(item.get("iops")), latency_s=parse_number(item.get("latency")),
+        open_s=parse_number(item.get("openTime")), io_s=parse_number(item.get("wrRdTime")),
+        close_s=parse_number(item.get("closeTime")), total_s=parse_number(item.get("totalTime")),
     )  # fmt: skip
 
 
 def _add_summary(run: IorRun, summary: Json, test: Json) -> None:
-    for item in summary[:_MOST] if isinstance(summary, list) else []:
+    for item in summary[:_MAX_ROWS] if isinstance(summary, list) else []:
         if not isinstance(item, dict) or item.get("TestID") != test:
             continue
         op = item.get("operation")
-        best, ops = number(item.get("bwMaxMIB")), number(item.get("OPsMax"))
+        best, ops = parse_number(item.get("bwMaxMIB")), parse_number(item.get("OPsMax"))
         if op in ("write", "read") and best is not None:
             run.max[op] = best
         if op in ("write", "read") and ops is not None:
             run.max_ops[op] = ops
-        run.tasks = run.tasks if run.tasks is not None else integer(item.get("numTasks"))
+        run.tasks = run.tasks if run.tasks is not None else parse_integer(item.get("numTasks"))
 
 
-def parse_csv(source: Source) -> Result:
+def parse_csv(source: ImportSource) -> ImportResult:
     """No unit beyond the header; `numTasks` may be missing from it or from the rows."""
     run = IorRun(version="")
     header: list[str] = []
     try:
-        for fields in csv.reader(source.lines()):
+        for fields in csv.reader(source.read_lines()):
             names = [field.strip() for field in fields]
             if names[:1] == ["access"]:
                 header = names
-            elif header and names[:1] in (["write"], ["read"]) and len(run.rows) < _MOST:
+            elif header and names[:1] in (["write"], ["read"]) and len(run.rows) < _MAX_ROWS:
                 shorter = [n for n in header if n != "numTasks"] if len(names) == len(header) - 1 else header
                 _add(run, dict(zip(shorter, names, strict=False)))
     except csv.Error as error:
-        raise Refused(f"IOR: CSV cannot be read: {error}", "check the file") from None
-    return result([run], "ior-csv")
+        raise ImportRefusedError(f"IOR: CSV cannot be read: {error}", "check the file") from None
+    return make_result([run], "ior-csv")
 
 
 def _add(run: IorRun, fields: dict[str, str]) -> None:
-    rate = number(fields.get("bw(MiB/s)"))
+    rate = parse_number(fields.get("bw(MiB/s)"))
     if rate is None:
         return
-    turn = integer(fields.get("iter"))
-    tasks = integer(fields.get("numTasks"))
+    turn = parse_integer(fields.get("iter"))
+    tasks = parse_integer(fields.get("numTasks"))
     run.tasks = tasks if tasks is not None else run.tasks
     run.rows.append(
         IorRow(
-            op=fields["access"], mib_s=rate, iops=number(fields.get("IOPS")), iter=turn,
-            latency_s=number(fields.get("Latency")), open_s=number(fields.get("open(s)")),
-            io_s=number(fields.get("wr/rd(s)")), close_s=number(fields.get("close(s)")),
-            total_s=number(fields.get("total(s)")),
+            op=fields["access"], mib_s=rate, iops=parse_number(fields.get("IOPS")), iter=turn,
+            latency_s=parse_number(fields.get("Latency")), open_s=parse_number(fields.get("open(s)")),
+            io_s=parse_number(fields.get("wr/rd(s)")), close_s=parse_number(fields.get("close(s)")),
+            total_s=parse_number(fields.get("total(s)")),
         )
     )  # fmt: skip

@@ -9,10 +9,19 @@ import re
 import msgspec
 
 from probes.imports.command_options import command_options
-from probes.imports.dates import iso
-from probes.imports.model import Contradiction, Measure, Noted, Refused, Result, Trouble, compared, noted
-from probes.imports.numbers import number
-from probes.imports.source import Source
+from probes.imports.dates import to_iso
+from probes.imports.model import (
+    Contradiction,
+    ImportedMeasure,
+    ImportRefusedError,
+    ImportResult,
+    ImportTrouble,
+    Noted,
+    compare_claim,
+    make_noted,
+)
+from probes.imports.numbers import parse_number
+from probes.imports.source import ImportSource
 
 _BANNER = re.compile(r"mdtest-(\S+) was launched with (\d{1,12}) total task\(s\) on (\d{1,12}) node\(s\)")
 _STARTED = re.compile(r"^-- started at (.+?) --")
@@ -21,13 +30,13 @@ _SUMMARY = re.compile(
     r"^SUMMARY\s*(rate|time)?\s*(?:\((?:in )?[^)]*\))?\s*:?\s*(?:\(of (\d{1,9}) iterations\))?"
 )
 _ROW = re.compile(r"^\s*([A-Z][a-z]+(?: [a-z]+)*)\s*:?\s+(\S+)\s+(\S+)\s+(\S+)\s+(\S+)\s*$")
-_MOST_RUNS = 10_000
+_MAX_RUNS = 10_000
 # Which phases run, how much is printed, and where the directory lies.
 _NEUTRAL_OPTIONS = frozenset({"-C", "-T", "-r", "-E", "-v", "-vv", "-vvv", "-k"})
 _TOLD_OPTIONS = frozenset({"-d", "-n", "-I", "-i", "-x", "-o", "-G", "-a"})
 
 
-class Stat(msgspec.Struct, frozen=True, kw_only=True):
+class MdtestStat(msgspec.Struct, frozen=True, kw_only=True):
     max: float
     min: float
     mean: float
@@ -44,8 +53,8 @@ class MdtestRun(msgspec.Struct, kw_only=True, omit_defaults=True):
     command: str | None = None
     items: int | None = None
     item_kind: str | None = None
-    rate: dict[str, Stat] = {}
-    time: dict[str, Stat] = {}
+    rate: dict[str, MdtestStat] = {}
+    time: dict[str, MdtestStat] = {}
     iterations: int | None = None
     finished: bool = False
     not_computed: list[str] = []  # the rate is 0 and the time is not
@@ -55,51 +64,51 @@ class Mdtest(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     runs: tuple[MdtestRun, ...] = ()
 
 
-def recognised(source: Source) -> bool:
+def is_recognised(source: ImportSource) -> bool:
     return b" was launched with " in source.data and b"mdtest-" in source.data
 
 
-def parse(source: Source) -> Result:
+def parse(source: ImportSource) -> ImportResult:
     runs: list[MdtestRun] = []
     table, began = "", None
     zero: set[str] = set()
-    for line in source.lines():
-        if found := _STARTED.match(line):
-            began = found[1]
-        elif found := _BANNER.search(line):
-            if len(runs) >= _MOST_RUNS:
+    for line in source.read_lines():
+        if match := _STARTED.match(line):
+            began = match[1]
+        elif match := _BANNER.search(line):
+            if len(runs) >= _MAX_RUNS:
                 break
             runs.append(
-                MdtestRun(version=found[1][:40], tasks=int(found[2]), nodes=int(found[3]), began=began)
+                MdtestRun(version=match[1][:40], tasks=int(match[2]), nodes=int(match[3]), began=began)
             )
             table, zero = "", set()
         elif not runs:
             continue
         elif line.startswith(("Command line used:", "Command line:")):
             runs[-1].command = line.partition(":")[2].strip()[:2000]
-        elif found := _ITEMS.match(line):
-            runs[-1].items, runs[-1].item_kind = int(found[2]), found[3]
-        elif line.startswith("SUMMARY") and (found := _SUMMARY.match(line)):
-            table = found[1] or "rate"
-            if found[2]:
-                runs[-1].iterations = int(found[2])
+        elif match := _ITEMS.match(line):
+            runs[-1].items, runs[-1].item_kind = int(match[2]), match[3]
+        elif line.startswith("SUMMARY") and (match := _SUMMARY.match(line)):
+            table = match[1] or "rate"
+            if match[2]:
+                runs[-1].iterations = int(match[2])
         elif line.startswith("-- finished"):
             runs[-1].finished, table = True, ""
-        elif table and (found := _ROW.match(line)):
-            _row(runs[-1], table, found, zero)
-    return _result(runs)
+        elif table and (match := _ROW.match(line)):
+            _read_row(runs[-1], table, match, zero)
+    return _make_result(runs)
 
 
-def _row(run: MdtestRun, table: str, found: re.Match[str], zero: set[str]) -> None:
-    values = [number(found[i]) for i in range(2, 6)]
+def _read_row(run: MdtestRun, table: str, match: re.Match[str], zero: set[str]) -> None:
+    values = [parse_number(match[i]) for i in range(2, 6)]
     if values[0] is None or values[1] is None or values[2] is None:
         return
-    name = found[1]
+    name = match[1]
     if not any(values):
         if table == "rate":
             zero.add(name)
         return
-    stat = Stat(max=values[0], min=values[1], mean=values[2], stddev=values[3] or 0.0)
+    stat = MdtestStat(max=values[0], min=values[1], mean=values[2], stddev=values[3] or 0.0)
     if table == "rate":
         run.rate[name] = stat
     else:
@@ -108,15 +117,15 @@ def _row(run: MdtestRun, table: str, found: re.Match[str], zero: set[str]) -> No
             run.not_computed.append(name)
 
 
-def _result(runs: list[MdtestRun]) -> Result:
+def _make_result(runs: list[MdtestRun]) -> ImportResult:
     measured = [run for run in runs if run.rate]
     if not measured:
-        raise Refused(
+        raise ImportRefusedError(
             "mdtest: no rate in its summary", "the run ended before its summary: import a finished one"
         )
-    measures: list[Measure] = []
-    found: list[Contradiction] = []
-    troubles: list[Trouble] = []
+    measures: list[ImportedMeasure] = []
+    claims: list[Contradiction] = []
+    troubles: list[ImportTrouble] = []
     facts: list[Noted] = []
     for index, run in enumerate(measured):
         prefix = f"run {index + 1}: " if len(measured) > 1 else ""
@@ -128,48 +137,50 @@ def _result(runs: list[MdtestRun]) -> Result:
         for name, stat in run.rate.items():
             seconds = run.time[name].max if name in run.time else 0.0
             measures.append(
-                Measure(
+                ImportedMeasure(
                     workload=f"{prefix}mdtest {name.lower()}", metric="IOPS", value=stat.max, unit="IOPS",
                     seconds=seconds, judged=not name.startswith("Tree"), conditions=conditions,
                 )
             )  # fmt: skip
-        found += contradictions(run, prefix)
-        troubles += [Trouble(id="mdtest.not-computed", subject=f"{prefix}{n}") for n in run.not_computed]
+        claims += find_contradictions(run, prefix)
+        troubles += [
+            ImportTrouble(id="mdtest.not-computed", subject=f"{prefix}{n}") for n in run.not_computed
+        ]
         if not run.finished:
-            troubles.append(Trouble(id="mdtest.unfinished", subject=prefix.rstrip(": ")))
+            troubles.append(ImportTrouble(id="mdtest.unfinished", subject=prefix.rstrip(": ")))
         subject = f"run:{index + 1}" if prefix else ""
-        named = (("tasks", run.tasks), ("nodes", run.nodes), (run.item_kind or "items", run.items))
-        facts += noted(*named, subject=subject)
+        counts = (("tasks", run.tasks), ("nodes", run.nodes), (run.item_kind or "items", run.items))
+        facts += make_noted(*counts, subject=subject)
     if len(measured) < len(runs):
-        troubles.append(Trouble(id="mdtest.runs-without-result", said=str(len(runs) - len(measured))))
-    return Result(
-        kind="mdtest", tool="mdtest", version=measured[0].version, began=iso(measured[0].began),
-        measures=tuple(measures), facts=tuple(facts[:1000]), contradictions=tuple(found[:200]),
+        troubles.append(ImportTrouble(id="mdtest.runs-without-result", said=str(len(runs) - len(measured))))
+    return ImportResult(
+        kind="mdtest", tool="mdtest", version=measured[0].version, began=to_iso(measured[0].began),
+        measures=tuple(measures), facts=tuple(facts[:1000]), contradictions=tuple(claims[:200]),
         troubles=tuple(troubles[:200]), recomputed=("rate from items and time",), detail=Mdtest(runs=tuple(runs)),
     )  # fmt: skip
 
 
-def contradictions(run: MdtestRun, prefix: str = "") -> list[Contradiction]:
+def find_contradictions(run: MdtestRun, prefix: str = "") -> list[Contradiction]:
     """min ≤ mean ≤ max; and where nothing was cut short, items ÷ time must be the rate."""
-    found = []
+    claims = []
     for name, stat in run.rate.items():
         slack = 0.001 + 1e-6 * abs(stat.max)
         if not stat.min - slack <= stat.mean <= stat.max + slack:
-            found.append(
+            claims.append(
                 Contradiction(
                     id="mdtest.mean-outside", subject=f"{prefix}{name}", claimed=stat.mean,
                     recomputed=f"{stat.min:g} to {stat.max:g}", unit="IOPS", rule="minimum to maximum",
                 )
             )  # fmt: skip
         time = run.time.get(name)
-        whole = run.item_kind == "files" and name.startswith("File") and run.iterations == 1
-        if time is None or time.max < 0.1 or not whole or not run.items or _stonewalled(run):
+        is_comparable = run.item_kind == "files" and name.startswith("File") and run.iterations == 1
+        if time is None or time.max < 0.1 or not is_comparable or not run.items or _is_stonewalled(run):
             continue
         gives, rule = run.items / time.max, "items ÷ time of the phase"
-        found += compared("mdtest.rate", f"{prefix}{name}", stat.max, gives, rule, 0.02, unit="IOPS")
-    return found
+        claims += compare_claim("mdtest.rate", f"{prefix}{name}", stat.max, gives, rule, 0.02, unit="IOPS")
+    return claims
 
 
-def _stonewalled(run: MdtestRun) -> bool:
+def _is_stonewalled(run: MdtestRun) -> bool:
     """A stonewall, or the status file of an earlier one, changes how many items there are."""
     return run.command is None or "-W" in run.command or "-x" in run.command

@@ -9,12 +9,20 @@ import csv
 
 import msgspec
 
-from probes.imports.model import Contradiction, Measure, Noted, Refused, Result, compared, noted
-from probes.imports.numbers import integer, number
-from probes.imports.source import Source
+from probes.imports.model import (
+    Contradiction,
+    ImportedMeasure,
+    ImportRefusedError,
+    ImportResult,
+    Noted,
+    compare_claim,
+    make_noted,
+)
+from probes.imports.numbers import parse_integer, parse_number
+from probes.imports.source import ImportSource
 
 _HEAD = b"rank,items,rate-"
-_MOST_RUNS = 1000
+_MAX_RUNS = 1000
 
 
 class Ranks(msgspec.Struct, kw_only=True, omit_defaults=True):
@@ -32,30 +40,30 @@ class MdtestRanks(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True)
     runs: tuple[Ranks, ...] = ()
 
 
-def recognised(source: Source) -> bool:
+def is_recognised(source: ImportSource) -> bool:
     return source.head.lstrip().startswith(_HEAD)
 
 
-def parse(source: Source) -> Result:
+def parse(source: ImportSource) -> ImportResult:
     runs: list[Ranks] = []
     columns: list[tuple[str, int]] = []
     try:
-        for fields in csv.reader(source.lines()):
+        for fields in csv.reader(source.read_lines()):
             if fields[:2] == ["rank", "items"]:
                 columns = [(_name(n), at) for at, n in enumerate(fields) if n.startswith("rate-")]
-            elif fields[:1] == ["all"] and columns and len(runs) < _MOST_RUNS:
-                runs.append(_all(fields, columns))
-            elif runs and columns and (rank := integer(fields[0] if fields else None)) is not None:
+            elif fields[:1] == ["all"] and columns and len(runs) < _MAX_RUNS:
+                runs.append(_read_all_ranks(fields, columns))
+            elif runs and columns and (rank := parse_integer(fields[0] if fields else None)) is not None:
                 _add(runs[-1], rank, fields, columns)
     except csv.Error as error:
-        raise Refused(f"mdtest: CSV cannot be read: {error}", "check the file") from None
+        raise ImportRefusedError(f"mdtest: CSV cannot be read: {error}", "check the file") from None
     measured = [run for run in runs if run.rate]
     if not measured:
-        raise Refused(
+        raise ImportRefusedError(
             "mdtest: its CSV has no line of all ranks with a rate",
             "the run did not finish: import a finished one",
         )
-    return _result(measured)
+    return _make_result(measured)
 
 
 def _name(column: str) -> str:
@@ -63,10 +71,10 @@ def _name(column: str) -> str:
     return column.removeprefix("rate-").strip().rstrip(":").strip()[:60]
 
 
-def _all(fields: list[str], columns: list[tuple[str, int]]) -> Ranks:
-    run = Ranks(items=integer(fields[1]) if len(fields) > 1 else None)
+def _read_all_ranks(fields: list[str], columns: list[tuple[str, int]]) -> Ranks:
+    run = Ranks(items=parse_integer(fields[1]) if len(fields) > 1 else None)
     for name, at in columns:
-        rate, seconds = _pair(fields, at)
+        rate, seconds = _read_pair(fields, at)
         if rate is not None and seconds is not None:
             run.rate[name], run.time[name] = rate, seconds
     return run
@@ -79,27 +87,27 @@ def _add(run: Ranks, rank: int, fields: list[str], columns: list[tuple[str, int]
         return
     run.tasks += 1
     for name, at in columns:
-        rate, seconds = _pair(fields, at)
+        rate, seconds = _read_pair(fields, at)
         if rate is not None and seconds is not None:
             run.done[name] = run.done.get(name, 0.0) + rate * seconds
 
 
-def _pair(fields: list[str], at: int) -> tuple[float | None, float | None]:
+def _read_pair(fields: list[str], at: int) -> tuple[float | None, float | None]:
     if len(fields) <= at + 1:
         return None, None
-    return number(fields[at]), number(fields[at + 1])
+    return parse_number(fields[at]), parse_number(fields[at + 1])
 
 
-def _result(runs: list[Ranks]) -> Result:
-    measures: list[Measure] = []
-    found: list[Contradiction] = []
+def _make_result(runs: list[Ranks]) -> ImportResult:
+    measures: list[ImportedMeasure] = []
+    contradictions: list[Contradiction] = []
     facts: list[Noted] = []
     for index, run in enumerate(runs):
         prefix = f"run {index + 1}: " if len(runs) > 1 else ""
         subject = f"run:{index + 1}" if prefix else ""
         for name, rate in run.rate.items():
             measures.append(
-                Measure(
+                ImportedMeasure(
                     workload=f"{prefix}mdtest {name.lower()}", metric="IOPS", value=rate, unit="IOPS",
                     seconds=run.time[name], judged=not name.startswith("Tree"),
                     conditions={"ranks": str(run.tasks), "items a task": str(run.items)},
@@ -107,11 +115,13 @@ def _result(runs: list[Ranks]) -> Result:
             )  # fmt: skip
             if run.done.get(name) and run.time[name] > 0:
                 gives, rule = run.done[name] / run.time[name], "sum of rate × time of the ranks ÷ time of all"
-                found += compared("mdtest.rate", f"{prefix}{name}", rate, gives, rule, 1e-6, unit="IOPS")
-        named = (("tasks", run.tasks or None), ("items a task", run.items), ("iterations", run.iterations))
-        facts += noted(*named, subject=subject)
-    return Result(
+                contradictions += compare_claim(
+                    "mdtest.rate", f"{prefix}{name}", rate, gives, rule, 1e-6, unit="IOPS"
+                )
+        counts = (("tasks", run.tasks or None), ("items a task", run.items), ("iterations", run.iterations))
+        facts += make_noted(*counts, subject=subject)
+    return ImportResult(
         kind="mdtest-csv", tool="mdtest", measures=tuple(measures), facts=tuple(facts[:1000]),
-        contradictions=tuple(found[:200]), recomputed=("rate from the ranks' own",),
+        contradictions=tuple(contradictions[:200]), recomputed=("rate from the ranks' own",),
         detail=MdtestRanks(runs=tuple(runs)),
     )  # fmt: skip

@@ -3,15 +3,22 @@
 Columns changed from sysstat 10 to 12 and follow the options (kB/s, MB/s, blocks), "Device:" became "Device".
 """
 
-from probes.imports.model import Refused, Result
-from probes.imports.numbers import number
-from probes.imports.source import Source
-from probes.imports.sysstat.sysstat_table import Header, Sysstat, Tables, floats, header, result
+from probes.imports.model import ImportRefusedError, ImportResult
+from probes.imports.numbers import parse_number
+from probes.imports.source import ImportSource
+from probes.imports.sysstat.sysstat_table import (
+    Sysstat,
+    SysstatHeader,
+    SysstatTables,
+    make_result,
+    parse_header,
+    read_floats,
+)
 
 _KB = {"B": 1 / 1024, "k": 1.0, "M": 1024.0, "G": 1024.0**2, "T": 1024.0**3}
 
 
-def recognised(source: Source) -> bool:
+def is_recognised(source: ImportSource) -> bool:
     """With the header line, or a device table alone: such output is often cut out of a longer one."""
     lines = source.head.split(b"\n")
     tables = [
@@ -20,59 +27,63 @@ def recognised(source: Source) -> bool:
     return any(b"r/s" in line or b"tps" in line for line in tables)
 
 
-def _human(column: str, text: str) -> float | None:
+def _parse_human(column: str, text: str) -> float | None:
     """`5.3k` of a column in kB are 5.3 kB, `1.2M` 1228.8; of another column the number as it is."""
     word = text.removesuffix("%")
     scale = _KB.get(word[-1:]) if "kB" in column or column.endswith("-sz") else None
-    value = number(word[:-1] if scale is not None else word)
+    value = parse_number(word[:-1] if scale is not None else word)
     return value * (scale or 1.0) if value is not None else None
 
 
-def parse(source: Source) -> Result:
-    head: Header | None = None
-    tables = Tables()
+def parse(source: ImportSource) -> ImportResult:
+    head: SysstatHeader | None = None
+    tables = SysstatTables()
     columns: list[str] = []
     cpu_columns: list[str] = []
     table, blocks, cpu_blocks = "", 0, 0
     parts: list[str] = []
-    for line in source.lines():
+    for line in source.read_lines():
         fields = line.split()
         if not fields:
             table = ""
-        elif head is None and fields[0] == "Linux" and (head := header(line)) is not None:
+        elif head is None and fields[0] == "Linux" and (head := parse_header(line)) is not None:
             continue
         elif fields[0] == "avg-cpu:":
             cpu_columns, table = fields[1:200], "cpu"
             if cpu_blocks == 1 and blocks <= 1:
-                tables.forget()
+                tables.forget_since_boot()
             cpu_blocks += 1
         elif fields[0] in ("Device:", "Device"):
             if blocks == 1 and cpu_blocks == 0:
-                tables.forget()
+                tables.forget_since_boot()
             columns, table, blocks = fields[:200], "disk", blocks + 1
         elif table == "cpu":
-            values = floats(dict(zip(cpu_columns, (f.removesuffix("%") for f in fields), strict=False)))
+            values = read_floats(dict(zip(cpu_columns, (f.removesuffix("%") for f in fields), strict=False)))
             tables.add("avg-cpu", "all", values)
-            tables.point(float(cpu_blocks - 1), values)
+            tables.add_point(float(cpu_blocks - 1), values)
             table = ""
         elif fields[-1] == "Device" and len(fields) > 2:  # -h: names last, a table for reads, for writes, …
             columns = fields[:200]
             if fields[0] in ("r/s", "tps", *parts[:1]):
                 if blocks == 1 and cpu_blocks == 0:
-                    tables.forget()
+                    tables.forget_since_boot()
                 blocks, parts = blocks + 1, []
             parts.append(fields[0])
             table = "human"
         elif table == "human" and len(fields) == len(columns):
             pairs = zip(columns[:-1], fields[:-1], strict=True)
-            values = {c: value for c, text in pairs if (value := _human(c, text)) is not None}
+            values = {c: value for c, text in pairs if (value := _parse_human(c, text)) is not None}
             tables.add("disk", f"disk:{fields[-1][:120]}", values)
         elif table == "disk" and len(fields) == len(columns):
             tables.add(
-                "disk", f"disk:{fields[0][:120]}", floats(dict(zip(columns[1:], fields[1:], strict=True)))
+                "disk",
+                f"disk:{fields[0][:120]}",
+                read_floats(dict(zip(columns[1:], fields[1:], strict=True))),
             )
     if not blocks or not tables.tables.get("disk"):
-        raise Refused("iostat: no device table with values", "import the output from its first line on")
+        raise ImportRefusedError(
+            "iostat: no device table with values", "import the output from its first line on"
+        )
     detail = Sysstat(
         tool="iostat-text",
         host=head.host if head else None,
@@ -85,4 +96,4 @@ def parse(source: Source) -> Result:
         columns=tuple(columns),
         tables=tables.tables,
     )
-    return result(detail, tables, since_boot=blocks == 1)
+    return make_result(detail, tables, since_boot=blocks == 1)

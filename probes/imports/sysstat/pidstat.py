@@ -8,11 +8,11 @@ from collections import defaultdict
 
 import msgspec
 
-from probes.imports.dates import iso
-from probes.imports.model import Measure, Refused, Result, Trouble, noted
-from probes.imports.numbers import KIB, number
-from probes.imports.source import Source
-from probes.imports.sysstat.sysstat_table import Header, header
+from probes.imports.dates import to_iso
+from probes.imports.model import ImportedMeasure, ImportRefusedError, ImportResult, ImportTrouble, make_noted
+from probes.imports.numbers import KIB, parse_number
+from probes.imports.source import ImportSource
+from probes.imports.sysstat.sysstat_table import SysstatHeader, parse_header
 
 _FIRST = ("UID", "USER", "PID", "TGID")
 _SHOWN: dict[str, tuple[str, float, str]] = {
@@ -22,7 +22,7 @@ _SHOWN: dict[str, tuple[str, float, str]] = {
     "majflt/s": ("major faults", 1, "1/s"), "cswch/s": ("voluntary switches", 1, "1/s"),
     "nvcswch/s": ("involuntary switches", 1, "1/s"),
 }  # fmt: skip
-_MOST_COMMANDS = 500
+_MAX_COMMANDS = 500
 
 
 class Pidstat(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -32,33 +32,33 @@ class Pidstat(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     commands: dict[str, dict[str, float]] = {}
 
 
-def recognised(source: Source) -> bool:
-    return any(_columns(line.decode("ascii", "replace").split()) for line in source.head.split(b"\n"))
+def is_recognised(source: ImportSource) -> bool:
+    return any(_heading_columns(line.decode("ascii", "replace").split()) for line in source.head.split(b"\n"))
 
 
-def _columns(fields: list[str]) -> list[str]:
+def _heading_columns(fields: list[str]) -> list[str]:
     """The names of a heading, from the first one after the time on."""
     if not fields or fields[-1] != "Command" or not {"PID", "TGID"} & set(fields):
         return []
     return fields[next(n for n, name in enumerate(fields) if name in _FIRST) :]
 
 
-def parse(source: Source) -> Result:
-    head: Header | None = None
+def parse(source: ImportSource) -> ImportResult:
+    head: SysstatHeader | None = None
     columns: list[str] = []
     totals: defaultdict[str, defaultdict[str, float]] = defaultdict(lambda: defaultdict(float))
     samples: defaultdict[str, int] = defaultdict(int)  # of the activity that has the column
     averaged, left_out = False, 0
-    for line in source.lines():
+    for line in source.read_lines():
         fields = line.split()
         if not fields:
             continue
-        if head is None and fields[0] == "Linux" and (head := header(line)) is not None:
+        if head is None and fields[0] == "Linux" and (head := parse_header(line)) is not None:
             continue
         if fields[0].endswith(":") and ":" not in fields[0][:-1]:  # Average:
             averaged = True
-        elif named := _columns(fields):
-            columns = named
+        elif heading := _heading_columns(fields):
+            columns = heading
             for name in columns:
                 samples[name] += 1
         elif columns:
@@ -67,32 +67,37 @@ def parse(source: Source) -> Result:
             command = values.get("Command", "").strip()[:120]
             if not command or ("TID" in values and values["TID"] != "-"):
                 continue
-            if command not in totals and len(totals) >= _MOST_COMMANDS:
+            if command not in totals and len(totals) >= _MAX_COMMANDS:
                 left_out += 1
                 continue
             for name in _SHOWN:
-                if (value := number(values.get(name, "").replace(",", "."))) is not None:
+                if (value := parse_number(values.get(name, "").replace(",", "."))) is not None:
                     totals[command][name] += value
-    means = {command: {n: v / samples[n] for n, v in found.items()} for command, found in totals.items()}
+    means = {
+        command: {n: v / samples[n] for n, v in command_values.items()}
+        for command, command_values in totals.items()
+    }
     measures = [
-        Measure(
+        ImportedMeasure(
             workload=f"process:{command}", metric=_SHOWN[name][0], value=value * _SHOWN[name][1],
             unit=_SHOWN[name][2], better="less", judged=False,
         )
-        for command, found in means.items()
-        for name, value in found.items()
+        for command, command_values in means.items()
+        for name, value in command_values.items()
         if value
     ]  # fmt: skip
     if not measures:
-        raise Refused("pidstat: no process did anything in it", "import the output from its first line on")
+        raise ImportRefusedError(
+            "pidstat: no process did anything in it", "import the output from its first line on"
+        )
     most = max(samples[name] for name in _SHOWN)
-    troubles = [Trouble(id="sysstat.since-boot")] if most == 1 and not averaged else []
+    troubles = [ImportTrouble(id="sysstat.since-boot")] if most == 1 and not averaged else []
     if left_out:
-        troubles.append(Trouble(id="sysstat.left-out", said=str(left_out)))
-    facts = noted(("release", head and head.kernel), ("machine", head and head.arch), subject="kernel")
-    facts += [*noted(("threads", head and head.cpus), subject="cpu"), *noted(("samples", most))]
-    return Result(
-        kind="pidstat", tool="pidstat", host=head.host if head else None, began=iso(head.date) if head else None,
+        troubles.append(ImportTrouble(id="sysstat.left-out", said=str(left_out)))
+    facts = make_noted(("release", head and head.kernel), ("machine", head and head.arch), subject="kernel")
+    facts += [*make_noted(("threads", head and head.cpus), subject="cpu"), *make_noted(("samples", most))]
+    return ImportResult(
+        kind="pidstat", tool="pidstat", host=head.host if head else None, began=to_iso(head.date) if head else None,
         facts=tuple(facts), measures=tuple(measures[:5000]), troubles=tuple(troubles),
         recomputed=("means from the samples",), detail=Pidstat(samples=most, commands=means),
     )  # fmt: skip

@@ -6,35 +6,42 @@ also stands in front of MHz (sar -m): the heading decides.
 
 import re
 
-from probes.imports.model import Refused, Result
-from probes.imports.numbers import plain
-from probes.imports.source import Source
-from probes.imports.sysstat.sysstat_table import Header, Sysstat, Tables, floats, header, result
+from probes.imports.model import ImportRefusedError, ImportResult
+from probes.imports.numbers import parse_column
+from probes.imports.source import ImportSource
+from probes.imports.sysstat.sysstat_table import (
+    Sysstat,
+    SysstatHeader,
+    SysstatTables,
+    make_result,
+    parse_header,
+    read_floats,
+)
 
 _TIME = re.compile(r"^(?:(\d\d):(\d\d):(\d\d)(?: ([AP]M))?|[^\W\d]\w*[.\s\u00a0]{0,2}:)\s+(.*)$")
 _KEYS = {
     "CPU": "", "DEV": "disk:", "IFACE": "net:", "INTR": "irq:", "TTY": "tty:", "FAN": "fan:", "TEMP": "temp:",
     "IN": "in:", "BUS": "usb:",
 }  # fmt: skip
-_MOST_HEADINGS = 500
-_MOST_WAITING = 10_000  # rows
+_MAX_HEADINGS = 500
+_MAX_WAITING_ROWS = 10_000  # rows
 _DAY = 86400
 
 
-def recognised(source: Source) -> bool:
+def is_recognised(source: ImportSource) -> bool:
     lines = source.head.split(b"\n", 40)
     begins = any(b" CPU)" in line and b"(" in line for line in lines[:3])
     return begins and any(_TIME.match(line.decode("latin-1")) for line in lines[1:])
 
 
-def parse(source: Source) -> Result:
-    reader = _Reader()
-    for line in source.lines():
+def parse(source: ImportSource) -> ImportResult:
+    reader = _SarReader()
+    for line in source.read_lines():
         reader.read(line)
     reader.read_waiting()
     head = reader.header
     if head is None:
-        raise Refused(
+        raise ImportRefusedError(
             "sar: no header line with the host and its CPUs", "import the output from its first line on"
         )
     cpu = reader.tables.tables.get("CPU", {}).get("all", {})
@@ -44,13 +51,13 @@ def parse(source: Source) -> Result:
         samples=samples or max(reader.rows.values(), default=0), keys=tuple(reader.headings),
         headings=len(reader.headings), restarts=reader.restarts, tables=reader.tables.tables,
     )  # fmt: skip
-    return result(detail, reader.tables)
+    return make_result(detail, reader.tables)
 
 
-class _Reader:
+class _SarReader:
     def __init__(self) -> None:
-        self.header: Header | None = None
-        self.tables = Tables()
+        self.header: SysstatHeader | None = None
+        self.tables = SysstatTables()
         self.headings: dict[str, None] = {}
         self.rows: dict[str, int] = {}
         self.restarts = 0
@@ -65,7 +72,12 @@ class _Reader:
 
     def read(self, line: str) -> None:
         """Rows under a heading wait for what follows them, and are read at once."""
-        if line[2:3] == ":" and not self._fresh and self.tables.full and len(self._waiting) < _MOST_WAITING:
+        if (
+            line[2:3] == ":"
+            and not self._fresh
+            and self.tables.is_full
+            and len(self._waiting) < _MAX_WAITING_ROWS
+        ):
             self._waiting.append(line)
             return
         self.read_waiting()
@@ -79,12 +91,15 @@ class _Reader:
 
     def _read_all(self, lines: list[str]) -> bool:
         """False where they are not all alike. Where the points are full no row's time is asked for any more."""
-        named = self._prefix is not None
+        has_subject = self._prefix is not None
         try:
             columns = list(zip(*map(str.split, lines), strict=True))
             body = columns[2 if columns[1][0] in ("AM", "PM") else 1 :]
-            subjects = body[0] if named else ("",) * len(lines)
-            values = {n: plain(c) for n, c in zip(self._columns[named:], body[named:], strict=True)}
+            subjects = body[0] if has_subject else ("",) * len(lines)
+            values = {
+                n: parse_column(c)
+                for n, c in zip(self._columns[has_subject:], body[has_subject:], strict=True)
+            }
         except (ValueError, IndexError):
             return False
         if not "".join(columns[0]).replace(":", "").isdecimal():
@@ -96,10 +111,10 @@ class _Reader:
             name = subject if subject in ("", "all") else f"{self._prefix or 'cpu:'}{subject[:120]}"
             each = {n: [v[place] for place in own] for n, v in values.items()} if len(places) > 1 else values
             self.tables.add_columns(self._activity, name, each)
-        whole = len(places.get("all" if named else "", ()))
-        self.rows[self._activity] = self.rows.get(self._activity, 0) + whole
+        host_rows = len(places.get("all" if has_subject else "", ()))
+        self.rows[self._activity] = self.rows.get(self._activity, 0) + host_rows
         if self._activity == "CPU":
-            self.tables.points_left_out(values, whole)
+            self.tables.points_left_out(values, host_rows)
         return True
 
     def _read(self, line: str) -> None:
@@ -107,24 +122,24 @@ class _Reader:
             self._fresh = True
             return
         if self.header is None:
-            self.header = header(line)
+            self.header = parse_header(line)
             return
-        found = _TIME.match(line)
-        if found is None:
+        match = _TIME.match(line)
+        if match is None:
             return
-        rest = found[5]
+        rest = match[5]
         if not rest.split():
             return
         if "LINUX RESTART" in rest:
             self.restarts += 1
             self._fresh = True
         elif self._fresh or (self._columns and rest.split() == self._columns):
-            self._heading(rest)
+            self._read_heading(rest)
             self._fresh = False
         else:
-            self._row(rest, found)
+            self._read_row(rest, match)
 
-    def _heading(self, rest: str) -> None:
+    def _read_heading(self, rest: str) -> None:
         self._columns = rest.split()[:200]
         first = self._columns[0]
         self._prefix = _KEYS.get(first)
@@ -134,12 +149,12 @@ class _Reader:
             self._activity = f"CPU {second}"  # MHz, interrupts: "all" is no utilisation there
         elif first in ("IFACE", "TTY") or self._prefix is None:
             self._activity = f"{first} {second}".strip()
-        if len(self.headings) < _MOST_HEADINGS:
+        if len(self.headings) < _MAX_HEADINGS:
             self.headings[" ".join(self._columns)] = None
 
-    def _row(self, rest: str, found: re.Match[str]) -> None:
+    def _read_row(self, rest: str, match: re.Match[str]) -> None:
         fields = rest.split()
-        average = found[1] is None
+        average = match[1] is None
         subject, columns, values = "", self._columns, fields
         if self._prefix is not None and fields:
             subject = "all" if fields[0] == "all" else f"{self._prefix or 'cpu:'}{fields[0][:120]}"
@@ -148,17 +163,17 @@ class _Reader:
             subject, columns, values = f"fs:{fields[-1][:200]}", columns[:-1], fields[:-1]
         if len(values) < len(columns):
             return
-        read = floats(dict(zip(columns, values, strict=False)))
+        read = read_floats(dict(zip(columns, values, strict=False)))
         self.tables.add(self._activity, subject, read, average)
         if not average:
             self.rows[self._activity] = self.rows.get(self._activity, 0) + (subject in ("", "all"))
             if self._activity == "CPU" and subject == "all":
-                self.tables.point(self._seconds(found), read)
+                self.tables.add_point(self._elapsed_seconds(match), read)
 
-    def _seconds(self, found: re.Match[str]) -> float:
+    def _elapsed_seconds(self, match: re.Match[str]) -> float:
         """Since the first row, over midnight too."""
-        hour = int(found[1]) % 12 + (12 if found[4] == "PM" else 0) if found[4] else int(found[1])
-        now = hour * 3600 + int(found[2]) * 60 + int(found[3]) + self._days
+        hour = int(match[1]) % 12 + (12 if match[4] == "PM" else 0) if match[4] else int(match[1])
+        now = hour * 3600 + int(match[2]) * 60 + int(match[3]) + self._days
         if self._began is None:
             self._began = now
         elif now < self._clock:

@@ -3,10 +3,10 @@
 import msgspec
 
 from probes.imports import json_text
-from probes.imports.json_text import mapping
-from probes.imports.model import Refused, Result
-from probes.imports.source import Source
-from probes.imports.sysstat.sysstat_table import Sysstat, Tables, floats, result
+from probes.imports.json_text import as_mapping
+from probes.imports.model import ImportRefusedError, ImportResult
+from probes.imports.source import ImportSource
+from probes.imports.sysstat.sysstat_table import Sysstat, SysstatTables, make_result, read_floats
 from probes.types import Json
 
 _SUBJECT = {
@@ -34,32 +34,32 @@ class _Top(msgspec.Struct):
     sysstat: _Hosts
 
 
-def recognised(source: Source) -> bool:
-    return source.has(b'"sysstat"', b'"hosts"')
+def is_recognised(source: ImportSource) -> bool:
+    return source.contains_all(b'"sysstat"', b'"hosts"')
 
 
-def parse(source: Source) -> Result:
-    top, _ = json_text.first(source.data, _Top, "sysstat")
+def parse(source: ImportSource) -> ImportResult:
+    top, _ = json_text.decode_first(source.data, _Top, "sysstat")
     if not top.sysstat.hosts:
-        raise Refused("sysstat: no host in it", "export it again: sadf -j FILE -- -A")
+        raise ImportRefusedError("sysstat: no host in it", "export it again: sadf -j FILE -- -A")
     host = top.sysstat.hosts[0]
-    tables = Tables()
+    tables = SysstatTables()
     keys: set[str] = set()
     tool = "sadf"
     clock = 0.0
     for index, raw in enumerate(host.statistics):
-        sample = mapping(json_text.decode(bytes(raw), dict, "sysstat"))
+        sample = as_mapping(json_text.decode_document(bytes(raw), dict, "sysstat"))
         keys |= {str(k)[:60].strip() for k in list(sample)[:100]}
         if index == 0:
             tool = "iostat" if "avg-cpu" in sample else "sadf"
             if isinstance(sample.get("timestamp"), str) and "cpu-load" in sample:
                 tool = "mpstat"
         if index == 1 and tool in _EACH_REPORT_SINCE_BOOT:
-            tables.forget()
-        interval = mapping(sample.get("timestamp")).get("interval")
+            tables.forget_since_boot()
+        interval = as_mapping(sample.get("timestamp")).get("interval")
         clock += float(interval) if isinstance(interval, int | float) else 1.0
         for activity, body in list(sample.items())[:100]:
-            _activity(tables, str(activity)[:60].strip(), body, clock)
+            _add_activity(tables, str(activity)[:60].strip(), body, clock)
     samples = len(host.statistics)
     detail = Sysstat(
         tool=tool,
@@ -72,34 +72,34 @@ def parse(source: Source) -> Result:
         keys=tuple(sorted(keys)),
         tables=tables.tables,
     )
-    return result(detail, tables, since_boot=tool in _EACH_REPORT_SINCE_BOOT and samples == 1)
+    return make_result(detail, tables, since_boot=tool in _EACH_REPORT_SINCE_BOOT and samples == 1)
 
 
-def _activity(tables: Tables, name: str, body: Json, clock: float, depth: int = 0) -> None:
+def _add_activity(tables: SysstatTables, name: str, body: Json, clock: float, depth: int = 0) -> None:
     """An object is one subject, a list of objects one each; an activity can hold others ("network", "psi")."""
     if isinstance(body, list):
         for item in body[:5000]:
             if isinstance(item, dict):
-                _subject(tables, name, item, clock)
+                _add_subject(tables, name, item, clock)
     elif isinstance(body, dict) and name != "timestamp":
-        values = floats(body)
+        values = read_floats(body)
         if values:
             is_cpu = name == "avg-cpu"
             tables.add(name, "all" if is_cpu else "", values)
             if is_cpu:
-                tables.point(clock, values)
+                tables.add_point(clock, values)
         if depth < 3:
             for inner, part in list(body.items())[:100]:
                 if isinstance(part, dict | list):
-                    _activity(tables, str(inner)[:60], part, clock, depth + 1)
+                    _add_activity(tables, str(inner)[:60], part, clock, depth + 1)
 
 
-def _subject(tables: Tables, activity: str, item: dict[str, Json], clock: float) -> None:
+def _add_subject(tables: SysstatTables, activity: str, item: dict[str, Json], clock: float) -> None:
     key = next((k for k in _SUBJECT if k in item), None)
     subject = "" if key is None else f"{_SUBJECT[key]}{str(item[key])[:120]}"
-    values = floats({k: v for k, v in item.items() if k != key})
+    values = read_floats({k: v for k, v in item.items() if k != key})
     if key == "cpu":
         subject = "all" if subject in ("all", "-1") else f"cpu:{subject}"
         if subject == "all" and activity == "cpu-load":
-            tables.point(clock, values)
+            tables.add_point(clock, values)
     tables.add(activity, subject, values)

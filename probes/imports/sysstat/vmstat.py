@@ -1,14 +1,14 @@
 """`vmstat N`, narrow or wide, with or without time stamps. The first row is the mean since boot."""
 
-from probes.imports.model import Refused, Result
-from probes.imports.numbers import plain
-from probes.imports.source import Source
-from probes.imports.sysstat.sysstat_table import Sysstat, Tables, floats, result
+from probes.imports.model import ImportRefusedError, ImportResult
+from probes.imports.numbers import parse_column
+from probes.imports.source import ImportSource
+from probes.imports.sysstat.sysstat_table import Sysstat, SysstatTables, make_result, read_floats
 
 _COLUMNS = ("r", "b", "si", "so", "us", "sy", "id")
 
 
-def recognised(source: Source) -> bool:
+def is_recognised(source: ImportSource) -> bool:
     lines = source.head.split(b"\n", 4)[:4]
     return any(_is_heading(line.decode("latin-1").split()) for line in lines)
 
@@ -17,24 +17,24 @@ def _is_heading(fields: list[str]) -> bool:
     return fields[:2] == ["r", "b"] and all(name in fields for name in _COLUMNS)
 
 
-def parse(source: Source) -> Result:
-    reader = _Reader()
-    for batch in source.batches():
-        if not (reader.tables.full and reader.read_all(batch)):
+def parse(source: ImportSource) -> ImportResult:
+    reader = _VmstatReader()
+    for batch in source.read_batches():
+        if not (reader.tables.is_full and reader.read_all(batch)):
             for line in batch:
                 reader.read(line)
     if not reader.rows:
-        raise Refused("vmstat: a heading and no row", "import a longer recording")
+        raise ImportRefusedError("vmstat: a heading and no row", "import a longer recording")
     detail = Sysstat(
         tool="vmstat", samples=reader.rows, keys=("vmstat",), columns=tuple(reader.columns),
         tables=reader.tables.tables,
     )  # fmt: skip
-    return result(detail, reader.tables, since_boot=reader.rows == 1)
+    return make_result(detail, reader.tables, since_boot=reader.rows == 1)
 
 
-class _Reader:
+class _VmstatReader:
     def __init__(self) -> None:
-        self.tables = Tables()
+        self.tables = SysstatTables()
         self.columns: list[str] = []
         self.rows = 0
         self._other: set[str] = set()  # lines that are no rows: the headings come again and again
@@ -46,14 +46,14 @@ class _Reader:
             self._other = self._other | {line} if columns == self.columns else {line}
             self.columns = columns
         elif self.columns and len(fields) >= len(self.columns) and fields[0].isdecimal():
-            values = floats(dict(zip(self.columns, fields, strict=False)))
+            values = read_floats(dict(zip(self.columns, fields, strict=False)))
             if len(values) < len(self.columns):
                 return
             if self.rows == 1:
-                self.tables.forget()
+                self.tables.forget_since_boot()
             self.tables.add("vmstat", "cpu", values)
             if self.rows:
-                self.tables.point(float(self.rows - 1), values)
+                self.tables.add_point(float(self.rows - 1), values)
             self.rows += 1
         elif line.startswith("procs ") and len(self._other) < 100:
             self._other.add(line)
@@ -63,7 +63,7 @@ class _Reader:
         rows = [line.split() for line in lines if line not in self._other]
         try:
             columns = list(zip(*rows, strict=True))[: len(self.columns)]
-            values = dict(zip(self.columns, map(plain, columns), strict=True))
+            values = dict(zip(self.columns, map(parse_column, columns), strict=True))
         except ValueError:
             return False
         self.tables.add_columns("vmstat", "cpu", values)

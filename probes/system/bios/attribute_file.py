@@ -10,10 +10,10 @@ import json
 from probes import units
 from probes.patterns import lazy_pattern
 from probes.safe_read import TooLarge, decode, read_named
-from probes.system.bios.attributes import MOST_VALUE, BiosAttributes, Wanted, kept
+from probes.system.bios.attributes import MAX_VALUE_CHARACTERS, BiosAttributes, Wanted, keep_wanted
 from probes.types import Absent
 
-MOST_BYTES = 8 << 20
+MAX_FILE_BYTES = 8 << 20
 # racadm get -t xml: <Attribute Name="ApbDis">Disabled</Attribute>;  sum: <Setting name="..." selectedOption="..."
 # .../>
 _DELL_XML = lazy_pattern(r'<Attribute\s[^>]{0,200}?Name="([^"]{1,200})"[^>]{0,200}>([^<]{0,200})<')
@@ -26,13 +26,13 @@ _NAME = lazy_pattern(r"[A-Za-z0-9][\w.()/ -]{0,199}")
 _PENDING = lazy_pattern(r"(.*?)\s*\(Pending Value=(.*)\)$")
 
 
-def attribute_file(path: str, wanted: Wanted) -> BiosAttributes | Absent:
+def read_attribute_file(path: str, wanted: Wanted) -> BiosAttributes | Absent:
     """What one file tells; Absent in one line where it cannot be read or holds no settings."""
     try:
-        data = read_named(path, MOST_BYTES)
+        data = read_named(path, MAX_FILE_BYTES)
     except TooLarge:
         return Absent(
-            f"{path} is larger than {units.size(MOST_BYTES)}, which no list of BIOS settings is",
+            f"{path} is larger than {units.format_size(MAX_FILE_BYTES)}, which no list of BIOS settings is",
             "invalid",
             path,
         )
@@ -43,16 +43,16 @@ def attribute_file(path: str, wanted: Wanted) -> BiosAttributes | Absent:
         data = data.decode("utf-16", "replace").encode()
     data = data.removeprefix(codecs.BOM_UTF8)
     # A NUL stands in no text: random bytes would match a line's pattern somewhere.
-    found, sure = ({}, False) if b"\0" in data else _parsed(decode(data))
-    vendor = found.pop("", "")
-    if not found or not (sure or any(map(wanted, found))):
+    attributes, sure = ({}, False) if b"\0" in data else _parse_attributes(decode(data))
+    vendor = attributes.pop("", "")
+    if not attributes or not (sure or any(map(wanted, attributes))):
         return Absent(
             f"{path} holds no BIOS settings in a form that is known here (Redfish JSON, racadm, sum, OneCLI)",
             "invalid",
             path,
         )
     values, pending = {}, {}
-    for name, value in kept(found, wanted).items():
+    for name, value in keep_wanted(attributes, wanted).items():
         later = _PENDING.fullmatch(value)
         values[name] = later[1] if later else value
         if later:
@@ -60,40 +60,40 @@ def attribute_file(path: str, wanted: Wanted) -> BiosAttributes | Absent:
     return BiosAttributes(source=path, values=values, vendor=str(vendor), pending=pending)
 
 
-def _parsed(text: str) -> tuple[dict[str, object], bool]:
+def _parse_attributes(text: str) -> tuple[dict[str, object], bool]:
     """Names and values, and whether the form is a vendor's own, so that names which nobody here knows count too."""
     import html  # its table of names takes 2 ms
 
-    told, attributes = _json(text)
-    if told:
-        return told, attributes
+    values, attributes = _parse_json(text)
+    if values:
+        return values, attributes
     for pattern in (_DELL_XML, _SUM_XML):
         if pairs := pattern.findall(text):
             return {html.unescape(name).strip(): html.unescape(value).strip() for name, value in pairs}, True
-    return _lines(text), False
+    return _parse_lines(text), False
 
 
-def _lines(text: str) -> dict[str, object]:
+def _parse_lines(text: str) -> dict[str, object]:
     """`name = value`, split by hand: on a file of nothing but blanks a pattern tries for hours."""
-    found: dict[str, object] = {}
+    attributes: dict[str, object] = {}
     for line in text.splitlines():
         name, _, value = line.partition("=")
         name, value = name.strip().removeprefix("#").strip(), value.strip()
-        if _NAME.fullmatch(name) and len(value) <= MOST_VALUE:
-            found[name] = value
-    return found
+        if _NAME.fullmatch(name) and len(value) <= MAX_VALUE_CHARACTERS:
+            attributes[name] = value
+    return attributes
 
 
-def _json(text: str) -> tuple[dict[str, object], bool]:
+def _parse_json(text: str) -> tuple[dict[str, object], bool]:
     """`{"Attributes": {...}}` at any depth down to three, a bare object, or ilorest's list of such. "" is the
     vendor.
     """
     try:
-        found = json.loads(text)
+        document = json.loads(text)
     except (ValueError, RecursionError):
         return {}, False
     merged: dict[str, object] = {}
-    level = [found]
+    level = [document]
     for _ in range(4):
         below: list[object] = []
         for part in level:
@@ -103,9 +103,9 @@ def _json(text: str) -> tuple[dict[str, object], bool]:
                 attributes = part.get("Attributes")
                 merged |= attributes if isinstance(attributes, dict) else {}
                 if isinstance(part.get("Manufacturer"), str):
-                    merged[""] = part["Manufacturer"][:MOST_VALUE]
+                    merged[""] = part["Manufacturer"][:MAX_VALUE_CHARACTERS]
                 below += [value for value in part.values() if isinstance(value, dict | list)]
         level = below
     if set(merged) - {""}:
         return merged, True
-    return (found if isinstance(found, dict) else {}), False
+    return (document if isinstance(document, dict) else {}), False

@@ -9,7 +9,7 @@ from typing import TypeAlias
 
 import msgspec
 
-MOST_VALUE = 200  # characters; a setting's value is a word
+MAX_VALUE_CHARACTERS = 200  # characters; a setting's value is a word
 
 Wanted: TypeAlias = Callable[[str], bool]
 
@@ -26,10 +26,10 @@ class BiosAttributes(msgspec.Struct, frozen=True, kw_only=True):
     pending: dict[str, str] = {}
 
 
-def kept(found: Mapping[str, object], wanted: Wanted) -> dict[str, str]:
+def keep_wanted(answer: Mapping[str, object], wanted: Wanted) -> dict[str, str]:
     """The wanted ones of a parsed answer whose values are words, numbers or truth values."""
     return {
-        name: str(value)[:MOST_VALUE]
-        for name, value in found.items()
+        name: str(value)[:MAX_VALUE_CHARACTERS]
+        for name, value in answer.items()
         if isinstance(value, str | int | float) and wanted(name)
     }

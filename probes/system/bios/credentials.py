@@ -10,11 +10,11 @@ import os
 import shlex
 from pathlib import Path
 
-from probes.children.environment import PASSWORD, USER, kept
-from probes.named_file import opened
+from probes.children.environment import PASSWORD, USER, read_variable
+from probes.named_file import open_regular
 from probes.types import Absent
 
-__all__ = ["PASSWORD", "USER", "Credentials", "credentials"]
+__all__ = ["PASSWORD", "USER", "Credentials", "find_credentials"]
 
 
 class Credentials:
@@ -28,60 +28,63 @@ class Credentials:
     def __repr__(self) -> str:
         return "<credentials>"
 
-    def told_in(self, answer: object) -> bool:
+    def appears_in(self, answer: object) -> bool:
         """Whether some text of a parsed answer holds the password, plain or as it was sent. One of less than six
         letters may well be a setting's value.
         """
-        secrets = [self.header().partition(" ")[2], *([self._password] if len(self._password) >= 6 else ())]
+        secrets = [
+            self.authorization_header().partition(" ")[2],
+            *([self._password] if len(self._password) >= 6 else ()),
+        ]
         left = [answer]
         while left:
-            one = left.pop()
-            if isinstance(one, dict):
-                left += [*one.keys(), *one.values()]
-            elif isinstance(one, list):
-                left += one
-            elif isinstance(one, str) and any(secret in one for secret in secrets):
+            node = left.pop()
+            if isinstance(node, dict):
+                left += [*node.keys(), *node.values()]
+            elif isinstance(node, list):
+                left += node
+            elif isinstance(node, str) and any(secret in node for secret in secrets):
                 return True
         return False
 
-    def header(self) -> str:
+    def authorization_header(self) -> str:
         return "Basic " + base64.b64encode(f"{self._user}:{self._password}".encode()).decode()
 
 
-def credentials(machine: str) -> Credentials | Absent:
+def find_credentials(machine: str) -> Credentials | Absent:
     """For the host name of a URL. The environment first, then `$NETRC` or ~/.netrc."""
-    user, password = kept(USER), kept(PASSWORD)
+    user, password = read_variable(USER), read_variable(PASSWORD)
     if user and password:
         return Credentials(user, password)
     path = os.environ.get("NETRC") or str(Path("~/.netrc").expanduser())
     try:
-        found = _private_netrc(path).authenticators(machine)
+        entry = _private_netrc(path).authenticators(machine)
     except FileNotFoundError:
-        found = None
+        entry = None
     except PermissionError as error:
         return Absent(f"{path} is not used: {error.strerror}", "permission", path)
     except (OSError, netrc.NetrcParseError, UnicodeDecodeError):
         # its message may quote the file: not passed on
         return Absent(f"{path} cannot be used: it must be a file of one machine a line", "permission", path)
-    if found is None or not found[0] or not found[2]:
+    if entry is None or not entry[0] or not entry[2]:
         return Absent(
             f"no user and password for {machine}: set {USER} and {PASSWORD}, or add it to {path}",
             "permission",
             path,
         )
-    return Credentials(found[0], found[2])
+    return Credentials(entry[0], entry[2])
 
 
 def _private_netrc(path: str) -> netrc.netrc:
     """The library looks at the rights of ~/.netrc only, and not before it reads. Raises OSError, NetrcParseError."""
-    fd = opened(path)
+    fd = open_regular(path)
     try:
-        found = os.fstat(fd)
-        if found.st_uid != os.geteuid():
+        status = os.fstat(fd)
+        if status.st_uid != os.geteuid():
             raise PermissionError(
-                errno.EPERM, f"it belongs to uid {found.st_uid}, not to who runs hostdx", path
+                errno.EPERM, f"it belongs to uid {status.st_uid}, not to who runs hostdx", path
             )
-        if found.st_mode & 0o077:
+        if status.st_mode & 0o077:
             raise PermissionError(
                 errno.EPERM, f"others may use it; `chmod 600 {shlex.quote(path)}` first", path
             )

@@ -4,9 +4,9 @@ import re
 
 import msgspec
 
-from probes.host import Host, once_if_still
-from probes.system.disk.block import block_devices, layers
-from probes.types import Absent, present
+from probes.host import Host, compute_once_if_static
+from probes.system.disk.block import block_devices, list_layers
+from probes.types import Absent, is_present
 
 
 class MdArray(msgspec.Struct, frozen=True, kw_only=True):
@@ -23,11 +23,11 @@ class MdArray(msgspec.Struct, frozen=True, kw_only=True):
     done: float | Absent
 
     @property
-    def degraded(self) -> bool:
+    def is_degraded(self) -> bool:
         return isinstance(self.missing, int) and self.missing > 0
 
     @property
-    def busy(self) -> bool:
+    def is_busy(self) -> bool:
         return isinstance(self.action, str) and self.action not in ("idle", "frozen", "")
 
 
@@ -44,48 +44,48 @@ class ThinPool(msgspec.Struct, frozen=True, kw_only=True):
 def md_array(host: Host, name: str) -> MdArray:
     """Of `md0` and the like; fields of arrays without redundancy are absent."""
     folder = f"/sys/block/{name}/md"
-    done = host.text(f"{folder}/sync_completed")  # `1234 / 5678` in sectors, or `none`
-    pair = re.match(r"([0-9]{1,19}) / ([0-9]{1,19})\b", done) if present(done) else None
+    done = host.read_file_text(f"{folder}/sync_completed")  # `1234 / 5678` in sectors, or `none`
+    pair = re.match(r"([0-9]{1,19}) / ([0-9]{1,19})\b", done) if is_present(done) else None
     return MdArray(
         name=name,
-        level=host.word(f"{folder}/level"),
-        state=host.word(f"{folder}/array_state"),
-        disks=host.integer(f"{folder}/raid_disks"),
-        missing=host.integer(f"{folder}/degraded"),
-        action=host.word(f"{folder}/sync_action"),
+        level=host.read_word(f"{folder}/level"),
+        state=host.read_word(f"{folder}/array_state"),
+        disks=host.read_integer(f"{folder}/raid_disks"),
+        missing=host.read_integer(f"{folder}/degraded"),
+        action=host.read_word(f"{folder}/sync_action"),
         done=int(pair[1]) / int(pair[2])
         if pair and int(pair[2])
         else Absent("nothing is under way", "unsupported", folder),
     )
 
 
-@once_if_still
+@compute_once_if_static
 def md_arrays(host: Host) -> tuple[MdArray, ...]:
-    folders = host.glob("/sys/block/md*/md")
+    folders = host.glob_paths("/sys/block/md*/md")
     return tuple(md_array(host, folder.split("/")[3]) for folder in folders)
 
 
-def mdstat(host: Host) -> tuple[tuple[str, int, str], ...]:
+def read_mdstat(host: Host) -> tuple[tuple[str, int, str], ...]:
     """/proc/mdstat (drivers/md/md.c, md_seq_show): name, members that are missing, what is under way ("": nothing)."""
-    text = host.text("/proc/mdstat")
-    found = []
+    text = host.read_file_text("/proc/mdstat")
+    arrays = []
     for name, rest in (
-        re.findall(r"^(md\w+) : active((?:.*\n?)(?:[ \t].*\n?)*)", text, re.M) if present(text) else ()
+        re.findall(r"^(md\w+) : active((?:.*\n?)(?:[ \t].*\n?)*)", text, re.M) if is_present(text) else ()
     ):
         counts = re.search(r"\[([0-9]{1,5})/([0-9]{1,5})\]", rest)
         busy = re.search(r"\b(resync|recovery|check|repair|reshape) =", rest)
         missing = max(0, int(counts[1]) - int(counts[2])) if counts else 0
-        found.append((name, missing, busy[1] if busy else ""))
-    return tuple(found)
+        arrays.append((name, missing, busy[1] if busy else ""))
+    return tuple(arrays)
 
 
 def thin_pool(host: Host, name: str) -> ThinPool | None:
     """The thin pool under a device, None where there is none. LVM gives it a device whose uuid ends in `-tpool`."""
-    for layer in layers(block_devices(host), name):
-        uuid = host.word(f"/sys/block/{layer}/dm/uuid")
-        if present(uuid) and uuid.endswith("-tpool"):
-            label = host.word(f"/sys/block/{layer}/dm/name")
-            return _pool(host, layer, label if present(label) else layer)
+    for layer in list_layers(block_devices(host), name):
+        uuid = host.read_word(f"/sys/block/{layer}/dm/uuid")
+        if is_present(uuid) and uuid.endswith("-tpool"):
+            label = host.read_word(f"/sys/block/{layer}/dm/name")
+            return _read_pool(host, layer, label if is_present(label) else layer)
     return None
 
 
@@ -102,9 +102,11 @@ def parse_thin_status(line: str) -> tuple[float, float, str] | None:
     return int(data[1]) / int(data[2]), int(metadata[1]) / int(metadata[2]), words[4]
 
 
-def _pool(host: Host, device: str, label: str) -> ThinPool:
+def _read_pool(host: Host, device: str, label: str) -> ThinPool:
     source = f"dmsetup status {label}"
-    text = host.command("dmsetup", "status", label) if host.live else host.command("dmsetup", "status")
+    text = (
+        host.read_command("dmsetup", "status", label) if host.live else host.read_command("dmsetup", "status")
+    )
     if isinstance(text, Absent):
         return ThinPool(name=label, device=device, data=text, metadata=text, mode=text)
     # With a name only its line is printed, without one each line begins with `name: `.
@@ -113,7 +115,7 @@ def _pool(host: Host, device: str, label: str) -> ThinPool:
         for line in text.splitlines()
         if host.live or line.startswith(f"{label}: ")
     ]
-    parsed = next((found for line in lines if (found := parse_thin_status(line)) is not None), None)
+    parsed = next((status for line in lines if (status := parse_thin_status(line)) is not None), None)
     if parsed is None:
         # A pool whose metadata failed answers `thin-pool Fail`.
         failed = Absent(f"{label} reports no fill: {' '.join(lines)[:80]}", "invalid", source)

@@ -4,14 +4,14 @@ from collections.abc import Iterable
 
 from probes.host import Host
 from probes.system.disk.mounts import NETWORK
-from probes.system.disk.topology import Placement, placement
-from probes.types import Absent, present
+from probes.system.disk.topology import DirectoryPlacement, find_placement
+from probes.types import Absent, is_present
 
 
-def file_place(host: Host, name: str) -> Placement | Absent | None:
+def backing_placement(host: Host, name: str) -> DirectoryPlacement | Absent | None:
     """Where the file of a loop device lies; None for what is no loop device."""
-    file = host.text(f"/sys/block/{name}/loop/backing_file")
-    return placement(host, file) if present(file) and file else None
+    file = host.read_file_text(f"/sys/block/{name}/loop/backing_file")
+    return find_placement(host, file) if is_present(file) and file else None
 
 
 def devices_under(host: Host, directory: str) -> dict[str, tuple[str, ...]] | Absent:
@@ -19,8 +19,10 @@ def devices_under(host: Host, directory: str) -> dict[str, tuple[str, ...]] | Ab
 
     A loop device is a leaf of its own stack, but its file lies on another one: that is followed down too.
     """
-    found: dict[str, tuple[str, ...]] = {}
-    waiting: list[tuple[Placement | Absent, tuple[str, ...]]] = [(placement(host, directory), ())]
+    loops_by_device: dict[str, tuple[str, ...]] = {}
+    waiting: list[tuple[DirectoryPlacement | Absent, tuple[str, ...]]] = [
+        (find_placement(host, directory), ())
+    ]
     while waiting:
         place, through = waiting.pop()
         if isinstance(place, Absent):
@@ -30,30 +32,32 @@ def devices_under(host: Host, directory: str) -> dict[str, tuple[str, ...]] | Ab
                 continue
             return place.device  # an overlay, zfs: on some disk, but nobody says on which
         for name in (place.device, *place.layers, *place.leaves):
-            if name not in found:
-                found[name] = through
-                below = file_place(host, name)
+            if name not in loops_by_device:
+                loops_by_device[name] = through
+                below = backing_placement(host, name)
                 if below is not None:
                     waiting.append((below, (*through, name)))
-    return found
+    return loops_by_device
 
 
 def disks_beneath(host: Host, leaves: Iterable[str]) -> tuple[str, ...]:
     """The leaves, and in place of a loop device with direct I/O what its file lies on: all that it moves shows there,
     and what others move there beside it."""
-    found: dict[str, None] = {}
-    waiting, seen = list(leaves), set[str]()
+    disks: dict[str, None] = {}
+    waiting, visited = list(leaves), set[str]()
     while waiting:
         leaf = waiting.pop(0)
-        if leaf in seen:
+        if leaf in visited:
             continue
-        seen.add(leaf)
-        place = file_place(host, leaf) if host.integer(f"/sys/block/{leaf}/loop/dio") == 1 else None
-        if isinstance(place, Placement) and place.leaves:
+        visited.add(leaf)
+        place = (
+            backing_placement(host, leaf) if host.read_integer(f"/sys/block/{leaf}/loop/dio") == 1 else None
+        )
+        if isinstance(place, DirectoryPlacement) and place.leaves:
             waiting = [*place.leaves, *waiting]
         else:
-            found[leaf] = None
-    return tuple(found)
+            disks[leaf] = None
+    return tuple(disks)
 
 
 def served_by_memory(host: Host, leaves: Iterable[str]) -> str:
@@ -62,23 +66,23 @@ def served_by_memory(host: Host, leaves: Iterable[str]) -> str:
     loop(4): without it, it goes through the page cache of its file. Through the whole stack: the file of a loop
     device with direct I/O may lie on one without.
     """
-    waiting, seen = list(leaves), set[str]()
+    waiting, visited = list(leaves), set[str]()
     while waiting:
         leaf = waiting.pop()
-        if leaf in seen:  # sysfs could show a loop of loops only while it is being changed
+        if leaf in visited:  # sysfs could show a loop of loops only while it is being changed
             continue
-        seen.add(leaf)
+        visited.add(leaf)
         if leaf.rstrip("0123456789") in ("zram", "ram"):
             return f"served by memory: {leaf} is memory, not a disk"
         if not leaf.startswith("loop"):
             continue
-        if host.integer(f"/sys/block/{leaf}/loop/dio") == 0:
+        if host.read_integer(f"/sys/block/{leaf}/loop/dio") == 0:
             return (
                 f"served by the host's cache: {leaf} is a loop device without direct I/O "
                 f"(losetup --direct-io=on /dev/{leaf} turns it on)"
             )
-        place = file_place(host, leaf)
-        if isinstance(place, Placement):
+        place = backing_placement(host, leaf)
+        if isinstance(place, DirectoryPlacement):
             if place.memory:
                 return f"served by memory: the file of {leaf} lies on {place.memory}"
             waiting += place.leaves

@@ -6,14 +6,14 @@ from typing import TypeAlias
 
 import msgspec
 
-from probes.host import Host, once
+from probes.host import Host, compute_once_per_host
 from probes.system.disk.drive.ata import ata_port
-from probes.system.disk.drive.link import Link, device_node, pcie_link, sas_link, sata_link
-from probes.system.disk.drive.transport import controllers, kind, transport, virtual
-from probes.system.disk.drive.udev import udev_property
+from probes.system.disk.drive.link import BusLink, device_node, pcie_link, sas_link, sata_link
+from probes.system.disk.drive.transport import is_virtual_disk, kind, list_controllers, read_transport
+from probes.system.disk.drive.udev import read_udev_property
 from probes.system.disk.queue import QueueLimits, queue_limits
-from probes.system.disk.scheduler import bracketed
-from probes.types import Absent, present
+from probes.system.disk.scheduler import parse_bracketed
+from probes.types import Absent, is_present
 
 SECTOR_BYTES = 512  # sysfs counts in these whatever the device's own block is
 SCSI_MODEL_LENGTH = 16  # INQUIRY data has no room for more; udev asks the drive itself
@@ -38,7 +38,7 @@ class BlockDevice(msgspec.Struct, frozen=True, kw_only=True):
     schedulers: tuple[str, ...]
     queue: QueueLimits
     numa_node: int | Absent
-    link: Link | Absent
+    link: BusLink | Absent
     slaves: tuple[str, ...] = ()
     parent: str = ""
     label: str = ""  # the name that people know: the device-mapper name, the md name
@@ -50,45 +50,45 @@ class BlockDevice(msgspec.Struct, frozen=True, kw_only=True):
 Devices: TypeAlias = Mapping[str, BlockDevice]
 
 
-@once
+@compute_once_per_host
 def block_devices(host: Host) -> dict[str, BlockDevice]:
     """Every disk and partition by kernel name, read once. Hidden NVMe paths are left out."""
-    found: dict[str, BlockDevice] = {}
+    devices: dict[str, BlockDevice] = {}
     for name, path in _disk_folders(host):
-        if host.text(f"{path}/hidden") == "1":
+        if host.read_file_text(f"{path}/hidden") == "1":
             continue
-        disk = _disk(host, name, path)
-        found[name] = disk
-        for part in _partitions(host, disk):
-            found[part.name] = part
-    return found
+        disk = _read_disk(host, name, path)
+        devices[name] = disk
+        for part in _read_partitions(host, disk):
+            devices[part.name] = part
+    return devices
 
 
 def device_name(host: Host, devno: str) -> str | Absent:
     """The kernel name of a `major:minor`."""
-    path = host.real(f"/sys/dev/block/{devno}")
-    if present(path):
+    path = host.resolve_path(f"/sys/dev/block/{devno}")
+    if is_present(path):
         return path.rsplit("/", 1)[-1]
     return next((d.name for d in block_devices(host).values() if d.devno == devno), path)
 
 
-def layers(devices: Devices, name: str) -> tuple[str, ...]:
+def list_layers(devices: Devices, name: str) -> tuple[str, ...]:
     """The device and everything under it, from the top to the leaves, each once. A loop device is a leaf."""
     order: dict[str, None] = {}
     level = [name]
     while level:  # ends even on a tree whose links go round: each name is followed once
         fresh = [n for n in level if n not in order]
         order.update(dict.fromkeys(fresh))
-        level = [below for n in fresh for below in under(devices, n)]
+        level = [below for n in fresh for below in list_below(devices, n)]
     return tuple(order)
 
 
-def leaves(devices: Devices, name: str) -> tuple[str, ...]:
+def list_leaves(devices: Devices, name: str) -> tuple[str, ...]:
     """The devices at the bottom: disks, and loop devices, whose file lies on another stack."""
-    return tuple(n for n in layers(devices, name) if not under(devices, n))
+    return tuple(n for n in list_layers(devices, name) if not list_below(devices, n))
 
 
-def under(devices: Devices, name: str) -> tuple[str, ...]:
+def list_below(devices: Devices, name: str) -> tuple[str, ...]:
     """What a device is directly built on: a partition's disk, the slaves of LVM, md, dm-crypt, multipath."""
     device = devices.get(name)
     if device is None:
@@ -98,125 +98,133 @@ def under(devices: Devices, name: str) -> tuple[str, ...]:
 
 def _disk_folders(host: Host) -> list[tuple[str, str]]:
     """Names and real folders. Some captured trees hold a device in only one of the two places."""
-    found: dict[str, str] = {}
+    folders: dict[str, str] = {}
     for place in ("/sys/block", "/sys/class/block"):
-        names = host.listing(place)
-        for name in names if present(names) else ():
-            path = host.real(f"{place}/{name}")
-            if name not in found and present(path) and not host.exists(f"{path}/partition"):
-                found[name] = path
-    return sorted(found.items())
+        names = host.list_names(place)
+        for name in names if is_present(names) else ():
+            path = host.resolve_path(f"{place}/{name}")
+            if name not in folders and is_present(path) and not host.path_exists(f"{path}/partition"):
+                folders[name] = path
+    return sorted(folders.items())
 
 
-def _disk(host: Host, name: str, path: str) -> BlockDevice:
-    what = kind(host, name, path)
-    how = transport(host, name, path, what)
-    folders = controllers(host, path) if name.startswith("nvme") else ()
-    model = _model(host, name, path, folders)
-    listed = host.text(f"{path}/queue/scheduler")
-    active, offered = (listed, ()) if isinstance(listed, Absent) else bracketed(listed)
-    size = host.integer(f"{path}/size")
-    slaves = host.listing(f"{path}/slaves")
-    label = host.text(f"{path}/dm/name")
-    backing = host.text(f"{path}/loop/backing_file")
+def _read_disk(host: Host, name: str, path: str) -> BlockDevice:
+    disk_kind = kind(host, name, path)
+    disk_transport = read_transport(host, name, path, disk_kind)
+    folders = list_controllers(host, path) if name.startswith("nvme") else ()
+    model = _read_model(host, name, path, folders)
+    listed = host.read_file_text(f"{path}/queue/scheduler")
+    active, offered = (listed, ()) if isinstance(listed, Absent) else parse_bracketed(listed)
+    size = host.read_integer(f"{path}/size")
+    slaves = host.list_names(f"{path}/slaves")
+    label = host.read_file_text(f"{path}/dm/name")
+    backing = host.read_file_text(f"{path}/loop/backing_file")
     return BlockDevice(
         name=name,
-        devno=_devno(host, path),
+        devno=_read_devno(host, path),
         path=path,
-        kind=what,
-        transport=how,
+        kind=disk_kind,
+        transport=disk_transport,
         model=model,
         size_bytes=size if isinstance(size, Absent) else size * SECTOR_BYTES,
-        rotational=_rotational(host, path, what, how, model),
+        rotational=_read_rotational(host, path, disk_kind, disk_transport, model),
         scheduler=active,
         schedulers=offered,
         queue=queue_limits(host, path),
         numa_node=device_node(host, folders[0] if folders else path),
-        link=_link(host, path, how, folders),
-        slaves=slaves if present(slaves) and what != "loop" else (),
-        label=label if present(label) else "",
-        backing_file=backing if present(backing) else "",
+        link=_read_link(host, path, disk_transport, folders),
+        slaves=slaves if is_present(slaves) and disk_kind != "loop" else (),
+        label=label if is_present(label) else "",
+        backing_file=backing if is_present(backing) else "",
         paths=tuple(n for folder in folders if (n := folder.rsplit("/", 1)[-1]).startswith("nvme")),
-        read_only=host.text(f"{path}/ro") == "1",
+        read_only=host.read_file_text(f"{path}/ro") == "1",
     )
 
 
-def _partitions(host: Host, disk: BlockDevice) -> list[BlockDevice]:
-    names = host.listing(disk.path)
+def _read_partitions(host: Host, disk: BlockDevice) -> list[BlockDevice]:
+    names = host.list_names(disk.path)
     parts = []
-    for name in names if present(names) else ():
+    for name in names if is_present(names) else ():
         path = f"{disk.path}/{name}"
-        if not name.startswith(disk.name) or not host.exists(f"{path}/partition"):
+        if not name.startswith(disk.name) or not host.path_exists(f"{path}/partition"):
             continue
-        size = host.integer(f"{path}/size")
+        size = host.read_integer(f"{path}/size")
         changes = {
             "name": name,
-            "devno": _devno(host, path),
+            "devno": _read_devno(host, path),
             "path": path,
             "kind": "partition",
             "size_bytes": size if isinstance(size, Absent) else size * SECTOR_BYTES,
             "slaves": (),
             "parent": disk.name,
             "label": "",
-            "read_only": host.text(f"{path}/ro") == "1",
+            "read_only": host.read_file_text(f"{path}/ro") == "1",
         }
         parts.append(msgspec.structs.replace(disk, **changes))
     return parts
 
 
-def _devno(host: Host, path: str) -> str:
-    text = host.word(f"{path}/dev")
-    return text if present(text) else ""
+def _read_devno(host: Host, path: str) -> str:
+    text = host.read_word(f"{path}/dev")
+    return text if is_present(text) else ""
 
 
-def _model(host: Host, name: str, path: str, folders: tuple[str, ...]) -> str | Absent:
-    if "/ata" in path and present(port := ata_port(host, path)) and port.model:
+def _read_model(host: Host, name: str, path: str, folders: tuple[str, ...]) -> str | Absent:
+    if "/ata" in path and is_present(port := ata_port(host, path)) and port.model:
         return port.model
     for source in (*(f"{folder}/model" for folder in folders), f"{path}/device/model"):
-        text = host.text(source)
-        if present(text) and text.strip():
+        text = host.read_file_text(source)
+        if is_present(text) and text.strip():
             short = " ".join(text.split())
-            full = len(text.strip()) >= SCSI_MODEL_LENGTH and udev_property(host, name, "ID_MODEL_ENC")
+            full = len(text.strip()) >= SCSI_MODEL_LENGTH and read_udev_property(host, name, "ID_MODEL_ENC")
             return full if isinstance(full, str) and full.startswith(short) else short
-    card = host.text(f"{path}/device/name") if "/mmc_host/" in path else Absent("no card")
-    if present(card):
+    card = host.read_file_text(f"{path}/device/name") if "/mmc_host/" in path else Absent("no card")
+    if is_present(card):
         return card.strip()
     return Absent(f"{name} reports no model", "unsupported", f"{path}/device/model")
 
 
-def _rotational(host: Host, path: str, what: str, how: str | Absent, model: str | Absent) -> bool | Absent:
+def _read_rotational(
+    host: Host, path: str, disk_kind: str, disk_transport: str | Absent, model: str | Absent
+) -> bool | Absent:
     """The flag, where it can be believed: virtio says 1 on flash, a loop device copies it from its file's."""
     source = f"{path}/queue/rotational"
-    if what in _IN_MEMORY or how == "pmem" or (present(how) and how.startswith("nvme")):
+    if (
+        disk_kind in _IN_MEMORY
+        or disk_transport == "pmem"
+        or (is_present(disk_transport) and disk_transport.startswith("nvme"))
+    ):
         return False
-    if virtual(how, model):
+    if is_virtual_disk(disk_transport, model):
         return Absent(
             "a virtual disk: its rotational flag says nothing of what lies under it", "unsupported", source
         )
-    if what == "loop":
+    if disk_kind == "loop":
         return Absent("a loop device only copies the flag of what lies under its file", "unsupported", source)
-    flag = host.integer(source)
+    flag = host.read_integer(source)
     if isinstance(flag, Absent):
         return flag
-    if how == "raid" and flag:
+    if disk_transport == "raid" and flag:
         return Absent("RAID controllers say rotational for flash as well", "unsupported", source)
-    slaves = host.listing(f"{path}/slaves")
-    for slave in slaves if present(slaves) else ():
-        under = host.real(f"/sys/class/block/{slave}")
+    slaves = host.list_names(f"{path}/slaves")
+    for slave in slaves if is_present(slaves) else ():
+        under = host.resolve_path(f"/sys/class/block/{slave}")
         if isinstance(under, Absent):
-            under = host.real(f"{path}/slaves/{slave}")
-        if present(under) and re.search(r"/virtio\d+/|/vbd-|/VMBUS:|/loop\d+$", under):
+            under = host.resolve_path(f"{path}/slaves/{slave}")
+        if is_present(under) and re.search(r"/virtio\d+/|/vbd-|/VMBUS:|/loop\d+$", under):
             return Absent(f"built on {slave}, whose rotational flag says nothing", "unsupported", source)
     return bool(flag)
 
 
-def _link(host: Host, path: str, how: str | Absent, folders: tuple[str, ...]) -> Link | Absent:
-    if how == "nvme" and folders:
+def _read_link(
+    host: Host, path: str, disk_transport: str | Absent, folders: tuple[str, ...]
+) -> BusLink | Absent:
+    if disk_transport == "nvme" and folders:
         controller = folders[0].rsplit("/", 1)[-1].startswith("nvme")
-        device = host.real(f"{folders[0]}/device") if controller else folders[0]
-        return pcie_link(host, device if present(device) else re.sub(r"/nvme/nvme\d+$", "", folders[0]))
-    if how == "sata":
+        device = host.resolve_path(f"{folders[0]}/device") if controller else folders[0]
+        return pcie_link(host, device if is_present(device) else re.sub(r"/nvme/nvme\d+$", "", folders[0]))
+    if disk_transport == "sata":
         return sata_link(host, path)
-    if how == "sas":
+    if disk_transport == "sas":
         return sas_link(host, path)
     return Absent("its transport has no link that can be read", "unsupported", path)

@@ -33,7 +33,7 @@ def directory_traits(path: str) -> dict[str, str]:
     except OSError:
         return {}
     try:
-        return _attributes(fd) | _extents(fd)
+        return _read_flags(fd) | _read_extents(fd)
     finally:
         os.close(fd)
 
@@ -46,30 +46,30 @@ def file_system_number(path: str) -> int | None:
         return None
 
 
-def _attributes(fd: int) -> dict[str, str]:
-    answer = _asked(fd, FS_IOC_GETFLAGS, bytes(8))  # declared as a long; the kernel writes an int
+def _read_flags(fd: int) -> dict[str, str]:
+    answer = _query_descriptor(fd, FS_IOC_GETFLAGS, bytes(8))  # declared as a long; the kernel writes an int
     if answer is None:
         return {}
     (flags,) = _FLAGS.unpack_from(answer)
     return {words: "yes" if flags & bit else "no" for bit, words in _BY_FLAG.items()}
 
 
-def _extents(fd: int) -> dict[str, str]:
-    answer = _asked(fd, FS_IOC_FSGETXATTR, bytes(_XATTR.size))
+def _read_extents(fd: int) -> dict[str, str]:
+    answer = _query_descriptor(fd, FS_IOC_FSGETXATTR, bytes(_XATTR.size))
     if answer is None:
         return {}
     flags, extent, _, project, copied = _XATTR.unpack(answer)
-    found = {
+    traits = {
         "project": str(project),
         "extent size hint": f"{extent} B",
         "copy extent size hint": f"{copied} B",
     }
     for bit, words in _BY_XFLAG.items():
-        found[words] = "yes" if flags & bit or found.get(words) == "yes" else "no"
-    return found
+        traits[words] = "yes" if flags & bit or traits.get(words) == "yes" else "no"
+    return traits
 
 
-def _asked(fd: int, request: int, room: bytes) -> bytes | None:
+def _query_descriptor(fd: int, request: int, room: bytes) -> bytes | None:
     try:
         return fcntl.ioctl(fd, request, room)
     except OSError:

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 import msgspec
 
 from probes.host import Host
-from probes.number_text import wholes
+from probes.number_text import parse_unsigned_list
 from probes.types import Absent
 
 SECTOR_BYTES = 512
@@ -34,39 +34,39 @@ class DiskCounters(msgspec.Struct, frozen=True):
     write_wait_s: float = 0.0
 
     @property
-    def operations(self) -> int:
+    def total_operations(self) -> int:
         return self.reads + self.writes
 
     @property
-    def bytes(self) -> int:
+    def total_bytes(self) -> int:
         return self.read_bytes + self.write_bytes
 
 
 def disk_counters(host: Host) -> dict[str, DiskCounters] | Absent:
     """By kernel name ("sda", "sda1", "dm-0"). Lines in no known form are left out."""
-    text = host.text("/proc/diskstats")
+    text = host.read_file_text("/proc/diskstats")
     if isinstance(text, Absent):
         return text
-    found: dict[str, DiskCounters] = {}
+    counters_by_name: dict[str, DiskCounters] = {}
     for line in text.splitlines():
         fields = line.split()
         counters = _parse(fields[3:])
         if counters is not None:
-            found[fields[2]] = counters
-    return found
+            counters_by_name[fields[2]] = counters
+    return counters_by_name
 
 
 def leaf_counters(host: Host, leaves: Sequence[str]) -> list[DiskCounters] | None:
     """In the order of `leaves`; None without leaves, or where one of them has no counters."""
-    found = disk_counters(host) if leaves else {}
-    if not leaves or isinstance(found, Absent) or not all(leaf in found for leaf in leaves):
+    counters = disk_counters(host) if leaves else {}
+    if not leaves or isinstance(counters, Absent) or not all(leaf in counters for leaf in leaves):
         return None
-    return [found[leaf] for leaf in leaves]
+    return [counters[leaf] for leaf in leaves]
 
 
 def _parse(fields: list[str]) -> DiskCounters | None:
     # Fewer than 11 counters: the short lines that partitions had before Linux 2.6.25.
-    n = wholes(fields)
+    n = parse_unsigned_list(fields)
     if n is None or len(n) < 11:
         return None
     return DiskCounters(
@@ -85,16 +85,17 @@ def _parse(fields: list[str]) -> DiskCounters | None:
     )
 
 
-def grown(before: int | None, now: int | None) -> int | None:
+def counter_growth(before: int | None, now: int | None) -> int | None:
     """What a counter moved; None where one of the readings is missing, 0 where it ran backwards."""
     return None if before is None or now is None else max(0, now - before)
 
 
 def moved_bytes(host: Host, leaves: Sequence[str], kind: str) -> int | None:
     """What these devices count in a direction ("read", "write", "both"), all together; None where one does not tell."""
-    found = leaf_counters(host, leaves)
-    if found is None:
+    counters = leaf_counters(host, leaves)
+    if counters is None:
         return None
     return sum(
-        c.bytes if kind == "both" else c.read_bytes if kind == "read" else c.write_bytes for c in found
+        c.total_bytes if kind == "both" else c.read_bytes if kind == "read" else c.write_bytes
+        for c in counters
     )

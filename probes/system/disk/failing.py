@@ -3,7 +3,7 @@
 import errno
 
 from probes.host import Host
-from probes.system.disk.mounts import mount_of, mounts_now
+from probes.system.disk.mounts import find_mount, read_mounts_now
 from probes.types import Absent
 
 # the device answers with an error, has gone, or its file system shut itself down after one: errno(3); what it answers
@@ -23,7 +23,7 @@ def whose_error(path: str, number: int | None) -> str:
     """To be put behind the error's own text; empty where the error says nothing about the device. Looks at no file."""
     if number not in _OF_DEVICE:
         return ""
-    mount = mount_of(mounts_now(Host()), path)
+    mount = find_mount(read_mounts_now(Host()), path)
     if isinstance(mount, Absent):
         return " (the device fails or is gone: see dmesg)"
     return f" ({mount.source}, {mount.fstype} on {mount.mountpoint}, fails or is gone: see dmesg)"

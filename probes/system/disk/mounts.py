@@ -5,8 +5,8 @@ import re
 
 import msgspec
 
-from probes.host import Host, once
-from probes.number_text import wholes
+from probes.host import Host, compute_once_per_host
+from probes.number_text import parse_unsigned_list
 from probes.types import Absent
 
 # fmt: off
@@ -33,22 +33,22 @@ class Mount(msgspec.Struct, frozen=True, kw_only=True):
     parent: int = -1
 
 
-@once
-def mounts(host: Host) -> tuple[Mount, ...] | Absent:
-    """In the order in which they were mounted; read once: see `mounts_now`."""
-    return mounts_now(host)
+@compute_once_per_host
+def read_mounts(host: Host) -> tuple[Mount, ...] | Absent:
+    """In the order in which they were mounted; read once: see `read_mounts_now`."""
+    return read_mounts_now(host)
 
 
-def mounts_now(host: Host) -> tuple[Mount, ...] | Absent:
+def read_mounts_now(host: Host) -> tuple[Mount, ...] | Absent:
     """Read afresh, for who waits for a mount to come, to go or to be another one."""
     why: Absent | None = None
     for path in ("/proc/self/mountinfo", "/proc/1/mountinfo"):
-        text = host.text(path, 16 << 20)
+        text = host.read_file_text(path, 16 << 20)
         if isinstance(text, str):
             return tuple(m for line in text.splitlines() if (m := parse_mountinfo(line)) is not None)
         why = text if why is None else why
     for path in ("/proc/self/mounts", "/proc/mounts", "/proc/1/mounts", "/etc/mtab"):
-        text = host.text(path, 16 << 20)
+        text = host.read_file_text(path, 16 << 20)
         if isinstance(text, str):
             lines = enumerate(text.splitlines())
             return tuple(m for n, line in lines if (m := parse_mounts(line, n)) is not None)
@@ -59,17 +59,17 @@ def parse_mountinfo(line: str) -> Mount | None:
     """proc(5): `27 1 254:0 / / rw,relatime shared:1 - ext4 /dev/vda rw,discard`."""
     before, dash, after = line.partition(" - ")
     left, right = before.split(" "), after.split(" ")
-    numbers = wholes(left[:2])
+    numbers = parse_unsigned_list(left[:2])
     if not dash or len(left) < 6 or len(right) < 2 or numbers is None:
         return None
     options = dict.fromkeys((*left[5].split(","), *(right[2].split(",") if len(right) > 2 else ())))
     return Mount(
-        mountpoint=unescape(left[4]),
-        root=unescape(left[3]),
+        mountpoint=unescape_mount_text(left[4]),
+        root=unescape_mount_text(left[3]),
         devno=left[2],
-        source=unescape(right[1]),
+        source=unescape_mount_text(right[1]),
         fstype=right[0],
-        options=tuple(unescape(o) for o in options if o),
+        options=tuple(unescape_mount_text(o) for o in options if o),
         id=numbers[0],
         parent=numbers[1],
     )
@@ -81,54 +81,54 @@ def parse_mounts(line: str, number: int) -> Mount | None:
     if len(words) < 4:
         return None
     return Mount(
-        mountpoint=unescape(words[1]),
+        mountpoint=unescape_mount_text(words[1]),
         root="/",
         devno="",
-        source=unescape(words[0]),
+        source=unescape_mount_text(words[0]),
         fstype=words[2],
-        options=tuple(unescape(o) for o in words[3].split(",") if o),
+        options=tuple(unescape_mount_text(o) for o in words[3].split(",") if o),
         id=number,
     )
 
 
-def unescape(text: str) -> str:
+def unescape_mount_text(text: str) -> str:
     """The kernel writes space, tab, newline and backslash as three octal digits; `\\xe9` is what `Host.text` made of
     a byte that is no UTF-8."""
-    text = re.sub(r"\\x([89a-f][0-9a-f])", lambda found: chr(0xDC00 + int(found[1], 16)), text)
-    return re.sub(r"\\([0-3][0-7]{2})", lambda found: chr(int(found[1], 8)), text)
+    text = re.sub(r"\\x([89a-f][0-9a-f])", lambda match: chr(0xDC00 + int(match[1], 16)), text)
+    return re.sub(r"\\([0-3][0-7]{2})", lambda match: chr(int(match[1], 8)), text)
 
 
-def mount_of(table: tuple[Mount, ...] | Absent, directory: str) -> Mount | Absent:
+def find_mount(table: tuple[Mount, ...] | Absent, directory: str) -> Mount | Absent:
     """The mount that a path is on, as the kernel finds it: from the root mount down, later over earlier."""
     if isinstance(table, Absent):
         return table
     path = os.path.normpath(directory)
-    found = visible_mount(table, path)
+    mount = find_visible_mount(table, path)
     return (
-        found
-        if found is not None
+        mount
+        if mount is not None
         else Absent(f"no mount holds {directory}", "missing", "/proc/self/mountinfo")
     )
 
 
-def visible_mount(table: tuple[Mount, ...], path: str) -> Mount | None:
+def find_visible_mount(table: tuple[Mount, ...], path: str) -> Mount | None:
     """A mount on /a hides an older one on /a/b: the chain of parents decides, not the longest prefix."""
-    over = [m for m in table if _holds(m.mountpoint, path)]
-    known = {m.id for m in over}
-    tops = [m for m in over if m.parent not in known or m.parent == m.id]
+    over = [m for m in table if _contains_path(m.mountpoint, path)]
+    mount_ids = {m.id for m in over}
+    tops = [m for m in over if m.parent not in mount_ids or m.parent == m.id]
     if not tops:
         return None
     longest = max(len(m.mountpoint) for m in tops)
     current = [m for m in tops if len(m.mountpoint) == longest][-1]
-    seen = {current.id}
+    visited_ids = {current.id}
     while True:
-        children = [m for m in over if m.parent == current.id and m.id not in seen]
+        children = [m for m in over if m.parent == current.id and m.id not in visited_ids]
         if not children:
             return current
         nearest = min(len(m.mountpoint) for m in children)
         current = [m for m in children if len(m.mountpoint) == nearest][-1]
-        seen.add(current.id)
+        visited_ids.add(current.id)
 
 
-def _holds(mountpoint: str, path: str) -> bool:
+def _contains_path(mountpoint: str, path: str) -> bool:
     return mountpoint == "/" or path == mountpoint or path.startswith(mountpoint.rstrip("/") + "/")

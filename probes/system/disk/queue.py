@@ -25,17 +25,17 @@ class QueueLimits(msgspec.Struct, frozen=True, kw_only=True):
 def queue_limits(host: Host, path: str) -> QueueLimits:
     """Of the disk at the sysfs folder `path`."""
     queue = f"{path}/queue"
-    names = host.listing(f"{path}/mq")
+    names = host.list_names(f"{path}/mq")
     return QueueLimits(
-        nr_requests=host.integer(f"{queue}/nr_requests"),
-        max_sectors_kb=host.integer(f"{queue}/max_sectors_kb"),
-        read_ahead_kb=host.integer(f"{queue}/read_ahead_kb"),
-        logical_block_bytes=host.integer(f"{queue}/logical_block_size"),
-        physical_block_bytes=host.integer(f"{queue}/physical_block_size"),
-        discard_max_bytes=host.integer(f"{queue}/discard_max_bytes"),
-        discard_granularity_bytes=host.integer(f"{queue}/discard_granularity"),
-        write_cache=host.text(f"{queue}/write_cache"),
-        wbt_lat_usec=host.integer(f"{queue}/wbt_lat_usec"),
+        nr_requests=host.read_integer(f"{queue}/nr_requests"),
+        max_sectors_kb=host.read_integer(f"{queue}/max_sectors_kb"),
+        read_ahead_kb=host.read_integer(f"{queue}/read_ahead_kb"),
+        logical_block_bytes=host.read_integer(f"{queue}/logical_block_size"),
+        physical_block_bytes=host.read_integer(f"{queue}/physical_block_size"),
+        discard_max_bytes=host.read_integer(f"{queue}/discard_max_bytes"),
+        discard_granularity_bytes=host.read_integer(f"{queue}/discard_granularity"),
+        write_cache=host.read_file_text(f"{queue}/write_cache"),
+        wbt_lat_usec=host.read_integer(f"{queue}/wbt_lat_usec"),
         hw_queues=names if isinstance(names, Absent) else len(names),
-        device_queue_depth=host.integer(f"{path}/device/queue_depth"),
+        device_queue_depth=host.read_integer(f"{path}/device/queue_depth"),
     )

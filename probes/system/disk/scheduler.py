@@ -7,8 +7,8 @@ Sources: Documentation/block/switching-sched.rst (the brackets), Documentation/A
 import msgspec
 
 from probes.host import Host
-from probes.number_text import wholes
-from probes.types import Absent, present
+from probes.number_text import parse_unsigned_list
+from probes.types import Absent, is_present
 
 # What write-back throttling starts with: 75 ms on a rotational queue, 2 ms else (block/blk-wbt.c,
 # wbt_default_latency_nsec), 0 while bfq is active or where it is not built. Anything else was written by a
@@ -31,14 +31,14 @@ class Scheduling(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def wbt_by_hand(self) -> bool:
         """True where write-back throttling has a value that the kernel never chooses itself."""
-        return present(self.wbt_lat_usec) and self.wbt_lat_usec not in WBT_DEFAULTS_USEC
+        return is_present(self.wbt_lat_usec) and self.wbt_lat_usec not in WBT_DEFAULTS_USEC
 
 
 def queue_path(device: str) -> str:
     return f"/sys/block/{device}/queue"
 
 
-def bracketed(text: str) -> tuple[str | Absent, tuple[str, ...]]:
+def parse_bracketed(text: str) -> tuple[str | Absent, tuple[str, ...]]:
     """The active scheduler and all offered: "[none] mq-deadline" gives ("none", ("none", "mq-deadline")).
 
     A bio-based device (dm, md on old kernels) shows `none` alone, without brackets.
@@ -51,46 +51,46 @@ def bracketed(text: str) -> tuple[str | Absent, tuple[str, ...]]:
     return Absent("no scheduler is marked as active", kind="invalid"), offered
 
 
-def inflight(host: Host, device: str) -> tuple[int, int] | Absent:
+def read_inflight(host: Host, device: str) -> tuple[int, int] | Absent:
     """Reads and writes that the driver holds now. On blk-mq what waits in the scheduler is not counted."""
-    text = host.text(f"/sys/block/{device}/inflight")
+    text = host.read_file_text(f"/sys/block/{device}/inflight")
     if isinstance(text, Absent):
         return text
-    numbers = wholes(text.split())
+    numbers = parse_unsigned_list(text.split())
     if numbers is None or len(numbers) != 2:
         return Absent("not two numbers", kind="invalid", source=f"/sys/block/{device}/inflight")
     return numbers[0], numbers[1]
 
 
 def hardware_queues(host: Host, device: str) -> int | Absent:
-    names = host.listing(f"/sys/block/{device}/mq")
+    names = host.list_names(f"/sys/block/{device}/mq")
     return names if isinstance(names, Absent) else sum(1 for n in names if n.isdecimal())
 
 
-def tunables(host: Host, device: str) -> dict[str, str]:
+def read_tunables(host: Host, device: str) -> dict[str, str]:
     """The active scheduler's settings by name; empty for none."""
     directory = f"{queue_path(device)}/iosched"
-    names = host.listing(directory)
+    names = host.list_names(directory)
     if isinstance(names, Absent):
         return {}
-    read = {name: host.text(f"{directory}/{name}") for name in sorted(names)}
-    return {name: text.strip() for name, text in read.items() if present(text)}
+    read = {name: host.read_file_text(f"{directory}/{name}") for name in sorted(names)}
+    return {name: text.strip() for name, text in read.items() if is_present(text)}
 
 
-def scheduling(host: Host, device: str) -> Scheduling | Absent:
+def read_scheduling(host: Host, device: str) -> Scheduling | Absent:
     """What `device` (a kernel name, "sda") does now; absent where it has no scheduler file."""
     queue = queue_path(device)
-    text = host.text(f"{queue}/scheduler")
+    text = host.read_file_text(f"{queue}/scheduler")
     if isinstance(text, Absent):
         return text
-    active, offered = bracketed(text)
+    active, offered = parse_bracketed(text)
     return Scheduling(
         device=device,
         active=active,
         offered=offered,
-        tunables=tunables(host, device),
-        nr_requests=host.integer(f"{queue}/nr_requests"),
-        wbt_lat_usec=host.integer(f"{queue}/wbt_lat_usec"),
+        tunables=read_tunables(host, device),
+        nr_requests=host.read_integer(f"{queue}/nr_requests"),
+        wbt_lat_usec=host.read_integer(f"{queue}/wbt_lat_usec"),
         hw_queues=hardware_queues(host, device),
     )
 

@@ -9,13 +9,13 @@ from typing import Literal
 
 import msgspec
 
-from probes.host import Host, once
+from probes.host import Host, compute_once_per_host
 from probes.patterns import lazy_pattern
 from probes.system.disk.scheduler import Scheduling, kernel_default
-from probes.system.software.kernel import kernel
+from probes.system.software.kernel import read_kernel
 from probes.system.software.tuned import FOLDERS, tuned_sections
-from probes.types import Absent, present
-from probes.units import counted
+from probes.types import Absent, is_present
+from probes.units import count_noun
 
 # The schedulers of the single-queue block layer (until 4.20). Its default was cfq; EL7 takes deadline except for SATA.
 LEGACY = frozenset({"noop", "deadline", "cfq"})
@@ -25,7 +25,7 @@ _UDEV_MATCH = lazy_pattern(r'(KERNEL|ATTR\{[^}]*\})\s*(==|!=)\s*"([^"]*)"')
 _UDEV_SETS = lazy_pattern(r'ATTR\{queue/scheduler\}\s*=\s*"([^"]*)"')
 
 
-class Why(msgspec.Struct, frozen=True):
+class SchedulerOrigin(msgspec.Struct, frozen=True):
     """Who chose the scheduler. `says` is what the rule, profile or parameter asks for."""
 
     kind: Literal["udev", "tuned", "boot", "default", "unknown"]
@@ -34,31 +34,31 @@ class Why(msgspec.Struct, frozen=True):
     says: str = ""
 
 
-@once
+@compute_once_per_host
 def udev_rules(host: Host) -> tuple[tuple[str, str, str], ...]:
     """Every udev line that sets a scheduler: (path, scheduler, line).
 
     A file in /etc hides its namesake in the directories after it.
     """
-    seen: set[str] = set()
-    found: list[tuple[str, str, str]] = []
+    known_names: set[str] = set()
+    rules: list[tuple[str, str, str]] = []
     for directory in _UDEV_DIRECTORIES:
-        names = host.listing(directory)
+        names = host.list_names(directory)
         if isinstance(names, Absent):
             continue
-        for name in sorted(n for n in names if n.endswith(".rules") and n not in seen):
-            seen.add(name)
-            text = host.text(f"{directory}/{name}")
+        for name in sorted(n for n in names if n.endswith(".rules") and n not in known_names):
+            known_names.add(name)
+            text = host.read_file_text(f"{directory}/{name}")
             if isinstance(text, Absent) or "queue/scheduler" not in text:
                 continue
             for line in text.replace("\\\n", " ").splitlines():
                 match = _UDEV_SETS.search(line)
                 if match and not line.lstrip().startswith("#"):
-                    found.append((f"{directory}/{name}", match.group(1), " ".join(line.split())))
-    return tuple(found)
+                    rules.append((f"{directory}/{name}", match.group(1), " ".join(line.split())))
+    return tuple(rules)
 
 
-def _concerns(expression: str, device: str) -> bool:
+def _matches_device(expression: str, device: str) -> bool:
     """tuned's `devices=`: names and wildcards by comma, `!` takes one out, none at all means every disk."""
     names = [name for name in re.split(r"[,\s]+", expression) if name]
     if any(fnmatchcase(device, name[1:]) for name in names if name.startswith("!")):
@@ -67,49 +67,51 @@ def _concerns(expression: str, device: str) -> bool:
     return not wanted or any(fnmatchcase(device, name) for name in wanted)
 
 
-def tuned_asks(host: Host, device: str) -> tuple[str, str] | Absent:
+def find_tuned_elevator(host: Host, device: str) -> tuple[str, str] | Absent:
     """What the active profiles set as `elevator` of this device: (scheduler, path)."""
     for path, plugin, options in reversed(tuned_sections(host)):
         elevator = options.get("elevator", "").strip()
-        if plugin == "disk" and elevator and _concerns(options.get("devices", ""), device):
+        if plugin == "disk" and elevator and _matches_device(options.get("devices", ""), device):
             return elevator, path
     return Absent("no active profile sets an elevator")
 
 
-def why(host: Host, state: Scheduling) -> Why:
+def find_scheduler_origin(host: Host, state: Scheduling) -> SchedulerOrigin:
     """The likeliest reason for the active scheduler; udev and tuned come after the kernel's own choice."""
-    active = state.active if present(state.active) else ""
-    asked = tuned_asks(host, state.device)
-    if present(asked) and asked[0] == active:
-        return Why("tuned", f"tuned's profile sets elevator={asked[0]}", asked[1], asked[0])
+    active = state.active if is_present(state.active) else ""
+    asked = find_tuned_elevator(host, state.device)
+    if is_present(asked) and asked[0] == active:
+        return SchedulerOrigin("tuned", f"tuned's profile sets elevator={asked[0]}", asked[1], asked[0])
     for path, scheduler, line in udev_rules(host):
-        if scheduler == active and fits(host, line, state.device):
-            return Why("udev", f"a udev rule sets {scheduler}: {line}", path, scheduler)
-    boot = kernel(host).parameters().get("elevator", "")
+        if scheduler == active and is_rule_for(host, line, state.device):
+            return SchedulerOrigin("udev", f"a udev rule sets {scheduler}: {line}", path, scheduler)
+    boot = read_kernel(host).boot_parameters().get("elevator", "")
     legacy = {"deadline": "mq-deadline", "noop": "none"}
     if boot and active in (boot, legacy.get(boot)) and _heeds_elevator(host, state):
-        return Why("boot", f"the boot parameter elevator={boot}", "/proc/cmdline", boot)
+        return SchedulerOrigin("boot", f"the boot parameter elevator={boot}", "/proc/cmdline", boot)
     ignored = f"; elevator={boot} on the kernel's command line does nothing" if boot else ""
     default = kernel_default(state.hw_queues, state.offered)
-    if active == default and present(state.hw_queues):
-        text = f"the kernel's default with {counted(state.hw_queues, 'hardware queue')}{ignored}"
-        return Why("default", text, f"/sys/block/{state.device}/mq", default)
+    if active == default and is_present(state.hw_queues):
+        text = f"the kernel's default with {count_noun(state.hw_queues, 'hardware queue')}{ignored}"
+        return SchedulerOrigin("default", text, f"/sys/block/{state.device}/mq", default)
     if active in LEGACY_DEFAULTS and LEGACY & set(state.offered):
         text = f"a default of the kernel's single-queue block layer{ignored}"
-        return Why("default", text, f"/sys/block/{state.device}/queue/scheduler", active)
-    where = (
-        "not the kernel's default" if present(state.hw_queues) or active != default else "perhaps the default"
+        return SchedulerOrigin("default", text, f"/sys/block/{state.device}/queue/scheduler", active)
+    guess = (
+        "not the kernel's default"
+        if is_present(state.hw_queues) or active != default
+        else "perhaps the default"
     )
-    if not rules_seen(host):
-        text = f"{where} ({default}); udev rules and tuned profiles were not captured{ignored}"
+    if not are_rules_known(host):
+        text = f"{guess} ({default}); udev rules and tuned profiles were not captured{ignored}"
     else:
-        text = f"{where} ({default}), and no udev rule or tuned profile asks for it{ignored}"
-    return Why("unknown", text, "")
+        text = f"{guess} ({default}), and no udev rule or tuned profile asks for it{ignored}"
+    return SchedulerOrigin("unknown", text, "")
 
 
-def rules_seen(host: Host) -> bool:
+def are_rules_known(host: Host) -> bool:
     """Whether it can be known what asks for a scheduler: a live host, or a capture with udev's or tuned's folders."""
-    return host.live or any(host.exists(folder) for folder in (*_UDEV_DIRECTORIES, *FOLDERS))
+    return host.live or any(host.path_exists(folder) for folder in (*_UDEV_DIRECTORIES, *FOLDERS))
 
 
 def _heeds_elevator(host: Host, state: Scheduling) -> bool:
@@ -117,20 +119,20 @@ def _heeds_elevator(host: Host, state: Scheduling) -> bool:
 
     A device of that layer offers noop, deadline or cfq.
     """
-    release = host.text("/proc/sys/kernel/osrelease")
-    major = re.match(r"[0-9]{1,9}", release) if present(release) else None
+    release = host.read_file_text("/proc/sys/kernel/osrelease")
+    major = re.match(r"[0-9]{1,9}", release) if is_present(release) else None
     old = not major or int(major.group()) < 5
     return old and bool(LEGACY & set(state.offered))
 
 
-def fits(host: Host, line: str, device: str) -> bool:
+def is_rule_for(host: Host, line: str, device: str) -> bool:
     """Whether a rule's matches on name and attributes hold for the device; others are taken to hold."""
     for key, operator, value in _UDEV_MATCH.findall(line):
         if key == "KERNEL":
             own = device
         elif key.startswith("ATTR{"):
-            text = host.word(f"/sys/block/{device}/{key[5:-1]}")
-            own = text if present(text) else ""
+            text = host.read_word(f"/sys/block/{device}/{key[5:-1]}")
+            own = text if is_present(text) else ""
         else:
             continue
         matches = any(fnmatchcase(own, pattern) for pattern in value.split("|"))

@@ -14,9 +14,9 @@ from typing import Any
 import msgspec
 
 from probes.host import Host
-from probes.read_trace import note
+from probes.read_trace import note_read
 from probes.system.disk.block import BlockDevice, block_devices
-from probes.types import Absent, present
+from probes.types import Absent, is_present
 
 ALL_S = 2.0  # for all disks together: one that hangs must not hold up the first look
 _PASSED = re.compile(r"(?:overall-health self-assessment test result|SMART Health Status): (\w+)")
@@ -43,14 +43,14 @@ class Smart(msgspec.Struct, frozen=True, kw_only=True):
     uncorrectable: int | Absent = _UNTOLD
 
 
-def physical(host: Host) -> list[BlockDevice]:
+def list_smart_disks(host: Host) -> list[BlockDevice]:
     """Whole disks that have SMART: SATA, SAS and NVMe."""
     return [
         d
         for d in block_devices(host).values()
         if not d.parent
         and d.kind != "rom"
-        and present(d.size_bytes)
+        and is_present(d.size_bytes)
         and d.size_bytes > 0
         and d.transport in {"sata", "sas", "nvme"}
     ]
@@ -58,62 +58,62 @@ def physical(host: Host) -> list[BlockDevice]:
 
 def smart_reports(host: Host) -> dict[str, Smart | Absent]:
     """By kernel name; several disks at a time, all within ALL_S seconds."""
-    devices = physical(host)
-    return dict(zip((d.name for d in devices), _asked(host, devices), strict=True))
+    devices = list_smart_disks(host)
+    return dict(zip((d.name for d in devices), _read_reports(host, devices), strict=True))
 
 
-def _asked(host: Host, devices: Sequence[BlockDevice]) -> list[Smart | Absent]:
+def _read_reports(host: Host, devices: Sequence[BlockDevice]) -> list[Smart | Absent]:
     if host.live and os.geteuid() != 0:
         return [Absent("smartctl needs root", "permission", "smartctl -H")] * len(devices)
     if not host.live or len(devices) < 2:
         return [smart_report(host, device.name) for device in devices]
     until = time.monotonic() + ALL_S
 
-    def one(device: BlockDevice) -> Smart | Absent:
+    def read_report(device: BlockDevice) -> Smart | Absent:
         if time.monotonic() > until:
             return Absent(f"not read: the {ALL_S:g} s for all disks were used up", "timeout", "smartctl -H")
         return smart_report(host, device.name)
 
     for device in devices:  # the threads' own reads are in no trace of this one's
-        note(f"smartctl -j -H -A /dev/{device.name}")
+        note_read(f"smartctl -j -H -A /dev/{device.name}")
     from concurrent.futures import ThreadPoolExecutor  # a host without disks needs none
 
     with ThreadPoolExecutor(max_workers=16) as pool:
-        return list(pool.map(one, devices))
+        return list(pool.map(read_report, devices))
 
 
 def smart_report(host: Host, name: str) -> Smart | Absent:
     """Absent where smartctl told nothing of this disk."""
     # The exit status is a bit mask, and 8 for a failing disk (smartctl(8)): the answer is what counts.
-    text = host.command("smartctl", "-j", "-H", "-A", f"/dev/{name}", any_status=True)
+    text = host.read_command("smartctl", "-j", "-H", "-A", f"/dev/{name}", any_status=True)
     if isinstance(text, str):
-        return of_json(text)
+        return parse_smart_json(text)
     if host.live:
         return text
-    for kept in ("-a", "-x", "-H"):
-        told = host.command("smartctl", kept, f"/dev/{name}")
-        if present(told) and _PASSED.search(told):
-            return of_text(told)
+    for option in ("-a", "-x", "-H"):
+        output = host.read_command("smartctl", option, f"/dev/{name}")
+        if is_present(output) and _PASSED.search(output):
+            return parse_smart_text(output)
     controller = re.match(r"nvme[0-9]+", name)
-    log = host.command("nvme", "smart-log", f"/dev/{name}")
+    log = host.read_command("nvme", "smart-log", f"/dev/{name}")
     if isinstance(log, Absent) and controller:
-        log = host.command("nvme", "smart-log", f"/dev/{controller[0]}")
-    return of_nvme_log(log) if present(log) else text
+        log = host.read_command("nvme", "smart-log", f"/dev/{controller[0]}")
+    return parse_nvme_log(log) if is_present(log) else text
 
 
-def of_json(answer: str) -> Smart | Absent:
+def parse_smart_json(answer: str) -> Smart | Absent:
     """smartctl's JSON; Absent with what smartctl says where it tells no health."""
     try:
-        told = json.loads(answer)
-        status = told.get("smart_status")
+        document = json.loads(answer)
+        status = document.get("smart_status")
         if not (isinstance(status, dict) and isinstance(status.get("passed"), bool)):
-            said = [str(m["string"]) for m in told["smartctl"]["messages"]]
-            return Absent(said[0][:200] if said else "smartctl's answer reports no health")
+            messages = [str(m["string"]) for m in document["smartctl"]["messages"]]
+            return Absent(messages[0][:200] if messages else "smartctl's answer reports no health")
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
         return Absent("smartctl's answer reports no health")
-    log = told.get("nvme_smart_health_information_log")
+    log = document.get("nvme_smart_health_information_log")
     log = log if isinstance(log, dict) else {}
-    rows = told.get("ata_smart_attributes")
+    rows = document.get("ata_smart_attributes")
     rows = rows.get("table") if isinstance(rows, dict) else None
     raw = (
         {str(r.get("id")): r.get("raw") for r in rows if isinstance(r, dict)}
@@ -121,85 +121,87 @@ def of_json(answer: str) -> Smart | Absent:
         else {}
     )
 
-    def attribute(number: int) -> int | Absent:
+    def attribute_count(number: int) -> int | Absent:
         held = raw.get(str(number))
-        return _count(held.get("value") if isinstance(held, dict) else None)
+        return _checked_count(held.get("value") if isinstance(held, dict) else None)
 
-    replaced = attribute(_REALLOCATED)
-    worn = log.get("percentage_used", told.get("scsi_percentage_used_endurance_indicator"))
+    replaced = attribute_count(_REALLOCATED)
+    worn = log.get("percentage_used", document.get("scsi_percentage_used_endurance_indicator"))
     return Smart(
         passed=bool(status["passed"]),
-        critical=_count(log.get("critical_warning")),
-        used=_share(worn),
-        spare=_share(log.get("available_spare")),
-        least_spare=_share(log.get("available_spare_threshold")),
-        media_errors=_count(log.get("media_errors")),
-        reallocated=replaced if present(replaced) else _count(told.get("scsi_grown_defect_list")),
-        pending=attribute(_PENDING),
-        uncorrectable=attribute(_UNCORRECTABLE),
+        critical=_checked_count(log.get("critical_warning")),
+        used=_checked_share(worn),
+        spare=_checked_share(log.get("available_spare")),
+        least_spare=_checked_share(log.get("available_spare_threshold")),
+        media_errors=_checked_count(log.get("media_errors")),
+        reallocated=replaced
+        if is_present(replaced)
+        else _checked_count(document.get("scsi_grown_defect_list")),
+        pending=attribute_count(_PENDING),
+        uncorrectable=attribute_count(_UNCORRECTABLE),
     )
 
 
-def of_nvme_log(told: str) -> Smart | Absent:
+def parse_nvme_log(text: str) -> Smart | Absent:
     """`nvme smart-log` as a person reads it (nvme-cli): it tells no health of its own, so the critical bits do."""
 
-    def line(name: str) -> int | Absent:
-        return _number(told, rf"^{name}\s*: *{_NUMBER}")
+    def read_number(name: str) -> int | Absent:
+        return _find_number(text, rf"^{name}\s*: *{_NUMBER}")
 
-    critical = line("critical_warning")
+    critical = read_number("critical_warning")
     if isinstance(critical, Absent):
         return Absent("nvme smart-log reports no critical_warning")
     return Smart(
         passed=critical & ~2 == 0,  # heat alone is no failing disk
         critical=critical,
-        used=_share(line("percentage_used")),
-        spare=_share(line("available_spare")),
-        least_spare=_share(line("available_spare_threshold")),
-        media_errors=line("media_errors"),
+        used=_checked_share(read_number("percentage_used")),
+        spare=_checked_share(read_number("available_spare")),
+        least_spare=_checked_share(read_number("available_spare_threshold")),
+        media_errors=read_number("media_errors"),
     )
 
 
-def of_text(told: str) -> Smart | Absent:
+def parse_smart_text(text: str) -> Smart | Absent:
     """`smartctl -a` as a person reads it."""
-    word = _PASSED.search(told)
+    word = _PASSED.search(text)
     if word is None:
         return Absent("smartctl's answer reports no health")
 
-    def line(name: str) -> int | Absent:
-        return _number(told, rf"^{name}: +{_NUMBER}%?\s*$")
+    def read_number(name: str) -> int | Absent:
+        return _find_number(text, rf"^{name}: +{_NUMBER}%?\s*$")
 
-    def attribute(number: int) -> int | Absent:
-        found = re.search(
-            rf"^ *{number} \S+ +0x[0-9a-f]+ +[0-9]+ +[0-9]+ .* ([0-9]{{1,15}})(?: \(.*)?$", told, re.MULTILINE
+    def attribute_count(number: int) -> int | Absent:
+        match = re.search(
+            rf"^ *{number} \S+ +0x[0-9a-f]+ +[0-9]+ +[0-9]+ .* ([0-9]{{1,15}})(?: \(.*)?$", text, re.MULTILINE
         )
-        return int(found[1]) if found else _UNTOLD
+        return int(match[1]) if match else _UNTOLD
 
-    replaced = attribute(_REALLOCATED)
-    worn = line("Percentage Used")
+    replaced = attribute_count(_REALLOCATED)
+    worn = read_number("Percentage Used")
     return Smart(
         passed=word[1].upper() in ("PASSED", "OK"),
-        critical=line("Critical Warning"),
-        used=_share(worn if present(worn) else line("Percentage used endurance indicator")),
-        spare=_share(line("Available Spare")),
-        least_spare=_share(line("Available Spare Threshold")),
-        media_errors=line("Media and Data Integrity Errors"),
-        reallocated=replaced if present(replaced) else line("Elements in grown defect list"),
-        pending=attribute(_PENDING),
-        uncorrectable=attribute(_UNCORRECTABLE),
+        critical=read_number("Critical Warning"),
+        used=_checked_share(worn if is_present(worn) else read_number("Percentage used endurance indicator")),
+        spare=_checked_share(read_number("Available Spare")),
+        least_spare=_checked_share(read_number("Available Spare Threshold")),
+        media_errors=read_number("Media and Data Integrity Errors"),
+        reallocated=replaced if is_present(replaced) else read_number("Elements in grown defect list"),
+        pending=attribute_count(_PENDING),
+        uncorrectable=attribute_count(_UNCORRECTABLE),
     )
 
 
-def _number(told: str, line: str) -> int | Absent:
-    found = re.search(line, told, re.MULTILINE)
-    return int(found[1].replace(",", ""), 0) if found else _UNTOLD
+def _find_number(text: str, line: str) -> int | Absent:
+    match = re.search(line, text, re.MULTILINE)
+    return int(match[1].replace(",", ""), 0) if match else _UNTOLD
 
 
-def _count(found: Any) -> int | Absent:
-    if isinstance(found, int) and not isinstance(found, bool) and 0 <= found < 1 << 63:
-        return found
+def _checked_count(value: Any) -> int | Absent:
+    if isinstance(value, int) and not isinstance(value, bool) and 0 <= value < 1 << 63:
+        return value
     return _UNTOLD
 
 
-def _share(percent: Any) -> float | Absent:
-    found = _count(percent)
-    return found / 100 if present(found) and found <= 255 else _UNTOLD
+def _checked_share(percent: Any) -> float | Absent:
+    count = _checked_count(percent)
+    return count / 100 if is_present(count) and count <= 255 else _UNTOLD

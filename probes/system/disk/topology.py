@@ -5,13 +5,13 @@ from collections.abc import Iterable, Mapping
 
 import msgspec
 
-from probes.host import Host, once
-from probes.system.disk.block import Devices, block_devices, device_name, layers, leaves
-from probes.system.disk.mounts import IN_MEMORY, NETWORK, Mount, mount_of, mounts
-from probes.types import Absent, present
+from probes.host import Host, compute_once_per_host
+from probes.system.disk.block import Devices, block_devices, device_name, list_layers, list_leaves
+from probes.system.disk.mounts import IN_MEMORY, NETWORK, Mount, find_mount, read_mounts
+from probes.types import Absent, is_present
 
 
-class Topology(msgspec.Struct, frozen=True):
+class DiskTopology(msgspec.Struct, frozen=True):
     """`tops`: what is directly under a mount, first the device that it names; several for a btrfs over several."""
 
     mounts: tuple[Mount, ...] | Absent
@@ -19,38 +19,38 @@ class Topology(msgspec.Struct, frozen=True):
     tops: Mapping[tuple[str, str, str], tuple[str, ...] | Absent]
 
     def mount_of(self, directory: str) -> Mount | Absent:
-        return mount_of(self.mounts, directory)
+        return find_mount(self.mounts, directory)
 
-    def under(self, mount: Mount) -> tuple[str, ...] | Absent:
+    def devices_under(self, mount: Mount) -> tuple[str, ...] | Absent:
         """The devices directly under one of the mounts."""
         return self.tops[_key(mount)]
 
-    def layers(self, tops: Iterable[str]) -> tuple[str, ...]:
-        return tuple(dict.fromkeys(name for top in tops for name in layers(self.devices, top)))
+    def layers_under(self, tops: Iterable[str]) -> tuple[str, ...]:
+        return tuple(dict.fromkeys(name for top in tops for name in list_layers(self.devices, top)))
 
-    def leaves(self, tops: Iterable[str]) -> tuple[str, ...]:
-        return tuple(dict.fromkeys(name for top in tops for name in leaves(self.devices, top)))
+    def leaves_under(self, tops: Iterable[str]) -> tuple[str, ...]:
+        return tuple(dict.fromkeys(name for top in tops for name in list_leaves(self.devices, top)))
 
     def file_systems(self) -> dict[str, tuple[str, ...]]:
         """The types of the mounted file systems by device: the one that is mounted, and all that lie under it."""
-        found: dict[str, dict[str, None]] = {}
+        types_by_device: dict[str, dict[str, None]] = {}
         for (_, source, fstype), tops in self.tops.items():
-            if source.startswith("/dev/") and present(tops):
-                for name in self.layers(tops):
-                    found.setdefault(name, {})[fstype] = None
-        return {name: tuple(types) for name, types in found.items()}
+            if source.startswith("/dev/") and is_present(tops):
+                for name in self.layers_under(tops):
+                    types_by_device.setdefault(name, {})[fstype] = None
+        return {name: tuple(types) for name, types in types_by_device.items()}
 
 
-@once
-def topology(host: Host) -> Topology:
-    table, tops = mounts(host), dict[tuple[str, str, str], tuple[str, ...] | Absent]()
-    for mount in table if present(table) else ():
+@compute_once_per_host
+def read_disk_topology(host: Host) -> DiskTopology:
+    table, tops = read_mounts(host), dict[tuple[str, str, str], tuple[str, ...] | Absent]()
+    for mount in table if is_present(table) else ():
         if (key := _key(mount)) not in tops:
-            tops[key] = _devices(host, mount)
-    return Topology(table, block_devices(host), tops)
+            tops[key] = _find_devices(host, mount)
+    return DiskTopology(table, block_devices(host), tops)
 
 
-class Placement(msgspec.Struct, frozen=True, kw_only=True):
+class DirectoryPlacement(msgspec.Struct, frozen=True, kw_only=True):
     """Where a directory lies. `device` is the kernel name on top; `layers` go down to the `leaves`. `memory`: see
     `memory_of`.
     """
@@ -63,25 +63,25 @@ class Placement(msgspec.Struct, frozen=True, kw_only=True):
     memory: str = ""
 
 
-def placement(host: Host, directory: str) -> Placement | Absent:
+def find_placement(host: Host, directory: str) -> DirectoryPlacement | Absent:
     """The mount, the device and the stack under a directory, symlinks followed."""
-    path = host.real(directory, may_hang=True)
+    path = host.resolve_path(directory, may_hang=True)
     if isinstance(path, Absent):
         if host.live:
             return path
         path = os.path.normpath(directory)  # a captured tree holds the mount table, not the directories
-    disks = topology(host)
+    disks = read_disk_topology(host)
     mount = disks.mount_of(path)
     if isinstance(mount, Absent):
         return mount
     if memory := memory_of(host, mount):
         none = Absent(f"{mount.fstype} lies in memory, on no device", "unsupported", mount.mountpoint)
-        return Placement(directory=path, mount=mount, device=none, memory=memory)
-    tops = disks.under(mount)
+        return DirectoryPlacement(directory=path, mount=mount, device=none, memory=memory)
+    tops = disks.devices_under(mount)
     if isinstance(tops, Absent):
-        return Placement(directory=path, mount=mount, device=tops)
-    down, ends = disks.layers(tops), disks.leaves(tops)
-    return Placement(directory=path, mount=mount, device=tops[0], layers=down, leaves=ends)
+        return DirectoryPlacement(directory=path, mount=mount, device=tops)
+    down, ends = disks.layers_under(tops), disks.leaves_under(tops)
+    return DirectoryPlacement(directory=path, mount=mount, device=tops[0], layers=down, leaves=ends)
 
 
 def memory_of(host: Host, mount: Mount) -> str:
@@ -92,15 +92,15 @@ def memory_of(host: Host, mount: Mount) -> str:
     if mount.fstype in IN_MEMORY:
         return mount.fstype
     upper = next((o.removeprefix("upperdir=") for o in mount.options if o.startswith("upperdir=/")), "")
-    path = host.real(upper, may_hang=True) if upper else ""
-    below = topology(host).mount_of(path) if present(path) and path else None
+    path = host.resolve_path(upper, may_hang=True) if upper else ""
+    below = read_disk_topology(host).mount_of(path) if is_present(path) and path else None
     return below.fstype if isinstance(below, Mount) and below.fstype in IN_MEMORY else ""
 
 
 def network_file_systems(host: Host, directories: Iterable[str]) -> tuple[str, ...]:
     """Those that these directories lie on, as `server:/export (nfs4)`: other hosts' loads fall on them too."""
-    found = (placement(host, directory) for directory in directories)
-    mounted = (place.mount for place in found if present(place) and place.mount.fstype in NETWORK)
+    placements = (find_placement(host, directory) for directory in directories)
+    mounted = (place.mount for place in placements if is_present(place) and place.mount.fstype in NETWORK)
     return tuple(sorted({f"{mount.source} ({mount.fstype})" for mount in mounted}))
 
 
@@ -109,13 +109,13 @@ def _key(mount: Mount) -> tuple[str, str, str]:
     return ("" if mount.devno.startswith("0:") else mount.devno, mount.source, mount.fstype)
 
 
-def _devices(host: Host, mount: Mount) -> tuple[str, ...] | Absent:
+def _find_devices(host: Host, mount: Mount) -> tuple[str, ...] | Absent:
     if mount.devno and not mount.devno.startswith("0:"):
-        named = device_name(host, mount.devno)
-        if isinstance(named, Absent):
+        device = device_name(host, mount.devno)
+        if isinstance(device, Absent):
             by_source = source_device(host, mount.source)
-            return (by_source,) if present(by_source) else named
-        return (named,)
+            return (by_source,) if is_present(by_source) else device
+        return (device,)
     if mount.fstype in NETWORK:
         return Absent(
             f"{mount.fstype} from {mount.source}: the device is another machine's",
@@ -137,20 +137,24 @@ def source_device(host: Host, source: str) -> str | Absent:
     if not source.startswith("/dev/"):
         return Absent(f"{source} is no device", "unsupported", source)
     devices = block_devices(host)
-    real = host.real(source)
-    for path in (real if present(real) else source, source):
+    real = host.resolve_path(source)
+    for path in (real if is_present(real) else source, source):
         name = path.removeprefix("/dev/").replace("/", "!")  # sysfs writes cciss!c0d0
         if name in devices:
             return name
     label = source.removeprefix("/dev/mapper/")
-    found = next((d.name for d in devices.values() if d.label and d.label == label), None)
-    return found if found is not None else Absent(f"{source} is not in /sys/block", "missing", source)
+    labelled_name = next((d.name for d in devices.values() if d.label and d.label == label), None)
+    return (
+        labelled_name
+        if labelled_name is not None
+        else Absent(f"{source} is not in /sys/block", "missing", source)
+    )
 
 
 def btrfs_members(host: Host, name: str) -> tuple[str, ...]:
     """All devices of the btrfs that `name` belongs to (/sys/fs/btrfs/UUID/devices)."""
-    for folder in host.glob("/sys/fs/btrfs/*-*/devices"):
-        names = host.listing(folder)
-        if present(names) and name in names:
+    for folder in host.glob_paths("/sys/fs/btrfs/*-*/devices"):
+        names = host.list_names(folder)
+        if is_present(names) and name in names:
             return names
     return (name,)

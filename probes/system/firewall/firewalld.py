@@ -4,7 +4,7 @@ import re
 
 import msgspec
 
-from probes.host import Host, once
+from probes.host import Host, compute_once_per_host
 from probes.types import Absent
 
 CONF = "/etc/firewalld/firewalld.conf"
@@ -28,58 +28,58 @@ class Firewalld(msgspec.Struct, frozen=True, kw_only=True):
     source: str = CONF
 
 
-@once
-def firewalld(host: Host) -> Firewalld | Absent:
+@compute_once_per_host
+def read_firewalld(host: Host) -> Firewalld | Absent:
     """Absent where firewalld is not configured here (no firewalld.conf), or the file may not be read."""
-    text = host.text(CONF)
+    text = host.read_file_text(CONF)
     if isinstance(text, Absent):
         return text
-    pairs = settings(text)
+    pairs = parse_settings(text)
     missing = Absent(f"{CONF} does not set it", "missing", CONF)
     return Firewalld(
-        version=version(host),
+        version=read_version(host),
         ipv6_rpfilter=pairs.get("IPv6_rpfilter", missing),
         backend=pairs.get("FirewallBackend", missing),
-        running=running(host),
+        running=is_firewalld_running(host),
     )
 
 
-def settings(text: str) -> dict[str, str]:
+def parse_settings(text: str) -> dict[str, str]:
     """firewalld.conf as firewalld reads it: `key=value`, exactly one equals sign, the first of a key counts.
 
     Source: firewall/core/io/firewalld_conf.py (`#` and `;` begin comments, empty values are ignored).
     """
-    found: dict[str, str] = {}
+    values: dict[str, str] = {}
     for raw in text.splitlines():
         line = raw.strip()
         if not line or line[0] in "#;":
             continue
         pair = [part.strip() for part in line.split("=")]
         if len(pair) == 2 and pair[1]:
-            found.setdefault(pair[0], pair[1])
-    return found
+            values.setdefault(pair[0], pair[1])
+    return values
 
 
-def version(host: Host) -> str | Absent:
+def read_version(host: Host) -> str | Absent:
     """firewalld's version, from its installed files, else from the package manager."""
     for pattern in _INSTALLED:
-        for path in host.glob(pattern):
-            text = host.text(path)
+        for path in host.glob_paths(pattern):
+            text = host.read_file_text(path)
             if not isinstance(text, Absent) and (match := _VERSION.search(text)):
                 return match[1]
     for query in (
         ("rpm", "-q", "--qf", "%{VERSION}\n", "firewalld"),
         ("dpkg-query", "-W", "-f", "${Version}\n", "firewalld"),
     ):
-        answer = host.command(*query)
+        answer = host.read_command(*query)
         if not isinstance(answer, Absent) and (match := _NUMBER.search(answer)):
             return match[1]
     return Absent("neither firewalld's files nor its package report its version", "missing")
 
 
-def running(host: Host) -> bool | Absent:
+def is_firewalld_running(host: Host) -> bool | Absent:
     """Whether the daemon runs, by systemd; its rules stay loaded only while it does (CleanupOnExit)."""
-    answer = host.command("systemctl", "is-active", "firewalld.service", any_status=True)
+    answer = host.read_command("systemctl", "is-active", "firewalld.service", any_status=True)
     if isinstance(answer, Absent):
         return answer
     return answer.strip() == "active"

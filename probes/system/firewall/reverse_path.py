@@ -66,15 +66,15 @@ class ReversePathRule(msgspec.Struct, frozen=True, kw_only=True):
     handle: int | None = None
 
     @property
-    def reached(self) -> bool:
+    def is_reached(self) -> bool:
         return bool(self.hooks)
 
     @property
     def first_hook(self) -> Hook | None:
         """The hook that the most packets meet: prerouting before all others."""
         order = ("ingress", "prerouting", "input", "forward", "output", "postrouting")
-        known = [h for h in self.hooks if h.name in order]
-        return min(known, key=lambda h: (order.index(h.name), h.priority)) if known else None
+        ordered_hooks = [h for h in self.hooks if h.name in order]
+        return min(ordered_hooks, key=lambda h: (order.index(h.name), h.priority)) if ordered_hooks else None
 
     @property
     def every_packet(self) -> bool:
@@ -95,20 +95,20 @@ class ReversePathRule(msgspec.Struct, frozen=True, kw_only=True):
         return hook is not None and (hook.name == "ingress" or hook.priority < CONNTRACK)
 
     @property
-    def payers(self) -> str:
+    def payers_text(self) -> str:
         """Whom a check of every flow concerns: `every IPv6 packet`, `every IPv6 packet with iifname "eth1"`."""
         narrowed = f" with {' '.join(self.conditions)}" if self.conditions else ""
         return f"every {' and '.join(self.protocols)} packet{narrowed}"
 
     @property
-    def place(self) -> str:
+    def place_text(self) -> str:
         """Where it sits: `table inet firewalld, chain filter_PREROUTING (prerouting, priority 10)`."""
         hook = self.first_hook
-        where = f"{hook.name}, priority {hook.priority}" if hook else "not reached from any hook"
-        return f"table {self.family} {self.table}, chain {self.chain} ({where})"
+        hook_text = f"{hook.name}, priority {hook.priority}" if hook else "not reached from any hook"
+        return f"table {self.family} {self.table}, chain {self.chain} ({hook_text})"
 
 
-class Listing(NamedTuple):
+class RulesetListing(NamedTuple):
     """What one listing of a ruleset holds. `sizes`: the number of rules by table ("inet firewalld")."""
 
     rules: tuple[ReversePathRule, ...]
@@ -137,7 +137,7 @@ class Way(NamedTuple):
         """One way of each kind is followed: the number of different conditions may double with every jump."""
         return self.spared, bool(self.narrowed), self.protocols
 
-    def then(self, jump: Way) -> Way:
+    def extend_way(self, jump: Way) -> Way:
         return Way(
             self.spared or jump.spared,
             " ".join(part for part in (self.narrowed, jump.narrowed) if part),
@@ -155,11 +155,11 @@ class Chains:
         self.read: Counter[Key] = Counter()  # so far read, rules by chain
         self._jumps: dict[Key, list[tuple[Key, Way]]] = {}
 
-    def stands(self, key: Key, rule: ReversePathRule) -> ReversePathRule:
+    def locate_rule(self, key: Key, rule: ReversePathRule) -> ReversePathRule:
         """Where in its chain it was read."""
         return msgspec.structs.replace(rule, ahead=key in self.decided, number=self.read[key])
 
-    def jump(
+    def add_jump(
         self,
         source: Key,
         target: Key,
@@ -171,24 +171,26 @@ class Chains:
         way = Way(only_new or source in self.spared, narrowed, protocols)
         self._jumps.setdefault(source, []).append((target, way))
 
-    def placed(self, rules: list[tuple[Key, ReversePathRule]]) -> tuple[ReversePathRule, ...]:
+    def place_rules(self, rules: list[tuple[Key, ReversePathRule]]) -> tuple[ReversePathRule, ...]:
         """The rules with the hooks that lead to them, and who of the packets comes so far."""
         reached: dict[Key, list[tuple[Hook, Way]]] = {}
         for start, hook in self.base.items():
             open_ends = [(start, Way(False, "", BOTH))]
-            seen = {(start, open_ends[0][1].kind)}
+            visited = {(start, open_ends[0][1].kind)}
             while open_ends:
                 chain, way = open_ends.pop()
                 reached.setdefault(chain, []).append((hook, way))
                 for target, jump in self._jumps.get(chain, ()):
-                    further = way.then(jump)
-                    if further.protocols and (target, further.kind) not in seen:
-                        seen.add((target, further.kind))
+                    further = way.extend_way(jump)
+                    if further.protocols and (target, further.kind) not in visited:
+                        visited.add((target, further.kind))
                         open_ends.append((target, further))
-        return tuple(self._placed(key, rule, reached.get(key, [])) for key, rule in rules)
+        return tuple(self._place_rule(key, rule, reached.get(key, [])) for key, rule in rules)
 
-    def _placed(self, key: Key, rule: ReversePathRule, found: list[tuple[Hook, Way]]) -> ReversePathRule:
-        ways = [(hook, way) for hook, way in found if set(way.protocols) & set(rule.protocols)]
+    def _place_rule(
+        self, key: Key, rule: ReversePathRule, hook_ways: list[tuple[Hook, Way]]
+    ) -> ReversePathRule:
+        ways = [(hook, way) for hook, way in hook_ways if set(way.protocols) & set(rule.protocols)]
         dearest = [way for _, way in ways if not way.spared] or [way for _, way in ways]
         narrowed = sorted({way.narrowed for way in dearest})
         if "" in narrowed:

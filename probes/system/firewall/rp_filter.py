@@ -2,7 +2,7 @@
 
 import msgspec
 
-from probes.host import Host, once
+from probes.host import Host, compute_once_per_host
 from probes.types import Absent
 
 CONF = "/proc/sys/net/ipv4/conf"
@@ -18,46 +18,46 @@ class RpFilter(msgspec.Struct, frozen=True, kw_only=True):
     own: dict[str, int]  # by interface, without lo
     drops: int | Absent = 0  # IPReversePathFilter since boot
 
-    def effective(self, interface: str) -> int:
+    def effective_mode(self, interface: str) -> int:
         return max(self.everywhere, self.own.get(interface, 0))
 
     @property
-    def active(self) -> dict[str, int]:
+    def active_modes(self) -> dict[str, int]:
         """The interfaces on which packets are checked, with how."""
-        return {name: value for name in self.own if (value := self.effective(name)) > 0}
+        return {name: value for name in self.own if (value := self.effective_mode(name)) > 0}
 
     @property
-    def loosened(self) -> tuple[str, ...]:
+    def loosened_interfaces(self) -> tuple[str, ...]:
         """Interfaces set to strict that are loose because `all` is 2."""
         return tuple(name for name, value in self.own.items() if value == 1 and self.everywhere == 2)
 
 
-@once
+@compute_once_per_host
 def rp_filter(host: Host) -> RpFilter | Absent:
     """The settings, world-readable. Absent where there is no IPv4 or the tree holds none."""
-    everywhere = host.integer(f"{CONF}/all/rp_filter")
+    everywhere = host.read_integer(f"{CONF}/all/rp_filter")
     if isinstance(everywhere, Absent):
         return everywhere
-    names = host.listing(CONF)
+    names = host.list_names(CONF)
     own: dict[str, int] = {}
     for name in names if not isinstance(names, Absent) else ():
         if name in ("all", "default", "lo"):
             continue
-        value = host.integer(f"{CONF}/{name}/rp_filter")
+        value = host.read_integer(f"{CONF}/{name}/rp_filter")
         if not isinstance(value, Absent):
             own[name] = value
     return RpFilter(
         everywhere=everywhere,
-        default=host.integer(f"{CONF}/default/rp_filter"),
+        default=host.read_integer(f"{CONF}/default/rp_filter"),
         own=own,
-        drops=dropped(host),
+        drops=count_drops(host),
     )
 
 
-def dropped(host: Host) -> int | Absent:
+def count_drops(host: Host) -> int | Absent:
     """Packets that rp_filter has dropped since boot: IPReversePathFilter of TcpExt in /proc/net/netstat."""
     path = "/proc/net/netstat"
-    text = host.text(path)
+    text = host.read_file_text(path)
     if isinstance(text, Absent):
         return text
     lines = [line.split() for line in text.splitlines() if line.startswith("TcpExt:")]

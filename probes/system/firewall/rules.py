@@ -2,11 +2,11 @@
 
 import msgspec
 
-from probes.host import Host, once
+from probes.host import Host, compute_once_per_host
 from probes.system.firewall.reverse_path import Form, Protocol, ReversePathRule
 from probes.system.firewall.ruleset_text import listing_from_text
 from probes.system.firewall.xtables import rules_from_save
-from probes.types import Absent, present
+from probes.types import Absent, is_present
 
 # Terse first: a set of a hundred thousand addresses is not what is looked for (nft(8), -t, from 0.9.3 on). The second
 # is what sos keeps.
@@ -37,17 +37,17 @@ class Ruleset(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def in_effect(self) -> tuple[ReversePathRule, ...]:
-        return tuple(rule for rule in self.rules if rule.reached)
+        return tuple(rule for rule in self.rules if rule.is_reached)
 
 
-@once
-def ruleset(host: Host) -> Ruleset | Absent:
+@compute_once_per_host
+def read_ruleset(host: Host) -> Ruleset | Absent:
     """The live ruleset's reverse-path checks; Absent where none of it could be read (not root, no tool)."""
-    native = _native(host)
-    legacy = _legacy(host)
+    native = _read_native(host)
+    legacy = _read_legacy(host)
     if isinstance(native, Absent) and isinstance(legacy, Absent):
         return native
-    parts = [part for part in (native, legacy) if present(part)]
+    parts = [part for part in (native, legacy) if is_present(part)]
     return Ruleset(
         rules=tuple(rule for part in parts for rule in part.rules),
         sources=tuple(source for part in parts for source in part.sources),
@@ -55,11 +55,11 @@ def ruleset(host: Host) -> Ruleset | Absent:
     )
 
 
-def _native(host: Host) -> Ruleset | Absent:
+def _read_native(host: Host) -> Ruleset | Absent:
     """What nf_tables holds: nft's own rules and those of iptables-nft."""
     first: Absent | None = None
     for command in _NATIVE:
-        text = host.command(*command, timeout_s=3.0)
+        text = host.read_command(*command, timeout_s=3.0)
         listing = text if isinstance(text, Absent) else listing_from_text(text, " ".join(command))
         if not isinstance(listing, Absent):
             read = Ruleset(rules=listing.rules, sources=(" ".join(command),), sizes=listing.sizes)
@@ -77,7 +77,7 @@ def _with_details(host: Host, read: Ruleset) -> Ruleset:
         vague = [r for r in rules if r.form == "iptables-nft" and r.protocols == (protocol,)]
         if not vague:
             continue
-        saved = _saved(host, protocol, "iptables-nft", commands)
+        saved = _read_saved(host, protocol, "iptables-nft", commands)
         if isinstance(saved, Absent) or len(saved.rules) < len(vague):
             continue
         rules = [r for r in rules if r not in vague] + list(saved.rules)
@@ -85,20 +85,20 @@ def _with_details(host: Host, read: Ruleset) -> Ruleset:
     return Ruleset(rules=tuple(rules), sources=tuple(sources), sizes=read.sizes)
 
 
-def _legacy(host: Host) -> Ruleset | Absent:
+def _read_legacy(host: Host) -> Ruleset | Absent:
     """What ip_tables and ip6_tables hold. Asked only where a table is loaded: asking loads the modules."""
     rules: list[ReversePathRule] = []
     sources: list[str] = []
     absent: Absent | None = None
     for protocol, names, commands in _LEGACY:
-        loaded = host.text(names)
+        loaded = host.read_file_text(names)
         if isinstance(loaded, Absent):
             if absent is None and loaded.kind == "permission":
                 absent = loaded
             continue
         if not {"raw", "mangle"} & set(loaded.split()):
             continue  # rpfilter is valid in these two only: xt_rpfilter.c, rpfilter_check
-        saved = _saved(host, "IPv6" if protocol == "IPv6" else "IPv4", "iptables-legacy", commands)
+        saved = _read_saved(host, "IPv6" if protocol == "IPv6" else "IPv4", "iptables-legacy", commands)
         if isinstance(saved, Absent):
             absent = saved if absent is None else absent
             continue
@@ -110,12 +110,12 @@ def _legacy(host: Host) -> Ruleset | Absent:
     return Ruleset(rules=tuple(rules), sources=tuple(sources))
 
 
-def _saved(host: Host, protocol: Protocol, form: Form, commands: tuple[str, ...]) -> Ruleset | Absent:
+def _read_saved(host: Host, protocol: Protocol, form: Form, commands: tuple[str, ...]) -> Ruleset | Absent:
     last = Absent("no iptables-save was found", "tool")
     for command in commands:
-        text = host.command(command, "-c", timeout_s=3.0)
+        text = host.read_command(command, "-c", timeout_s=3.0)
         if isinstance(text, Absent):
-            text = host.command(command, timeout_s=3.0) if not host.live else text
+            text = host.read_command(command, timeout_s=3.0) if not host.live else text
         if isinstance(text, Absent):
             last = text
             continue

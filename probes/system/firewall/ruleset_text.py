@@ -8,15 +8,15 @@ from collections.abc import Iterator
 
 import msgspec
 
-from probes.number_text import whole
+from probes.number_text import parse_unsigned
 from probes.patterns import lazy_pattern
 from probes.system.firewall.reverse_path import (
     PRIORITIES,
     Chains,
     Hook,
     Key,
-    Listing,
     ReversePathRule,
+    RulesetListing,
     check_of,
     protocols_of,
 )
@@ -56,10 +56,10 @@ def rules_from_text(text: str, source: str = "nft list ruleset") -> tuple[Revers
     return listing if isinstance(listing, Absent) else listing.rules
 
 
-def listing_from_text(text: str, source: str = "nft list ruleset") -> Listing | Absent:
+def listing_from_text(text: str, source: str = "nft list ruleset") -> RulesetListing | Absent:
     family = table = chain = ""
     chains = Chains()
-    found: list[tuple[Key, ReversePathRule]] = []
+    keyed_rules: list[tuple[Key, ReversePathRule]] = []
     sizes: dict[str, int] = {}
     for raw in text.splitlines():
         shown = _SHOWN.fullmatch(raw.strip())
@@ -77,21 +77,21 @@ def listing_from_text(text: str, source: str = "nft list ruleset") -> Listing | 
             chain = ""
         elif chain:
             key = (family, table, chain)
-            bare = _QUOTED.sub(_masked, line)  # comments and log prefixes can hold anything
+            bare = _QUOTED.sub(_mask_quoted, line)  # comments and log prefixes can hold anything
             if hook := _HOOK.search(bare if line.startswith("type ") else ""):
                 chains.base[key] = Hook(hook[1], priority_number(hook[2]))
                 continue
             if not line.startswith(("type ", "policy ", "comment ")):
                 sizes[f"{family} {table}"] += 1
             for jump in _JUMP.finditer(bare):
-                narrowed = " ".join(_conditions(line[: jump.start()]))
-                protocols = protocols_of(family, _protocol(bare))
+                narrowed = " ".join(_parse_conditions(line[: jump.start()]))
+                protocols = protocols_of(family, _find_protocol(bare))
                 target = (family, table, jump[1].rstrip(",;"))
-                chains.jump(key, target, _only_new(bare), narrowed, protocols)
-            rule = _rule(key, line, bare, key in chains.spared, source)
+                chains.add_jump(key, target, _only_new(bare), narrowed, protocols)
+            rule = _parse_rule(key, line, bare, key in chains.spared, source)
             if rule is not None:
-                rule = msgspec.structs.replace(rule, handle=whole(handle or ""))
-                found.append((key, chains.stands(key, rule)))
+                rule = msgspec.structs.replace(rule, handle=parse_unsigned(handle or ""))
+                keyed_rules.append((key, chains.locate_rule(key, rule)))
             chains.read[key] += not line.startswith(("policy ", "comment "))
             if _lets_established_through(bare):
                 chains.spared.add(key)
@@ -101,7 +101,7 @@ def listing_from_text(text: str, source: str = "nft list ruleset") -> Listing | 
                 and not _NEIGHBOURS.match(bare)
             ):
                 chains.decided.add(key)
-    return Listing(chains.placed(found), sizes)
+    return RulesetListing(chains.place_rules(keyed_rules), sizes)
 
 
 def priority_number(text: str) -> int:
@@ -114,7 +114,7 @@ def priority_number(text: str) -> int:
     return start - offset if match[2] == "-" else start + offset
 
 
-def _rule(key: Key, line: str, bare: str, guarded: bool, source: str) -> ReversePathRule | None:
+def _parse_rule(key: Key, line: str, bare: str, guarded: bool, source: str) -> ReversePathRule | None:
     family, table, chain = key
     fib = next((m for m in _FIB.finditer(bare) if "saddr" in m[1].split(" . ")), None)
     if fib is None and not _XT.search(line):
@@ -126,7 +126,7 @@ def _rule(key: Key, line: str, bare: str, guarded: bool, source: str) -> Reverse
     start = fib.start() if fib else bare.index("xt match")
     return ReversePathRule(
         form="iptables-nft" if foreign else "nft",
-        protocols=protocols_of(family, _protocol(bare)),
+        protocols=protocols_of(family, _find_protocol(bare)),
         family=family,
         table=table,
         chain=chain,
@@ -137,31 +137,31 @@ def _rule(key: Key, line: str, bare: str, guarded: bool, source: str) -> Reverse
         packets=int(packets[1]) if packets else None,
         statement=_COUNTED.sub("counter", line),
         source=source,
-        conditions=tuple(_conditions(line[:start])),
+        conditions=tuple(_parse_conditions(line[:start])),
         exact=not foreign and not _FOREIGN.search(bare),
     )
 
 
-def _masked(quoted: re.Match[str]) -> str:
+def _mask_quoted(quoted: re.Match[str]) -> str:
     """Of the same length, so that what is found in the one line is cut out of the other."""
     return f'"{"_" * (len(quoted[0]) - 2)}"'
 
 
-def _conditions(before: str) -> Iterator[str]:
+def _parse_conditions(before: str) -> Iterator[str]:
     """What a packet must be to come past the beginning of a rule, in nft's words."""
     before, mapped, _ = before.partition(" vmap ")
-    if said := " ".join(_NO_CONDITION.sub(" ", before).split()):
-        yield f"{said} in a map" if mapped else said
+    if condition := " ".join(_NO_CONDITION.sub(" ", before).split()):
+        yield f"{condition} in a map" if mapped else condition
 
 
-def _protocol(bare: str) -> str | None:
-    if named := _NFPROTO.search(bare):
-        return named[1]
+def _find_protocol(bare: str) -> str | None:
+    if match := _NFPROTO.search(bare):
+        return match[1]
     field = _FIELD.search(bare)
     return None if field is None else "ipv6" if field[1] in ("ip6", "icmpv6") else "ipv4"
 
 
-def _states(bare: str, negated: bool = False) -> set[str]:
+def _parse_states(bare: str, negated: bool = False) -> set[str]:
     for match in _STATE.finditer(bare):
         if bool(match["op"]) == negated:
             return {w.strip() for w in match["states"].split(",")}
@@ -176,9 +176,11 @@ def _lets_established_through(bare: str) -> bool:
     match = _STATE.match(telling)
     verdict = _PASSES.search(telling)
     alone = match is not None and verdict is not None and match.end() >= verdict.start()
-    return alone and "established" in _states(telling)
+    return alone and "established" in _parse_states(telling)
 
 
 def _only_new(bare: str) -> bool:
-    states = _states(bare)
-    return (bool(states) and "established" not in states) or "established" in _states(bare, negated=True)
+    states = _parse_states(bare)
+    return (bool(states) and "established" not in states) or "established" in _parse_states(
+        bare, negated=True
+    )

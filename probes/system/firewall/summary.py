@@ -7,19 +7,19 @@ Each is told in a few words and, where a view has room for less, in fields: `ser
 from collections.abc import Iterator
 
 from probes.host import Host
-from probes.system.firewall.firewalld import CONF, firewalld, running
-from probes.system.firewall.firewalld import settings as written
+from probes.system.firewall.firewalld import CONF, is_firewalld_running, read_firewalld
+from probes.system.firewall.firewalld import parse_settings as written
 from probes.system.firewall.reverse_path import Protocol, ReversePathRule
 from probes.system.firewall.rp_filter import CONF as SETTINGS
 from probes.system.firewall.rp_filter import WORDS, RpFilter, rp_filter
-from probes.system.firewall.rules import Ruleset, ruleset
+from probes.system.firewall.rules import Ruleset, read_ruleset
 from probes.system.summary import NONE
-from probes.types import Absent, Entry, Fact, Json, Unread, entry, present
-from probes.units import listed
+from probes.types import Absent, Entry, Fact, Json, Unread, is_present, make_entry
+from probes.units import join_names
 
 UFW = "/etc/ufw/ufw.conf"
 LEGACY = (("IPv4", "/proc/net/ip_tables_names"), ("IPv6", "/proc/net/ip6_tables_names"))
-MOST_NAMES = 3
+MAX_NAMES = 3
 PROTOCOLS: tuple[Protocol, ...] = ("IPv4", "IPv6")
 
 
@@ -28,95 +28,99 @@ def firewall_facts(host: Host) -> Iterator[Entry]:
 
     What it asks is remembered in the host, so that the rules after it do not ask again.
     """
-    yield from _manager(host)
-    read = _explained(ruleset(host))
+    yield from _manager_facts(host)
+    read = _explain_refusal(read_ruleset(host))
     source = ", ".join(read.sources) if isinstance(read, Ruleset) else read.source
-    yield entry("firewall", "rules", read if isinstance(read, Absent) else _sizes(read.sizes), source)
+    yield make_entry(
+        "firewall", "rules", read if isinstance(read, Absent) else _sizes_text(read.sizes), source
+    )
     if isinstance(read, Ruleset):
         yield Fact("firewall", "rule_count", sum(read.sizes.values()), source)
-        checked: list[Json] = [protocol for protocol in PROTOCOLS if _checks(read, protocol)]
+        checked: list[Json] = [protocol for protocol in PROTOCOLS if _checks_text(read, protocol)]
         yield Fact("firewall", "reverse_path_rules", checked, source)
-    legacy = [f"{protocol} {names}" for protocol, path in LEGACY if (names := _tables(host, path))]
+    legacy = [f"{protocol} {names}" for protocol, path in LEGACY if (names := _tables_text(host, path))]
     if legacy:
         yield Fact("firewall", "iptables_legacy", "; ".join(legacy), ", ".join(path for _, path in LEGACY))
-    checks = read if isinstance(read, Absent) else _checks(read, "IPv6") or NONE
-    yield entry("firewall", "reverse_path_ipv6", checks, source)
-    yield _ipv4(read, rp_filter(host), source)
+    checks = read if isinstance(read, Absent) else _checks_text(read, "IPv6") or NONE
+    yield make_entry("firewall", "reverse_path_ipv6", checks, source)
+    yield _ipv4_fact(read, rp_filter(host), source)
 
 
-def _manager(host: Host) -> Iterator[Entry]:
+def _manager_facts(host: Host) -> Iterator[Entry]:
     """The service that writes the rules. Rules can be there without one, and one without its rules."""
-    found, service = [], NONE
+    managers, service = [], NONE
     up: bool | Absent = Absent("no service is known")
-    daemon = firewalld(host)
+    daemon = read_firewalld(host)
     if not isinstance(daemon, Absent):
-        version = f" {daemon.version}" if present(daemon.version) else ""
+        version = f" {daemon.version}" if is_present(daemon.version) else ""
         up = daemon.running
         state = "" if isinstance(up, Absent) else ", running" if up else ", not running"
-        found.append(f"firewalld{version}{state}")
+        managers.append(f"firewalld{version}{state}")
         service = "firewalld"
     elif daemon.kind == "permission":  # its folder is root's on EL; whether it runs can be asked by anybody
-        if running(host) is not True:
+        if is_firewalld_running(host) is not True:
             yield Unread("firewall", "manager", daemon)
             return
-        found.append("firewalld, running")
+        managers.append("firewalld, running")
         service, up = "firewalld", True
-    ufw = host.text(UFW)
-    if present(ufw) and written(ufw).get("ENABLED", "").lower() == "yes":
-        found.append("ufw, enabled")
+    ufw = host.read_file_text(UFW)
+    if is_present(ufw) and written(ufw).get("ENABLED", "").lower() == "yes":
+        managers.append("ufw, enabled")
         service = "ufw" if service == NONE else service
-    if not found and isinstance(ufw, Absent) and ufw.kind == "captured":  # who is not in a dump may be there
+    if (
+        not managers and isinstance(ufw, Absent) and ufw.kind == "captured"
+    ):  # who is not in a dump may be there
         yield Unread(
             "firewall", "manager", Absent(f"the captured tree has neither {CONF} nor {UFW}", "captured", CONF)
         )
         return
     source = f"{CONF}, {UFW}"
-    if not found and (table := _left_by_firewalld(host)):
-        found, source = [f"{table} is loaded, firewalld not seen"], f"{source}, nft list ruleset"
-    yield Fact("firewall", "manager", "; ".join(found) or NONE, source)
+    if not managers and (table := _leftover_table(host)):
+        managers, source = [f"{table} is loaded, firewalld not seen"], f"{source}, nft list ruleset"
+    yield Fact("firewall", "manager", "; ".join(managers) or NONE, source)
     yield Fact("firewall", "service", service, source)
-    if present(up):
+    if is_present(up):
         yield Fact("firewall", "service_running", up, source)
 
 
-def _left_by_firewalld(host: Host) -> str:
+def _leftover_table(host: Host) -> str:
     """Its table without its files: another container's or an earlier system's; empty where there is none."""
-    read = ruleset(host)
+    read = read_ruleset(host)
     tables = () if isinstance(read, Absent) else read.sizes
     return next((table for table in tables if table.split()[-1:] == ["firewalld"]), "")
 
 
-def _explained(read: Ruleset | Absent) -> Ruleset | Absent:
+def _explain_refusal(read: Ruleset | Absent) -> Ruleset | Absent:
     """A refusal begins with what is missing: a screen has room for the first words only."""
     if isinstance(read, Absent) and read.kind == "permission":
         return Absent(f"needs root: {read.reason}", read.kind, read.source)
     return read
 
 
-def _sizes(sizes: dict[str, int]) -> str:
+def _sizes_text(sizes: dict[str, int]) -> str:
     filled = sorted(((size, table) for table, size in sizes.items() if size), key=lambda pair: -pair[0])
-    words = [f"{size} in {table}" for size, table in filled[:MOST_NAMES]]
-    if len(filled) > MOST_NAMES:
-        words.append(f"{sum(size for size, _ in filled[MOST_NAMES:])} in {len(filled) - MOST_NAMES} more")
+    words = [f"{size} in {table}" for size, table in filled[:MAX_NAMES]]
+    if len(filled) > MAX_NAMES:
+        words.append(f"{sum(size for size, _ in filled[MAX_NAMES:])} in {len(filled) - MAX_NAMES} more")
     return ", ".join(words) or NONE
 
 
-def _tables(host: Host, path: str) -> str:
-    names = host.text(path)
-    return ", ".join(sorted(set(names.split()))) if present(names) else ""
+def _tables_text(host: Host, path: str) -> str:
+    names = host.read_file_text(path)
+    return ", ".join(sorted(set(names.split()))) if is_present(names) else ""
 
 
-def _checks(read: Ruleset, protocol: Protocol) -> str:
+def _checks_text(read: Ruleset, protocol: Protocol) -> str:
     """`strict, every packet`; several, in the order of the ruleset."""
     rules = [r for r in read.in_effect if protocol in r.protocols and r.check != "type"]
-    return "; ".join(dict.fromkeys(f"{_kind(rule)}, {_who(rule)}" for rule in rules))
+    return "; ".join(dict.fromkeys(f"{_kind(rule)}, {_payers_text(rule)}" for rule in rules))
 
 
 def _kind(rule: ReversePathRule) -> str:
     return "check" if rule.check == "unknown" else rule.check
 
 
-def _who(rule: ReversePathRule) -> str:
+def _payers_text(rule: ReversePathRule) -> str:
     if rule.every_packet:
         return "every packet"
     if rule.every_flow:
@@ -128,30 +132,30 @@ def _who(rule: ReversePathRule) -> str:
     return f"{forwarded}packets" if forwarded or hook is None else f"packets in {hook.name}"
 
 
-def _ipv4(read: Ruleset | Absent, setting: RpFilter | Absent, source: str) -> Entry:
+def _ipv4_fact(read: Ruleset | Absent, setting: RpFilter | Absent, source: str) -> Entry:
     """The setting counts beside the rules: either may be in force without the other."""
     name = "reverse_path_ipv4"
     if isinstance(setting, Absent):
-        return entry(
-            "firewall", name, read if isinstance(read, Absent) else _checks(read, "IPv4") or NONE, source
+        return make_entry(
+            "firewall", name, read if isinstance(read, Absent) else _checks_text(read, "IPv4") or NONE, source
         )
-    words = [f"rp_filter {_modes(setting)}"]
+    words = [f"rp_filter {_modes_text(setting)}"]
     if isinstance(read, Absent):
         words.append("rules unknown")
-    elif rules := _checks(read, "IPv4"):
+    elif rules := _checks_text(read, "IPv4"):
         words.insert(0, rules)
     return Fact("firewall", name, "; ".join(words), f"{SETTINGS}/*/rp_filter, {source}")
 
 
-def _modes(setting: RpFilter) -> str:
+def _modes_text(setting: RpFilter) -> str:
     """One word where all interfaces have the same, else those that have it."""
     by_mode: dict[int, list[str]] = {}
     for interface in setting.own:
-        by_mode.setdefault(setting.effective(interface), []).append(interface)
+        by_mode.setdefault(setting.effective_mode(interface), []).append(interface)
     if len(by_mode) < 2:
         return next((WORDS.get(mode, str(mode)) for mode in by_mode), "off")
-    told = []
+    mode_words = []
     for mode, names in sorted(by_mode.items(), reverse=True):
         if mode:
-            told.append(f"{WORDS.get(mode, mode)} on {listed(names, MOST_NAMES)}")
-    return ", ".join(told)
+            mode_words.append(f"{WORDS.get(mode, mode)} on {join_names(names, MAX_NAMES)}")
+    return ", ".join(mode_words)

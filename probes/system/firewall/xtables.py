@@ -21,7 +21,7 @@ def rules_from_save(
     """The rpfilter rules of one `*-save` output (with or without `-c`)."""
     table = ""
     chains = Chains()
-    found: list[tuple[Key, ReversePathRule]] = []
+    keyed_rules: list[tuple[Key, ReversePathRule]] = []
     for raw in text.splitlines():
         line = raw.strip()
         if not line or line.startswith("#") or line == "COMMIT":
@@ -37,34 +37,34 @@ def rules_from_save(
                 chains.base[(table, name)] = Hook(_BUILT_IN[name], _PRIORITY.get(table, 0))
             continue
         counted = _COUNTED.match(line)
-        words = _words(line[counted.end() :] if counted else line)
+        words = _split_words(line[counted.end() :] if counted else line)
         if len(words) < 2 or words[0] != "-A":
             continue
         key = (table, words[1])
         target = next((words[i + 1] for i, w in enumerate(words[:-1]) if w in ("-j", "-g")), "")
         if target:
             end = next(i for i, w in enumerate(words) if w in ("-j", "-g"))
-            chains.jump(key, (table, target), _only_new(words), " ".join(_conditions(words[2:end])))
+            chains.add_jump(key, (table, target), _only_new(words), " ".join(_join_conditions(words[2:end])))
         if ("-m", "rpfilter") in pairwise(words):
-            rule = _rule(protocol, form, key, words, key in chains.spared, source)
+            rule = _make_rule(protocol, form, key, words, key in chains.spared, source)
             counter = int(counted[1]) if counted else None
-            found.append((key, chains.stands(key, msgspec.structs.replace(rule, packets=counter))))
+            keyed_rules.append((key, chains.locate_rule(key, msgspec.structs.replace(rule, packets=counter))))
         chains.read[key] += 1
-        if target not in ("", "LOG", "NFLOG") and not _neighbours(words, target):
+        if target not in ("", "LOG", "NFLOG") and not _is_neighbour_rule(words, target):
             chains.decided.add(key)
-        if target == "ACCEPT" and len(words) == 8 and "ESTABLISHED" in _states(words):
+        if target == "ACCEPT" and len(words) == 8 and "ESTABLISHED" in _find_states(words):
             chains.spared.add(key)
-    return chains.placed(found)
+    return chains.place_rules(keyed_rules)
 
 
-def _words(line: str) -> list[str]:
+def _split_words(line: str) -> list[str]:
     try:
         return shlex.split(line)
     except ValueError:  # an unbalanced quote in a comment
         return line.split()
 
 
-def _neighbours(words: list[str], target: str) -> bool:
+def _is_neighbour_rule(words: list[str], target: str) -> bool:
     """Neighbour discovery let past (types 133 to 137): connection tracking calls it untracked, never new."""
     kinds = [value for word, value in pairwise(words) if word == "--icmpv6-type"]
     return (
@@ -74,21 +74,21 @@ def _neighbours(words: list[str], target: str) -> bool:
     )
 
 
-def _conditions(words: list[str]) -> list[str]:
+def _join_conditions(words: list[str]) -> list[str]:
     """Options that stand before the check, without comments: `-i eth1`, `-p udp -m udp --dport 53`."""
-    kept: list[str] = []
+    condition_words: list[str] = []
     rest = iter(words)
     for word in rest:
         if word == "--comment":
             next(rest, "")
-        elif word == "comment" and kept[-1:] == ["-m"]:
-            kept.pop()
+        elif word == "comment" and condition_words[-1:] == ["-m"]:
+            condition_words.pop()
         else:
-            kept.append(word)
-    return [shlex.join(kept)] if kept else []
+            condition_words.append(word)
+    return [shlex.join(condition_words)] if condition_words else []
 
 
-def _states(words: list[str]) -> set[str]:
+def _find_states(words: list[str]) -> set[str]:
     for word, value in pairwise(words):
         if word in ("--ctstate", "--state"):
             return set(value.split(","))
@@ -96,11 +96,11 @@ def _states(words: list[str]) -> set[str]:
 
 
 def _only_new(words: list[str]) -> bool:
-    states = _states(words)
+    states = _find_states(words)
     return bool(states) and "ESTABLISHED" not in states
 
 
-def _rule(
+def _make_rule(
     protocol: Protocol, form: Form, key: tuple[str, ...], words: list[str], guarded: bool, source: str
 ) -> ReversePathRule:
     loose = "--loose" in words
@@ -121,6 +121,6 @@ def _rule(
         new_only=guarded or _only_new(words),
         statement=shlex.join(words),
         source=source,
-        conditions=tuple(_conditions(words[2 : list(pairwise(words)).index(("-m", "rpfilter"))])),
+        conditions=tuple(_join_conditions(words[2 : list(pairwise(words)).index(("-m", "rpfilter"))])),
         exact=True,
     )

@@ -3,13 +3,13 @@
 import msgspec
 
 from probes.host import Host
-from probes.system.network.offload import Offload, offload
+from probes.system.network.offload import Offload, read_offload
 from probes.types import Absent
 
 NET = "/sys/class/net"
 
 
-class Card(msgspec.Struct, frozen=True, kw_only=True):
+class NetworkCard(msgspec.Struct, frozen=True, kw_only=True):
     """A network card with its link up. Virtual ones (bridges, veths, tunnels) are none."""
 
     name: str
@@ -18,29 +18,32 @@ class Card(msgspec.Struct, frozen=True, kw_only=True):
     offload: Offload | Absent
 
     @property
-    def merges(self) -> bool | None:
+    def merges_frames(self) -> bool | None:
         """Whether GRO or LRO merge frames before the firewall; None where it is not known."""
-        return None if isinstance(self.offload, Absent) else self.offload.merges
+        return None if isinstance(self.offload, Absent) else self.offload.merges_frames
 
 
-def cards(host: Host) -> tuple[Card, ...]:
+def list_cards(host: Host) -> tuple[NetworkCard, ...]:
     """The cards that have a device behind them and are not down, fastest first, those of unknown speed last."""
-    names = host.listing(NET)
-    found = []
+    names = host.list_names(NET)
+    linked_cards = []
     for name in names if not isinstance(names, Absent) else ():
-        if not host.exists(f"{NET}/{name}/device") or host.text(f"{NET}/{name}/operstate") == "down":
+        if (
+            not host.path_exists(f"{NET}/{name}/device")
+            or host.read_file_text(f"{NET}/{name}/operstate") == "down"
+        ):
             continue
-        speed = host.integer(f"{NET}/{name}/speed")  # EINVAL while the link is down
+        speed = host.read_integer(f"{NET}/{name}/speed")  # EINVAL while the link is down
         if not isinstance(speed, Absent) and speed <= 0:
             speed = Absent(f"the driver of {name} reports no speed", "unsupported", f"{NET}/{name}/speed")
-        found.append(
-            Card(
+        linked_cards.append(
+            NetworkCard(
                 name=name,
                 mbit_per_s=speed,
-                mtu=host.integer(f"{NET}/{name}/mtu"),
-                offload=offload(host, name),
+                mtu=host.read_integer(f"{NET}/{name}/mtu"),
+                offload=read_offload(host, name),
             )
         )
     return tuple(
-        sorted(found, key=lambda c: (0 if isinstance(c.mbit_per_s, Absent) else -c.mbit_per_s, c.name))
+        sorted(linked_cards, key=lambda c: (0 if isinstance(c.mbit_per_s, Absent) else -c.mbit_per_s, c.name))
     )

@@ -4,9 +4,9 @@ import re
 
 import msgspec
 
-from probes.host import Host, once_if_still
+from probes.host import Host, compute_once_if_static
 from probes.system.disk.drive.link import device_node
-from probes.types import Absent, present
+from probes.types import Absent, is_present
 
 ROOT = "/sys/class/net"
 
@@ -31,62 +31,62 @@ class Nic(msgspec.Struct, frozen=True, kw_only=True):
     below: tuple[str, ...] = ()  # the interfaces that a bond, bridge or VLAN is made of
 
 
-@once_if_still
-def nics(host: Host) -> dict[str, Nic]:
+@compute_once_if_static
+def read_nics(host: Host) -> dict[str, Nic]:
     """All interfaces by name; those of this network namespace on a live host."""
-    names = host.listing(ROOT)
-    found = {}
-    for name in names if present(names) else ():
-        path = host.real(f"{ROOT}/{name}")
-        if present(path) and host.exists(f"{path}/ifindex"):  # bonding_masters is a file
-            found[name] = _nic(host, name, path)
-    return found
+    names = host.list_names(ROOT)
+    nics_by_name = {}
+    for name in names if is_present(names) else ():
+        path = host.resolve_path(f"{ROOT}/{name}")
+        if is_present(path) and host.path_exists(f"{path}/ifindex"):  # bonding_masters is a file
+            nics_by_name[name] = _read_nic(host, name, path)
+    return nics_by_name
 
 
-def _nic(host: Host, name: str, path: str) -> Nic:
-    speed = host.integer(f"{path}/speed")
-    queues = host.listing(f"{path}/queues")
-    listed = queues if present(queues) else ()
-    device = host.real(f"{path}/device")
+def _read_nic(host: Host, name: str, path: str) -> Nic:
+    speed = host.read_integer(f"{path}/speed")
+    queues = host.list_names(f"{path}/queues")
+    listed = queues if is_present(queues) else ()
+    device = host.resolve_path(f"{path}/device")
     if isinstance(device, Absent) and "/devices/virtual/" not in path:
         device = re.sub(r"/net/[^/]+$", "", path)  # captured trees leave the link out
-    physical = present(device) and "/devices/virtual/" not in path
-    entries = host.listing(path)
+    physical = is_present(device) and "/devices/virtual/" not in path
+    entries = host.list_names(path)
     return Nic(
         name=name,
-        kind=_kind(host, path),
+        kind=_read_kind(host, path),
         physical=physical,
-        driver=_driver(host, device)
-        if physical and present(device)
+        driver=_read_driver(host, device)
+        if physical and is_present(device)
         else Absent("made by software", "unsupported", path),
-        bus=device.rsplit("/", 1)[-1] if physical and present(device) else "",
-        speed_mbit=_speed(name, path, speed),
-        mtu=host.integer(f"{path}/mtu"),
-        state=host.word(f"{path}/operstate"),
+        bus=device.rsplit("/", 1)[-1] if physical and is_present(device) else "",
+        speed_mbit=_checked_speed(name, path, speed),
+        mtu=host.read_integer(f"{path}/mtu"),
+        state=host.read_word(f"{path}/operstate"),
         numa_node=device_node(host, device)
-        if present(device)
+        if is_present(device)
         else Absent("made by software", "unsupported", path),
         queues_rx=sum(1 for q in listed if q.startswith("rx-")),
         below=tuple(e.removeprefix("lower_") for e in entries if e.startswith("lower_"))
-        if present(entries)
+        if is_present(entries)
         else (),
     )
 
 
-def _kind(host: Host, path: str) -> str:
-    uevent = host.text(f"{path}/uevent")
-    found = re.search(r"^DEVTYPE=(\w+)$", uevent, re.MULTILINE) if present(uevent) else None
-    if found:
-        return found[1]
-    if host.exists(f"{path}/bridge"):
+def _read_kind(host: Host, path: str) -> str:
+    uevent = host.read_file_text(f"{path}/uevent")
+    match = re.search(r"^DEVTYPE=(\w+)$", uevent, re.MULTILINE) if is_present(uevent) else None
+    if match:
+        return match[1]
+    if host.path_exists(f"{path}/bridge"):
         return "bridge"
     # ARPHRD_* of include/uapi/linux/if_arp.h
     words = {1: "ethernet", 32: "infiniband", 772: "loopback", 65534: "tunnel"}
-    number = host.integer(f"{path}/type")
-    return words.get(number, "other") if present(number) else "other"
+    number = host.read_integer(f"{path}/type")
+    return words.get(number, "other") if is_present(number) else "other"
 
 
-def _speed(name: str, path: str, speed: int | Absent) -> int | Absent:
+def _checked_speed(name: str, path: str, speed: int | Absent) -> int | Absent:
     """-1 (as a number or as 2^32 - 1) means unknown; reading fails with EINVAL while the link is down."""
     if isinstance(speed, Absent):
         return speed
@@ -95,11 +95,11 @@ def _speed(name: str, path: str, speed: int | Absent) -> int | Absent:
     return speed
 
 
-def _driver(host: Host, device: str) -> str | Absent:
+def _read_driver(host: Host, device: str) -> str | Absent:
     # A virtio card's own driver is virtio_net, under it lies the PCI device with virtio-pci.
-    link = host.link(f"{device}/driver")
-    if present(link):
+    link = host.read_link(f"{device}/driver")
+    if is_present(link):
         return link.rsplit("/", 1)[-1]
-    uevent = host.text(f"{device}/uevent")
-    found = re.search(r"^DRIVER=(\S+)$", uevent, re.MULTILINE) if present(uevent) else None
-    return found[1] if found else link
+    uevent = host.read_file_text(f"{device}/uevent")
+    match = re.search(r"^DRIVER=(\S+)$", uevent, re.MULTILINE) if is_present(uevent) else None
+    return match[1] if match else link

@@ -6,7 +6,7 @@ The reverse-path check runs once for what GRO has merged, so this decides whethe
 import msgspec
 
 from probes.host import Host
-from probes.system.network.ethtool import asked, features
+from probes.system.network.ethtool import read_features, send_ethtool_command
 from probes.types import Absent
 
 _GGRO, _SGRO = 0x2B, 0x2C  # linux/ethtool.h
@@ -24,30 +24,30 @@ class Offload(msgspec.Struct, frozen=True, kw_only=True):
     source: str
 
     @property
-    def merges(self) -> bool | None:
+    def merges_frames(self) -> bool | None:
         """None where it is not known."""
-        known = [v for v in (self.gro, self.lro) if not isinstance(v, Absent)]
-        return any(known) if known else None
+        states = [v for v in (self.gro, self.lro) if not isinstance(v, Absent)]
+        return any(states) if states else None
 
 
-def offload(host: Host, interface: str) -> Offload | Absent:
+def read_offload(host: Host, interface: str) -> Offload | Absent:
     """By the kernel's own answer on a live host, by `ethtool -k` in a captured tree."""
     if host.live:
-        return _live(interface)
-    told = features(host, interface)
-    if isinstance(told, Absent):
-        return told
-    said = {name: on for name, (on, _) in told.items()}
+        return _read_live(interface)
+    feature_states = read_features(host, interface)
+    if isinstance(feature_states, Absent):
+        return feature_states
+    switches = {name: on for name, (on, _) in feature_states.items()}
     missing = Absent("ethtool -k does not name it", "invalid", f"ethtool -k {interface}")
-    gro = said.get("generic-receive-offload")
+    gro = switches.get("generic-receive-offload")
     return Offload(
-        gro=missing if gro is None else gro or said.get("rx-gro-hw", False),
-        lro=said.get("large-receive-offload", missing),
+        gro=missing if gro is None else gro or switches.get("rx-gro-hw", False),
+        lro=switches.get("large-receive-offload", missing),
         source=f"ethtool -k {interface}",
     )
 
 
-def _live(interface: str) -> Offload | Absent:
+def _read_live(interface: str) -> Offload | Absent:
     source = f"ioctl SIOCETHTOOL, {interface}"
     try:
         gro: bool | Absent = bool(_get(interface, _GGRO))
@@ -63,13 +63,13 @@ def _live(interface: str) -> Offload | Absent:
 def set_offload(interface: str, *, tso: bool, gso: bool, gro: bool) -> None:
     """Sets an interface of the caller's network namespace. Only the measurement calls it, inside its own."""
     for command, value in ((_STSO, tso), (_SGSO, gso), (_SGRO, gro)):
-        asked(interface, command, int(value))
+        send_ethtool_command(interface, command, int(value))
 
 
-def segmentation(interface: str) -> tuple[bool, bool]:
+def read_segmentation(interface: str) -> tuple[bool, bool]:
     """TSO and GSO as set, of an interface of the caller's own network namespace."""
     return bool(_get(interface, _GTSO)), bool(_get(interface, _GGSO))
 
 
 def _get(interface: str, command: int) -> int:
-    return asked(interface, command, 0)[1]
+    return send_ethtool_command(interface, command, 0)[1]

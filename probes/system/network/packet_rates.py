@@ -5,8 +5,8 @@ import time
 import msgspec
 
 from probes.host import Host
-from probes.number_text import hexadecimals, whole
-from probes.system.processor.cpu_times import CpuTimes, proc_stat
+from probes.number_text import parse_hexadecimal_list, parse_unsigned
+from probes.system.processor.cpu_times import CpuTimes, read_proc_stat
 from probes.types import Absent
 
 SOFTNET = "/proc/net/softnet_stat"
@@ -58,36 +58,36 @@ class PacketRates(msgspec.Struct, frozen=True, kw_only=True):
         return self.ipv6 / (self.ipv6 + self.ipv4)
 
 
-def packet_counters(host: Host, now: float | None = None) -> PacketCounters:
+def read_packet_counters(host: Host, now: float | None = None) -> PacketCounters:
     """All counters in one go; what cannot be read is Absent with its reason."""
-    softnet = _softnet(host)
+    softnet = _read_softnet(host)
     columns = softnet if not isinstance(softnet, Absent) else ()
-    by_lo6, by_lo = _by_lo(host)
-    stat = proc_stat(host)
+    by_lo6, by_lo = _loopback_packets(host)
+    stat = read_proc_stat(host)
     return PacketCounters(
         time_s=time.monotonic() if now is None else now,
         processed=tuple(row[0] for row in columns) if not isinstance(softnet, Absent) else softnet,
         backlog_drops=sum(row[1] for row in columns) if not isinstance(softnet, Absent) else softnet,
         squeezes=sum(row[2] for row in columns) if not isinstance(softnet, Absent) else softnet,
-        ipv6=_less(_ipv6(host), by_lo6),
-        ipv4=_less(_ipv4(host), None if by_lo is None or by_lo6 is None else by_lo - by_lo6),
+        ipv6=_subtract_part(_read_ipv6(host), by_lo6),
+        ipv4=_subtract_part(_read_ipv4(host), None if by_lo is None or by_lo6 is None else by_lo - by_lo6),
         loopback=by_lo is None or by_lo6 is None,
-        interfaces=_interfaces(host),
+        interfaces=_read_interfaces(host),
         cpus={} if isinstance(stat, Absent) else stat.cpus,
     )
 
 
-def rates(before: PacketCounters, after: PacketCounters) -> PacketRates | Absent:
+def compute_rates(before: PacketCounters, after: PacketCounters) -> PacketRates | Absent:
     """Rates between two reads; Absent where no time passed. A counter that ran backwards gives 0."""
     seconds = after.time_s - before.time_s
     if seconds <= 0:
         return Absent("no time passed between the two reads", "invalid")
-    busiest = _busiest(before, after)
+    busiest = _find_busiest(before, after)
     return PacketRates(
         seconds=seconds,
         ipv6=_rate(before.ipv6, after.ipv6, seconds),
         ipv4=_rate(before.ipv4, after.ipv4, seconds),
-        processed=_rate(_total(before.processed), _total(after.processed), seconds),
+        processed=_rate(_sum_packets(before.processed), _sum_packets(after.processed), seconds),
         backlog_drops=_rate(before.backlog_drops, after.backlog_drops, seconds),
         squeezes=_rate(before.squeezes, after.squeezes, seconds),
         interfaces={
@@ -101,7 +101,7 @@ def rates(before: PacketCounters, after: PacketCounters) -> PacketRates | Absent
     )
 
 
-def _total(values: tuple[int, ...] | Absent) -> int | Absent:
+def _sum_packets(values: tuple[int, ...] | Absent) -> int | Absent:
     return values if isinstance(values, Absent) else sum(values)
 
 
@@ -113,20 +113,20 @@ def _rate(before: int | Absent, after: int | Absent, seconds: float) -> float | 
     return max(0, after - before) / seconds
 
 
-def _softnet(host: Host) -> list[list[int]] | Absent:
+def _read_softnet(host: Host) -> list[list[int]] | Absent:
     """Rows by CPU, hexadecimal; 10 columns on old kernels, 15 on new ones: only the first three are used."""
-    text = host.text(SOFTNET)
+    text = host.read_file_text(SOFTNET)
     if isinstance(text, Absent):
         return text
     lines = (line.split()[:15] for line in text.splitlines() if line.strip())
-    rows = [row if (row := hexadecimals(words)) is not None else [] for words in lines]
+    rows = [row if (row := parse_hexadecimal_list(words)) is not None else [] for words in lines]
     if not rows or any(len(row) < 3 for row in rows):
         return Absent(f"{SOFTNET} is not in a known form", "invalid", SOFTNET)
     return rows
 
 
-def _ipv6(host: Host) -> int | Absent:
-    text = host.text(SNMP6)
+def _read_ipv6(host: Host) -> int | Absent:
+    text = host.read_file_text(SNMP6)
     if isinstance(text, Absent):
         return text if text.kind != "missing" else Absent("this kernel runs without IPv6", "missing", SNMP6)
     counted = _in_receives(text)
@@ -137,44 +137,46 @@ def _in_receives(text: str) -> int | None:
     for line in text.splitlines():
         words = line.split()
         if len(words) == 2 and words[0] == "Ip6InReceives":
-            return whole(words[1])
+            return parse_unsigned(words[1])
     return None
 
 
-def _by_lo(host: Host) -> tuple[int | None, int | None]:
+def _loopback_packets(host: Host) -> tuple[int | None, int | None]:
     """Packets that came in by lo: of IPv6, and of all protocols. None where that is not told."""
-    text, total = host.text(SNMP6_LO), host.integer(LO)
+    text, total = host.read_file_text(SNMP6_LO), host.read_integer(LO)
     six = _in_receives(text) if not isinstance(text, Absent) else None
     if isinstance(text, Absent) and text.kind == "missing" and not isinstance(total, Absent):
         six = 0  # lo is there, and has no IPv6
     return six, None if isinstance(total, Absent) else total
 
 
-def _less(count: int | Absent, part: int | None) -> int | Absent:
+def _subtract_part(count: int | Absent, part: int | None) -> int | Absent:
     return count if isinstance(count, Absent) or part is None else max(0, count - max(0, part))
 
 
-def _ipv4(host: Host) -> int | Absent:
-    text = host.text(SNMP)
+def _read_ipv4(host: Host) -> int | Absent:
+    text = host.read_file_text(SNMP)
     if isinstance(text, Absent):
         return text
     lines = [line.split() for line in text.splitlines() if line.startswith("Ip:")]
-    counted = whole(dict(zip(*lines[:2], strict=False)).get("InReceives", "")) if len(lines) > 1 else None
+    counted = (
+        parse_unsigned(dict(zip(*lines[:2], strict=False)).get("InReceives", "")) if len(lines) > 1 else None
+    )
     return Absent(f"{SNMP} does not count InReceives", "invalid", SNMP) if counted is None else counted
 
 
-def _interfaces(host: Host) -> dict[str, tuple[int, int]]:
-    found: dict[str, tuple[int, int]] = {}
-    names = host.listing("/sys/class/net")
+def _read_interfaces(host: Host) -> dict[str, tuple[int, int]]:
+    counters: dict[str, tuple[int, int]] = {}
+    names = host.list_names("/sys/class/net")
     for name in names if not isinstance(names, Absent) else ():
         folder = f"/sys/class/net/{name}/statistics"
-        packets, size = host.integer(f"{folder}/rx_packets"), host.integer(f"{folder}/rx_bytes")
+        packets, size = host.read_integer(f"{folder}/rx_packets"), host.read_integer(f"{folder}/rx_bytes")
         if name != "lo" and not isinstance(packets, Absent) and not isinstance(size, Absent):
-            found[name] = (packets, size)
-    return found
+            counters[name] = (packets, size)
+    return counters
 
 
-def _busiest(before: PacketCounters, after: PacketCounters) -> tuple[int, float] | None:
+def _find_busiest(before: PacketCounters, after: PacketCounters) -> tuple[int, float] | None:
     shares = {
         cpu: (now.softirq_s - then.softirq_s) / (now.total_s - then.total_s)
         for cpu, now in after.cpus.items()

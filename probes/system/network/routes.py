@@ -10,7 +10,7 @@ from probes.types import Absent
 
 IPV6 = "/proc/net/ipv6_route"
 IPV4 = "/proc/net/route"
-MOST_BYTES = 64 << 20  # a full IPv6 table of 250,000 routes is 37 MB of text
+MAX_TABLE_BYTES = 64 << 20  # a full IPv6 table of 250,000 routes is 37 MB of text
 _LOCAL = 0x80000000  # RTF_LOCAL (linux/ipv6_route.h)
 _REJECT = 0x0200  # RTF_REJECT (linux/route.h)
 
@@ -31,16 +31,16 @@ class RouteTable(msgspec.Struct, frozen=True, kw_only=True):
     source: str
 
     @property
-    def interfaces(self) -> tuple[str, ...]:
+    def interface_names(self) -> tuple[str, ...]:
         return tuple(sorted({route.interface for route in self.unicast}))
 
 
-def ipv6_routes(host: Host) -> RouteTable | Absent:
+def read_ipv6_routes(host: Host) -> RouteTable | Absent:
     """All IPv6 tables in one list, readable by everyone."""
-    text = host.text(IPV6, MOST_BYTES)
+    text = host.read_file_text(IPV6, MAX_TABLE_BYTES)
     if isinstance(text, Absent):
         return text
-    total, found = 0, []
+    total, routes = 0, []
     for line in text.splitlines():
         words = line.split()
         if len(words) != 10:
@@ -51,18 +51,18 @@ def ipv6_routes(host: Host) -> RouteTable | Absent:
             address = ipaddress.IPv6Address(int(words[0], 16))
             if flags & (_LOCAL | _REJECT) or words[9] == "lo" or address.is_multicast:
                 continue
-            found.append(Route(f"{address}/{length}", words[9]))
+            routes.append(Route(f"{address}/{length}", words[9]))
         except ValueError:
             continue
-    return RouteTable(total=total, unicast=tuple(found), source=IPV6)
+    return RouteTable(total=total, unicast=tuple(routes), source=IPV6)
 
 
-def ipv4_routes(host: Host) -> RouteTable | Absent:
+def read_ipv4_routes(host: Host) -> RouteTable | Absent:
     """The main IPv4 table. Addresses are in the host's byte order: this machine's, for a tree as well."""
-    text = host.text(IPV4, MOST_BYTES)
+    text = host.read_file_text(IPV4, MAX_TABLE_BYTES)
     if isinstance(text, Absent):
         return text
-    total, found = 0, []
+    total, routes = 0, []
     for line in text.splitlines()[1:]:
         words = line.split()
         if len(words) < 8:
@@ -74,23 +74,23 @@ def ipv4_routes(host: Host) -> RouteTable | Absent:
             mask = ipaddress.IPv4Address(int(words[7], 16).to_bytes(4, sys.byteorder))
             if flags & _REJECT or words[0] == "lo":
                 continue
-            found.append(Route(str(ipaddress.IPv4Network(f"{address}/{mask}", strict=False)), words[0]))
+            routes.append(Route(str(ipaddress.IPv4Network(f"{address}/{mask}", strict=False)), words[0]))
         except (ValueError, OverflowError):
             continue
-    return RouteTable(total=total, unicast=tuple(found), source=IPV4)
+    return RouteTable(total=total, unicast=tuple(routes), source=IPV4)
 
 
-def policy_rules(host: Host, protocol: str = "IPv6") -> int | Absent:
+def count_policy_rules(host: Host, protocol: str = "IPv6") -> int | Absent:
     """How many policy routing rules there are; 2 (IPv6) and 3 (IPv4) are those that every kernel has."""
     flag = "-6" if protocol == "IPv6" else "-4"
-    text = host.command("ip", flag, "rule", "show")
+    text = host.read_command("ip", flag, "rule", "show")
     if isinstance(text, Absent):
         return text
     return len([line for line in text.splitlines() if line.strip()])
 
 
-def forwarding(host: Host) -> dict[str, bool]:
+def read_forwarding(host: Host) -> dict[str, bool]:
     """Whether this host routes for others, by protocol (all interfaces)."""
     paths = {"IPv6": "/proc/sys/net/ipv6/conf/all/forwarding", "IPv4": "/proc/sys/net/ipv4/ip_forward"}
-    read = {name: host.integer(path) for name, path in paths.items()}
+    read = {name: host.read_integer(path) for name, path in paths.items()}
     return {name: value != 0 for name, value in read.items() if not isinstance(value, Absent)}

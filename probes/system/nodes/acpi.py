@@ -9,14 +9,14 @@ from collections.abc import Iterator
 import msgspec
 
 from probes.host import Host
-from probes.types import Absent, present
+from probes.types import Absent, is_present
 
 ROOT = "/sys/firmware/acpi/tables"
-_MOST_BYTES = 4 << 20  # a SLIT of 1024 nodes has one
+_MAX_TABLE_BYTES = 4 << 20  # a SLIT of 1024 nodes has one
 _HEADER = 36  # signature, length, revision, checksum, names
 _PROCESSOR, _MEMORY, _X2APIC, _GICC = 0, 1, 2, 3
 _ENABLED, _HOT_PLUGGABLE = 1, 2
-_MOST_DOMAINS = 1024
+_MAX_DOMAINS = 1024
 
 
 class Srat(msgspec.Struct, frozen=True):
@@ -26,7 +26,7 @@ class Srat(msgspec.Struct, frozen=True):
     with_memory: frozenset[int]
 
 
-class Tables(msgspec.Struct, frozen=True, kw_only=True):
+class AcpiTables(msgspec.Struct, frozen=True, kw_only=True):
     """Each Absent where the firmware has none, or where only root may read it."""
 
     srat: Srat | Absent
@@ -34,60 +34,60 @@ class Tables(msgspec.Struct, frozen=True, kw_only=True):
     hmat_bytes: int | Absent
 
 
-def acpi_tables(host: Host) -> Tables | Absent:
+def read_acpi_tables(host: Host) -> AcpiTables | Absent:
     """Absent where the machine has no ACPI at all (device tree, IBM Z, some virtual machines)."""
-    names = host.listing(ROOT)
+    names = host.list_names(ROOT)
     if isinstance(names, Absent):
         return names
-    srat, slit, hmat = (_table(host, names, name) for name in ("SRAT", "SLIT", "HMAT"))
-    return Tables(
-        srat=srat if isinstance(srat, Absent) else _srat(srat),
-        distances=slit if isinstance(slit, Absent) else _slit(slit),
+    srat, slit, hmat = (_read_table(host, names, name) for name in ("SRAT", "SLIT", "HMAT"))
+    return AcpiTables(
+        srat=srat if isinstance(srat, Absent) else _parse_srat(srat),
+        distances=slit if isinstance(slit, Absent) else _parse_slit(slit),
         hmat_bytes=hmat if isinstance(hmat, Absent) else len(hmat),
     )
 
 
-def _table(host: Host, names: tuple[str, ...], name: str) -> bytes | Absent:
+def _read_table(host: Host, names: tuple[str, ...], name: str) -> bytes | Absent:
     path = f"{ROOT}/{name}"
     if name not in names:
         return Absent(f"the firmware has no {name} table", "missing", ROOT)
-    data = host.data(path, _MOST_BYTES)
-    if present(data) and (len(data) < _HEADER or data[:4] != name.encode()):
+    data = host.read_file_bytes(path, _MAX_TABLE_BYTES)
+    if is_present(data) and (len(data) < _HEADER or data[:4] != name.encode()):
         return Absent(f"{path} is no {name} table", "invalid", path)
     return data
 
 
-def _srat(data: bytes) -> Srat | Absent:
+def _parse_srat(data: bytes) -> Srat | Absent:
     cpus, memory = set[int](), set[int]()
-    for kind, entry in _entries(data, _HEADER + 12):
-        if kind == _PROCESSOR and len(entry) >= 16 and _number(entry, 4, 4) & _ENABLED:
-            cpus.add(entry[2] | _number(entry, 9, 3) << 8)
-        elif kind == _X2APIC and len(entry) >= 24 and _number(entry, 12, 4) & _ENABLED:
-            cpus.add(_number(entry, 4, 4))
-        elif kind == _GICC and len(entry) >= 18 and _number(entry, 10, 4) & _ENABLED:
-            cpus.add(_number(entry, 2, 4))
+    for kind, entry in _iterate_entries(data, _HEADER + 12):
+        if kind == _PROCESSOR and len(entry) >= 16 and _read_number(entry, 4, 4) & _ENABLED:
+            cpus.add(entry[2] | _read_number(entry, 9, 3) << 8)
+        elif kind == _X2APIC and len(entry) >= 24 and _read_number(entry, 12, 4) & _ENABLED:
+            cpus.add(_read_number(entry, 4, 4))
+        elif kind == _GICC and len(entry) >= 18 and _read_number(entry, 10, 4) & _ENABLED:
+            cpus.add(_read_number(entry, 2, 4))
         elif kind == _MEMORY and len(entry) >= 40:
-            flags = _number(entry, 28, 4)
-            if flags & _ENABLED and not flags & _HOT_PLUGGABLE and _number(entry, 16, 8):
-                memory.add(_number(entry, 2, 4))
+            flags = _read_number(entry, 28, 4)
+            if flags & _ENABLED and not flags & _HOT_PLUGGABLE and _read_number(entry, 16, 8):
+                memory.add(_read_number(entry, 2, 4))
     if not cpus and not memory:
         return Absent("the SRAT table names neither processors nor memory", "invalid", f"{ROOT}/SRAT")
     return Srat(frozenset(cpus), frozenset(memory))
 
 
-def _entries(data: bytes, at: int) -> Iterator[tuple[int, bytes]]:
+def _iterate_entries(data: bytes, at: int) -> Iterator[tuple[int, bytes]]:
     while at + 2 <= len(data) and data[at + 1] >= 2:
         yield data[at], data[at : at + data[at + 1]]
         at += data[at + 1]
 
 
-def _slit(data: bytes) -> tuple[tuple[int, ...], ...] | Absent:
-    count = _number(data, _HEADER, 8)
+def _parse_slit(data: bytes) -> tuple[tuple[int, ...], ...] | Absent:
+    count = _read_number(data, _HEADER, 8)
     body = data[_HEADER + 8 :]
-    if not 0 < count <= _MOST_DOMAINS or len(body) < count * count:
+    if not 0 < count <= _MAX_DOMAINS or len(body) < count * count:
         return Absent("the SLIT table is cut short", "invalid", f"{ROOT}/SLIT")
     return tuple(tuple(body[row * count : (row + 1) * count]) for row in range(count))
 
 
-def _number(data: bytes, at: int, size: int) -> int:
+def _read_number(data: bytes, at: int, size: int) -> int:
     return int.from_bytes(data[at : at + size], "little")

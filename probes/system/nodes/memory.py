@@ -4,8 +4,8 @@ import re
 
 import msgspec
 
-from probes.host import Host, once_if_still
-from probes.types import Absent, present
+from probes.host import Host, compute_once_if_static
+from probes.types import Absent, is_present
 
 
 class Memory(msgspec.Struct, frozen=True, kw_only=True):
@@ -17,24 +17,24 @@ class Memory(msgspec.Struct, frozen=True, kw_only=True):
     transparent_huge_pages: str | Absent
 
 
-@once_if_still
-def memory(host: Host) -> Memory:
+@compute_once_if_static
+def read_memory(host: Host) -> Memory:
     """From /proc/meminfo. On a live host whose kernel has no MemAvailable psutil's estimate is taken."""
-    values = meminfo(host)
+    values = read_meminfo(host)
     available = _size(values, "MemAvailable")
-    if isinstance(available, Absent) and host.live and present(values):
-        available = _estimate()
+    if isinstance(available, Absent) and host.live and is_present(values):
+        available = _estimate_available()
     return Memory(
         total=_size(values, "MemTotal"),
         available=available,
         swap_total=_size(values, "SwapTotal"),
-        transparent_huge_pages=host.chosen("/sys/kernel/mm/transparent_hugepage/enabled"),
+        transparent_huge_pages=host.read_bracketed("/sys/kernel/mm/transparent_hugepage/enabled"),
     )
 
 
-def meminfo(host: Host) -> dict[str, int] | Absent:
+def read_meminfo(host: Host) -> dict[str, int] | Absent:
     """/proc/meminfo in bytes; counts (HugePages_*) as they are."""
-    text = host.text("/proc/meminfo")
+    text = host.read_file_text("/proc/meminfo")
     if isinstance(text, Absent):
         return text
     rows = re.findall(r"^([^:\n]+):[ \t]+([0-9]{1,19})( kB)?[ \t]*$", text, re.MULTILINE)
@@ -47,7 +47,7 @@ def _size(values: dict[str, int] | Absent, name: str) -> int | Absent:
     return values.get(name, Absent(f"/proc/meminfo has no {name}", "unsupported", "/proc/meminfo"))
 
 
-def _estimate() -> int | Absent:
+def _estimate_available() -> int | Absent:
     try:
         import psutil
 

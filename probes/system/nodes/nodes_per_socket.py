@@ -10,14 +10,14 @@ from typing import Literal, TypeAlias
 
 import msgspec
 
-from probes.host import Host, once
-from probes.system.nodes.numa import ROOT, Numa, numa
-from probes.system.processor.caches import caches
-from probes.system.processor.topology import Topology, cpuinfo, distinct, topology
-from probes.system.software.kernel import kernel
-from probes.system.virtualisation import virtualisation
+from probes.host import Host, compute_once_per_host
+from probes.system.nodes.numa import ROOT, NumaTable, read_numa
+from probes.system.processor.caches import read_caches
+from probes.system.processor.topology import CpuTopology, distinct_sets, read_cpu_topology, read_cpuinfo
+from probes.system.software.kernel import read_kernel
+from probes.system.virtualisation import read_virtualisation
 from probes.types import Absent
-from probes.units import counted
+from probes.units import count_noun
 
 Scheme: TypeAlias = Literal["NPS", "SNC", "Cluster-on-Die", "node per die", "nodes per socket"]
 # Intel family 6 model numbers: arch/x86/include/asm/intel-family.h. Skylake-X to Clearwater Forest, and Xeon Phi.
@@ -38,7 +38,7 @@ class NodesPerSocket(msgspec.Struct, frozen=True, kw_only=True):
     by_kernel: str = ""
 
     @property
-    def words(self) -> str:
+    def setting_text(self) -> str:
         if self.by_kernel:
             return f"one node: the kernel was started with {self.by_kernel}"
         if self.l3_as_numa:
@@ -53,23 +53,23 @@ class NodesPerSocket(msgspec.Struct, frozen=True, kw_only=True):
             return "SNC off" if self.value == 1 else f"SNC{self.value}"
         if self.scheme == "Cluster-on-Die":
             return f"{self.scheme} {'off' if self.value == 1 else self.value}"
-        return f"{counted(self.value, 'node')} a socket"
+        return f"{count_noun(self.value, 'node')} a socket"
 
 
-@once
-def nodes_per_socket(host: Host) -> NodesPerSocket | Absent:
+@compute_once_per_host
+def read_nodes_per_socket(host: Host) -> NodesPerSocket | Absent:
     """Absent where the table is not believed, where sockets differ, and in a virtual machine."""
-    table = numa(host)
+    table = read_numa(host)
     if isinstance(table, Absent):
         return table
     if isinstance(table.per_socket, Absent):
         return table.per_socket
-    info = cpuinfo(host)
-    if virtualisation(host).virtual:
+    info = read_cpuinfo(host)
+    if read_virtualisation(host).is_virtual:
         return Absent("a virtual machine: the hypervisor makes the nodes", "unsupported", ROOT)
-    off = kernel(host).parameters().get("numa") == "off"
-    scheme = _scheme(info[0] if info else {})
-    if scheme == "SNC" and _number(info[0], "model") == _CASCADE_LAKE and _node_a_die(host, table):
+    off = read_kernel(host).boot_parameters().get("numa") == "off"
+    scheme = _find_scheme(info[0] if info else {})
+    if scheme == "SNC" and _entry_number(info[0], "model") == _CASCADE_LAKE and _node_a_die(host, table):
         scheme = "node per die"  # the two dies of a Xeon Platinum 9200 are a node each without any setting
     if table.per_socket < 1:
         return NodesPerSocket(scheme=scheme, value=0, by_kernel="numa=off" if off else "")
@@ -79,12 +79,16 @@ def nodes_per_socket(host: Host) -> NodesPerSocket | Absent:
     if off and value == 1 and table.with_cpus == 1:
         return NodesPerSocket(scheme=scheme, value=value, by_kernel="numa=off")
     return NodesPerSocket(
-        scheme=scheme, value=value, l3_as_numa=_by_l3(host, table, topology(host), value, scheme)
+        scheme=scheme, value=value, l3_as_numa=_by_l3(host, table, read_cpu_topology(host), value, scheme)
     )
 
 
-def _scheme(entry: dict[str, str]) -> Scheme:
-    vendor, family, model = entry.get("vendor_id", ""), _number(entry, "cpu family"), _number(entry, "model")
+def _find_scheme(entry: dict[str, str]) -> Scheme:
+    vendor, family, model = (
+        entry.get("vendor_id", ""),
+        _entry_number(entry, "cpu family"),
+        _entry_number(entry, "model"),
+    )
     if vendor in ("AuthenticAMD", "HygonGenuine"):
         if family > _ZEN or (family == _ZEN and model >= _ROME):
             return "NPS"
@@ -96,23 +100,23 @@ def _scheme(entry: dict[str, str]) -> Scheme:
     return "nodes per socket"
 
 
-def _node_a_die(host: Host, table: Numa) -> bool:
-    placed = topology(host)
+def _node_a_die(host: Host, table: NumaTable) -> bool:
+    placed = read_cpu_topology(host)
     dies = set(placed.dies.values())
-    return len(dies) > len(distinct(placed.sockets)) and dies == {n.cpus for n in table.nodes if n.cpus}
+    return len(dies) > len(distinct_sets(placed.sockets)) and dies == {n.cpus for n in table.nodes if n.cpus}
 
 
-def _number(entry: dict[str, str], key: str) -> int:
+def _entry_number(entry: dict[str, str], key: str) -> int:
     text = entry.get(key, "")
     return int(text) if re.fullmatch(r"[0-9]{1,6}", text) else 0
 
 
-def _by_l3(host: Host, table: Numa, placed: Topology, value: int, scheme: Scheme) -> bool | None:
+def _by_l3(host: Host, table: NumaTable, placed: CpuTopology, value: int, scheme: Scheme) -> bool | None:
     """A node for each L3 is a setting of AMD's firmware ("ACPI SRAT L3 cache as NUMA domain")."""
-    everything = caches(host)
+    everything = read_caches(host)
     if isinstance(everything, Absent) or scheme != "NPS" or value < 2:
         return False
-    level3 = {c.cpus for c in everything if c.level == 3 and len(distinct(placed.sockets)) > 0}
+    level3 = {c.cpus for c in everything if c.level == 3 and len(distinct_sets(placed.sockets)) > 0}
     if {node.cpus for node in table.nodes if node.cpus} != level3:
         return False
     return None if value in (2, 4) else True

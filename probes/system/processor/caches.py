@@ -5,11 +5,11 @@ from typing import Annotated, TypeAlias
 
 import msgspec
 
-from probes.host import Host, once
+from probes.host import Host, compute_once_per_host
 from probes.system.processor.cpulist import read_cpus
-from probes.system.processor.topology import ROOT, topology
-from probes.types import Absent, present
-from probes.units import bytes_of
+from probes.system.processor.topology import ROOT, read_cpu_topology
+from probes.types import Absent, is_present
+from probes.units import parse_size
 
 
 class Cache(msgspec.Struct, frozen=True, kw_only=True):
@@ -39,28 +39,28 @@ class CacheKind(msgspec.Struct, frozen=True, kw_only=True):
     counts: tuple[Count, ...] = ()
 
 
-@once
-def caches(host: Host) -> tuple[Cache, ...] | Absent:
+@compute_once_per_host
+def read_caches(host: Host) -> tuple[Cache, ...] | Absent:
     """Each cache once, by level, kind and first CPU; only online CPUs. One whose sharers are not told is left out."""
-    online = topology(host).online
-    found: dict[tuple[int, str, frozenset[int]], Cache] = {}
+    online = read_cpu_topology(host).online
+    caches_by_key: dict[tuple[int, str, frozenset[int]], Cache] = {}
     covered: dict[str, set[int]] = {}
     for n in sorted(online):
-        names = host.listing(f"{ROOT}/cpu{n}/cache")
-        for index in names if present(names) else ():
+        names = host.list_names(f"{ROOT}/cpu{n}/cache")
+        for index in names if is_present(names) else ():
             # On a thousand CPUs each read counts: who shares the last level is read once, not for each sharer.
             if not index.startswith("index") or n in covered.setdefault(index, set()):
                 continue
-            it = _read(host, f"{ROOT}/cpu{n}/cache/{index}", n, online)
-            if it is not None:
-                found.setdefault((it.level, it.kind, it.cpus), it)
-                covered[index] |= it.cpus
-    if not found:
+            cache = _read_cache(host, f"{ROOT}/cpu{n}/cache/{index}", n, online)
+            if cache is not None:
+                caches_by_key.setdefault((cache.level, cache.kind, cache.cpus), cache)
+                covered[index] |= cache.cpus
+    if not caches_by_key:
         return Absent("sysfs lists no cache", "missing" if host.live else "captured", f"{ROOT}/cpu*/cache")
-    return tuple(sorted(found.values(), key=lambda c: (c.level, c.kind, min(c.cpus))))
+    return tuple(sorted(caches_by_key.values(), key=lambda c: (c.level, c.kind, min(c.cpus))))
 
 
-def kinds(all_of_them: tuple[Cache, ...]) -> tuple[CacheKind, ...]:
+def group_by_name(all_of_them: tuple[Cache, ...]) -> tuple[CacheKind, ...]:
     """As `lscpu` counts: one row a name, smallest level first."""
     by_name: dict[str, list[Cache]] = {}
     for cache in all_of_them:
@@ -69,7 +69,7 @@ def kinds(all_of_them: tuple[Cache, ...]) -> tuple[CacheKind, ...]:
 
 
 def _kind(name: str, some: list[Cache]) -> CacheKind:
-    sizes = sorted(Counter(c.size_bytes for c in some if present(c.size_bytes)).items())
+    sizes = sorted(Counter(c.size_bytes for c in some if is_present(c.size_bytes)).items())
     return CacheKind(
         name=name,
         instances=len(some),
@@ -84,23 +84,23 @@ def last_level(all_of_them: tuple[Cache, ...]) -> tuple[Cache, ...]:
     return tuple(c for c in all_of_them if c.level == deepest and c.kind != "Instruction")
 
 
-def _read(host: Host, folder: str, n: int, online: frozenset[int]) -> Cache | None:
-    level, kind = host.integer(f"{folder}/level"), host.word(f"{folder}/type")
+def _read_cache(host: Host, folder: str, n: int, online: frozenset[int]) -> Cache | None:
+    level, kind = host.read_integer(f"{folder}/level"), host.read_word(f"{folder}/type")
     cpus = read_cpus(host, folder, "shared_cpu_list", "shared_cpu_map")
     if isinstance(level, Absent) or isinstance(cpus, Absent) or n not in cpus or not 0 < level < 10:
         return None
     return Cache(
         level=level,
-        kind=kind if present(kind) else "Unified",
+        kind=kind if is_present(kind) else "Unified",
         size_bytes=_size(host, f"{folder}/size"),
         cpus=cpus & online,
     )
 
 
 def _size(host: Host, path: str) -> int | Absent:
-    text = host.text(path, 64)
+    text = host.read_file_text(path, 64)
     if isinstance(text, Absent):
         return text
-    return bytes_of(text) or Absent(
+    return parse_size(text) or Absent(
         f"no size: {text[:20]!r}", "unsupported", path
     )  # POWER and some guests say 0

@@ -7,8 +7,8 @@ process (vDSO); hpet, acpi_pm, jiffies and xen's cost a system call, hpet and ac
 import msgspec
 
 from probes.host import Host
-from probes.system.software.kernel import kernel
-from probes.types import Absent, present
+from probes.system.software.kernel import read_kernel
+from probes.types import Absent, is_present
 
 ROOT = "/sys/devices/system/clocksource/clocksource0"
 SLOW = {"hpet", "acpi_pm", "pit", "jiffies", "refined-jiffies"}
@@ -22,14 +22,14 @@ class Clocksource(msgspec.Struct, frozen=True):
     asked: str = ""
 
     @property
-    def slow(self) -> bool:
+    def is_slow(self) -> bool:
         return self.current in SLOW
 
 
-def clocksource(host: Host) -> Clocksource | Absent:
-    current = host.word(f"{ROOT}/current_clocksource")
+def read_clocksource(host: Host) -> Clocksource | Absent:
+    current = host.read_word(f"{ROOT}/current_clocksource")
     if isinstance(current, Absent):
         return current
-    others = host.text(f"{ROOT}/available_clocksource", 4096)
-    asked = kernel(host).parameters().get("clocksource", "")
-    return Clocksource(current, tuple(others.split()) if present(others) else (), asked)
+    others = host.read_file_text(f"{ROOT}/available_clocksource", 4096)
+    asked = read_kernel(host).boot_parameters().get("clocksource", "")
+    return Clocksource(current, tuple(others.split()) if is_present(others) else (), asked)

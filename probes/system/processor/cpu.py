@@ -6,10 +6,17 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from probes.host import Host, once
-from probes.safe_read import own_data
-from probes.system.processor.topology import ROOT, cpuinfo, distinct, told, topology, why_nothing
-from probes.types import Absent, present
+from probes.host import Host, compute_once_per_host
+from probes.safe_read import read_own_data
+from probes.system.processor.topology import (
+    ROOT,
+    distinct_sets,
+    explain_missing_level,
+    read_cpu_list,
+    read_cpu_topology,
+    read_cpuinfo,
+)
+from probes.types import Absent, is_present
 
 if TYPE_CHECKING:
     from concurrent.futures import Future
@@ -23,8 +30,8 @@ class _Implementer(msgspec.Struct, frozen=True):
 
 
 @cache
-def _arm() -> dict[str, _Implementer]:
-    return own_data(__file__, "arm.toml", dict[str, _Implementer])
+def _arm_implementers() -> dict[str, _Implementer]:
+    return read_own_data(__file__, "arm.toml", dict[str, _Implementer])
 
 
 class Cpu(msgspec.Struct, frozen=True, kw_only=True):
@@ -48,25 +55,25 @@ class Cpu(msgspec.Struct, frozen=True, kw_only=True):
     flags: frozenset[str] = frozenset()
 
 
-@once
-def cpu(host: Host) -> Cpu:
+@compute_once_per_host
+def read_cpu(host: Host) -> Cpu:
     """From /sys/devices/system/cpu and /proc/cpuinfo."""
-    info = cpuinfo(host)
-    it = topology(host)
-    sizes = tuple(sorted({len(threads) for threads in it.cores.values()}))
-    count = len(it.online) or len(info)
+    info = read_cpuinfo(host)
+    cpu_topology = read_cpu_topology(host)
+    sizes = tuple(sorted({len(threads) for threads in cpu_topology.cores.values()}))
+    count = len(cpu_topology.online) or len(info)
     return Cpu(
-        vendor=_vendor(info),
-        model=_model(info),
-        sockets=len(distinct(it.sockets)) or why_nothing(host, "sockets"),
-        cores=len(distinct(it.cores)) or why_nothing(host, "cores"),
+        vendor=_find_vendor(info),
+        model=_find_model(info),
+        sockets=len(distinct_sets(cpu_topology.sockets)) or explain_missing_level(host, "sockets"),
+        cores=len(distinct_sets(cpu_topology.cores)) or explain_missing_level(host, "cores"),
         threads=count or Absent("no CPU is listed", "missing", ROOT),
-        present=len(it.present) or Absent("no CPU is listed", "missing", ROOT),
-        offline=it.offline,
+        present=len(cpu_topology.present) or Absent("no CPU is listed", "missing", ROOT),
+        offline=cpu_topology.offline,
         threads_per_core=sizes,
-        smt=_smt(host, sizes),
-        hybrid=_hybrid(host, sizes, it.offline, it.online),
-        isolated=told(host, "isolated") or frozenset(),
+        smt=_read_smt(host, sizes),
+        hybrid=_is_hybrid(host, sizes, cpu_topology.offline, cpu_topology.online),
+        isolated=read_cpu_list(host, "isolated") or frozenset(),
         flags=frozenset((info[0].get("flags") or info[0].get("Features", "")).split())
         if info
         else frozenset(),
@@ -80,67 +87,73 @@ class Described(msgspec.Struct, frozen=True):
     flags: frozenset[str] = frozenset()
 
 
-def ask(host: Host) -> "Future[Described]":
+def ask_cpuinfo(host: Host) -> "Future[Described]":
     """Asks py-cpuinfo, once a host and in the background: it starts a process and takes more than a second."""
-    return host.once(_asked)
+    return host.compute_once(_start_cpuinfo)
 
 
-def brand(host: Host) -> str | Absent:
+def read_brand(host: Host) -> str | Absent:
     """The model, by py-cpuinfo where /proc/cpuinfo tells none."""
-    told = cpu(host).model
-    return told if present(told) else ask(host).result().brand
+    model = read_cpu(host).model
+    return model if is_present(model) else ask_cpuinfo(host).result().brand
 
 
 def arm_parts(host: Host) -> str:
     """The names of ARM's cores, of each kind once; empty where they are not known."""
-    found: dict[str, None] = {}
-    for entry in cpuinfo(host):
-        maker = _arm().get(entry.get("CPU implementer", ""))
+    part_names: dict[str, None] = {}
+    for entry in read_cpuinfo(host):
+        maker = _arm_implementers().get(entry.get("CPU implementer", ""))
         if maker is not None and (name := maker.parts.get(entry.get("CPU part", ""))):
-            found[name] = None
-    return " + ".join(found)
+            part_names[name] = None
+    return " + ".join(part_names)
 
 
-def flags(host: Host) -> frozenset[str] | Absent:
+def read_flags(host: Host) -> frozenset[str] | Absent:
     """By py-cpuinfo where /proc/cpuinfo tells none."""
-    return cpu(host).flags or ask(host).result().flags or Absent("nothing here reports the CPU's flags")
+    return (
+        read_cpu(host).flags
+        or ask_cpuinfo(host).result().flags
+        or Absent("nothing here reports the CPU's flags")
+    )
 
 
-def _asked(host: Host) -> "Future[Described]":
+def _start_cpuinfo(host: Host) -> "Future[Described]":
     from concurrent.futures import Future  # with logging: 6 ms, for hosts that do not tell their model
 
-    found: Future[Described] = Future()
+    future: Future[Described] = Future()
     if host.live:
         threading.Thread(
-            target=lambda: found.set_result(_described()), name="py-cpuinfo", daemon=True
+            target=lambda: future.set_result(_describe_cpu()), name="py-cpuinfo", daemon=True
         ).start()
     else:
-        found.set_result(Described(Absent("the captured tree reports no model", "captured", "/proc/cpuinfo")))
-    return found
+        future.set_result(
+            Described(Absent("the captured tree reports no model", "captured", "/proc/cpuinfo"))
+        )
+    return future
 
 
-def _described() -> Described:
+def _describe_cpu() -> Described:
     try:
         from cpuinfo import get_cpu_info
 
-        told = get_cpu_info()
+        info = get_cpu_info()
     except Exception as error:  # it parses the output of several tools
         return Described(Absent(f"py-cpuinfo failed: {type(error).__name__}", "invalid", "py-cpuinfo"))
-    name = told.get("brand_raw")
+    name = info.get("brand_raw")
     unknown = Absent("py-cpuinfo knows no name", "unsupported", "py-cpuinfo")
-    return Described(str(name) if name else unknown, frozenset(map(str, told.get("flags") or ())))
+    return Described(str(name) if name else unknown, frozenset(map(str, info.get("flags") or ())))
 
 
-def _vendor(info: list[dict[str, str]]) -> str | Absent:
+def _find_vendor(info: list[dict[str, str]]) -> str | Absent:
     for entry in info:
         if "vendor_id" in entry:
             return entry["vendor_id"]
-        if maker := _arm().get(entry.get("CPU implementer", "")):
+        if maker := _arm_implementers().get(entry.get("CPU implementer", "")):
             return maker.name
     return Absent("/proc/cpuinfo reports no vendor", "missing", "/proc/cpuinfo")
 
 
-def _model(info: list[dict[str, str]]) -> str | Absent:
+def _find_model(info: list[dict[str, str]]) -> str | Absent:
     for key in ("model name", "cpu model", "cpu", "Model", "Hardware"):
         for entry in info[:4]:
             if entry.get(key):
@@ -148,24 +161,26 @@ def _model(info: list[dict[str, str]]) -> str | Absent:
     return Absent("/proc/cpuinfo reports no model", "missing", "/proc/cpuinfo")
 
 
-def _smt(host: Host, sizes: tuple[int, ...]) -> str | Absent:
+def _read_smt(host: Host, sizes: tuple[int, ...]) -> str | Absent:
     """`on`, `off`, `forceoff`, `notsupported`; before 4.19 by the number of threads a core has."""
-    text = host.text(f"{ROOT}/smt/control")
-    if present(text):
+    text = host.read_file_text(f"{ROOT}/smt/control")
+    if is_present(text):
         return text.strip()
     return ("on" if max(sizes) > 1 else "off") if sizes else text
 
 
-def _hybrid(
+def _is_hybrid(
     host: Host, sizes: tuple[int, ...], offline: frozenset[int], online: frozenset[int]
 ) -> bool | Absent:
     """Cores of several kinds. A thread that is offline makes its core look like another kind."""
-    kinds = [k for k in ("cpu_core", "cpu_atom", "cpu_lowpower") if host.exists(f"/sys/devices/{k}")]
+    kinds = [k for k in ("cpu_core", "cpu_atom", "cpu_lowpower") if host.path_exists(f"/sys/devices/{k}")]
     if len(kinds) > 1:
         return True
-    if len({entry["CPU part"] for entry in cpuinfo(host) if entry.get("CPU part")}) > 1:  # ARM big.LITTLE
+    if (
+        len({entry["CPU part"] for entry in read_cpuinfo(host) if entry.get("CPU part")}) > 1
+    ):  # ARM big.LITTLE
         return True
-    capacities = {c for n in online if present(c := host.text(f"{ROOT}/cpu{n}/cpu_capacity"))}
+    capacities = {c for n in online if is_present(c := host.read_file_text(f"{ROOT}/cpu{n}/cpu_capacity"))}
     if len(capacities) > 1:
         return True
     if not sizes:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import msgspec
 
 from probes.host import Host
-from probes.number_text import whole, wholes
+from probes.number_text import parse_unsigned, parse_unsigned_list
 from probes.types import Absent
 
 # /proc/stat counts in USER_HZ: 100 on every architecture that Linux still supports, but Alpha.
@@ -37,7 +37,7 @@ class CpuTimes(msgspec.Struct, frozen=True):
     def total_s(self) -> float:
         return self.busy_s + self.idle_s + self.iowait_s + self.steal_s
 
-    def since(self, earlier: CpuTimes) -> CpuTimes:
+    def subtract_earlier(self, earlier: CpuTimes) -> CpuTimes:
         """A counter that ran backwards gives 0."""
         return CpuTimes(*(max(0.0, getattr(self, f) - getattr(earlier, f)) for f in self.__struct_fields__))
 
@@ -51,38 +51,38 @@ class ProcStat(msgspec.Struct, frozen=True):
     blocked: int | None = None  # tasks in uninterruptible sleep for I/O
 
 
-def proc_stat(host: Host) -> ProcStat | Absent:
-    text = host.text(SOURCE, 16 << 20)  # one number an interrupt: large on large hosts
-    return text if isinstance(text, Absent) else parse(text)
+def read_proc_stat(host: Host) -> ProcStat | Absent:
+    text = host.read_file_text(SOURCE, 16 << 20)  # one number an interrupt: large on large hosts
+    return text if isinstance(text, Absent) else parse_proc_stat(text)
 
 
-def parse(text: str) -> ProcStat:
+def parse_proc_stat(text: str) -> ProcStat:
     total: CpuTimes | None = None
     cpus: dict[int, CpuTimes] = {}
     tasks: dict[str, int | None] = {}
     for line in text.splitlines():
         name, _, rest = line.partition(" ")
         if name == "cpu":
-            total = _times(rest)
-        elif name.startswith("cpu") and (number := whole(name[3:])) is not None:
-            if (times := _times(rest)) is not None:
+            total = _parse_times(rest)
+        elif name.startswith("cpu") and (number := parse_unsigned(name[3:])) is not None:
+            if (times := _parse_times(rest)) is not None:
                 cpus[number] = times
         elif name in ("procs_running", "procs_blocked"):
-            tasks[name] = whole(rest)
+            tasks[name] = parse_unsigned(rest)
     return ProcStat(total, cpus, tasks.get("procs_running"), tasks.get("procs_blocked"))
 
 
-def cpu_times(host: Host) -> dict[int, CpuTimes] | Absent:
+def read_cpu_times(host: Host) -> dict[int, CpuTimes] | Absent:
     """By CPU number, online ones only."""
-    stat = proc_stat(host)
+    stat = read_proc_stat(host)
     if isinstance(stat, Absent):
         return stat
     return stat.cpus or Absent(f"{SOURCE} has no line of a CPU", "invalid", SOURCE)
 
 
-def _times(words: str) -> CpuTimes | None:
+def _parse_times(words: str) -> CpuTimes | None:
     """`user nice system idle iowait irq softirq steal`; old kernels have the first four, new ones more after them."""
-    ticks = wholes(words.split()[:8])
+    ticks = parse_unsigned_list(words.split()[:8])
     if ticks is None or len(ticks) < 4:
         return None
     user, nice, system, *rest = [t / TICKS_PER_S for t in ticks] + [0.0] * (8 - len(ticks))

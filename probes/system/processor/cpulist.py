@@ -5,7 +5,7 @@ import re
 from probes.host import Host
 from probes.types import Absent
 
-MOST_CPUS = 1 << 16  # a broken list such as 0-4000000000 must not fill the memory
+MAX_CPUS = 1 << 16  # a broken list such as 0-4000000000 must not fill the memory
 
 
 def parse_list(text: str) -> frozenset[int] | None:
@@ -13,8 +13,8 @@ def parse_list(text: str) -> frozenset[int] | None:
 
     Some captures end each file with a NUL.
     """
-    found: set[int] = set()
-    told = 0  # ranges of a foreign file may overlap without end
+    cpus: set[int] = set()
+    covered_count = 0  # ranges of a foreign file may overlap without end
     for part in text.strip("\0 \t\r\n").split(","):
         if not part:
             continue
@@ -23,12 +23,12 @@ def parse_list(text: str) -> frozenset[int] | None:
             return None
         first = int(match[1])
         last = int(match[2] or match[1])
-        told += last - first + 1
-        if last < first or last >= MOST_CPUS or told > 4 * MOST_CPUS:
+        covered_count += last - first + 1
+        if last < first or last >= MAX_CPUS or covered_count > 4 * MAX_CPUS:
             return None
         used, group = int(match[3] or 1), int(match[4] or 1)
-        found.update(cpu for cpu in range(first, last + 1) if group and (cpu - first) % group < used)
-    return frozenset(found)
+        cpus.update(cpu for cpu in range(first, last + 1) if group and (cpu - first) % group < used)
+    return frozenset(cpus)
 
 
 def parse_mask(text: str) -> frozenset[int] | None:
@@ -46,7 +46,7 @@ def read_cpus(host: Host, folder: str, listed: str, masked: str) -> frozenset[in
     """
     why: Absent | None = None
     for name, parse in ((masked, parse_mask), (listed, parse_list)):
-        text = host.text(f"{folder}/{name}")
+        text = host.read_file_text(f"{folder}/{name}")
         if isinstance(text, Absent):
             why = why or text
             continue

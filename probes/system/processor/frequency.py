@@ -4,8 +4,8 @@ from collections import Counter
 
 import msgspec
 
-from probes.host import Host, once_if_still
-from probes.types import Absent, present
+from probes.host import Host, compute_once_if_static
+from probes.types import Absent, is_present
 
 ROOT = "/sys/devices/system/cpu"
 ACTIVE = frozenset({"intel_pstate", "amd-pstate-epp", "amd_pstate_epp"})
@@ -23,15 +23,15 @@ class Frequency(msgspec.Struct, frozen=True, kw_only=True):
     status: str | Absent = Absent("not read")  # of intel_pstate or amd_pstate: active, passive, off, guided
 
     @property
-    def active(self) -> bool:
+    def is_driver_active(self) -> bool:
         """The driver picks the clock itself: `powersave` is then no lowest clock (intel_pstate.rst, amd-pstate.rst)."""
         return self.driver in ACTIVE or (isinstance(self.driver, Absent) and self.status == "active")
 
 
-@once_if_still
-def frequency(host: Host) -> Frequency | Absent:
+@compute_once_if_static
+def read_frequency(host: Host) -> Frequency | Absent:
     """Over all policies; kernels before 4.3 have a cpufreq folder for each CPU instead."""
-    folders = host.glob(f"{ROOT}/cpufreq/policy*") or host.glob(f"{ROOT}/cpu[0-9]*/cpufreq")
+    folders = host.glob_paths(f"{ROOT}/cpufreq/policy*") or host.glob_paths(f"{ROOT}/cpu[0-9]*/cpufreq")
     if not folders:
         if not host.live:
             return Absent("the captured tree has no cpufreq", "captured", f"{ROOT}/cpufreq")
@@ -41,39 +41,39 @@ def frequency(host: Host) -> Frequency | Absent:
     governors: Counter[str] = Counter()
     preferences: Counter[str] = Counter()
     for folder in folders:
-        if present(word := host.word(f"{folder}/scaling_governor")):
+        if is_present(word := host.read_word(f"{folder}/scaling_governor")):
             governors[word] += 1
-        if present(word := host.word(f"{folder}/energy_performance_preference")):
+        if is_present(word := host.read_word(f"{folder}/energy_performance_preference")):
             preferences[word] += 1
         for name, values in (("cpuinfo_max_freq", highest), ("base_frequency", base)):
-            if present(value := host.integer(f"{folder}/{name}")):
+            if is_present(value := host.read_integer(f"{folder}/{name}")):
                 values.append(value)
     nothing = Absent("the driver reports no such frequency", "unsupported", folders[0])
     return Frequency(
-        driver=host.word(f"{folders[0]}/scaling_driver"),
+        driver=host.read_word(f"{folders[0]}/scaling_driver"),
         governors=dict(governors),
         preferences=dict(preferences),
         highest_khz=max(highest, default=nothing),
         base_khz=max(base, default=nothing),
-        turbo=_turbo(host),
-        status=_status(host),
+        turbo=_read_turbo(host),
+        status=_read_status(host),
     )
 
 
-def _status(host: Host) -> str | Absent:
+def _read_status(host: Host) -> str | Absent:
     for name in ("intel_pstate", "amd_pstate"):
-        if present(word := host.word(f"{ROOT}/{name}/status")):
+        if is_present(word := host.read_word(f"{ROOT}/{name}/status")):
             return word
     return Absent("no pstate driver reports its status", "unsupported", f"{ROOT}/intel_pstate/status")
 
 
-def _turbo(host: Host) -> bool | Absent:
+def _read_turbo(host: Host) -> bool | Absent:
     """intel_pstate says it the other way round."""
-    off = host.text(f"{ROOT}/intel_pstate/no_turbo")
-    if present(off) and off.strip() in ("0", "1"):
+    off = host.read_file_text(f"{ROOT}/intel_pstate/no_turbo")
+    if is_present(off) and off.strip() in ("0", "1"):
         return off.strip() == "0"
-    on = host.text(f"{ROOT}/cpufreq/boost")
-    if present(on) and on.strip() in ("0", "1"):
+    on = host.read_file_text(f"{ROOT}/cpufreq/boost")
+    if is_present(on) and on.strip() in ("0", "1"):
         return on.strip() == "1"
     return Absent(
         "neither intel_pstate/no_turbo nor cpufreq/boost can be read", "unsupported", f"{ROOT}/cpufreq/boost"

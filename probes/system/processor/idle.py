@@ -5,9 +5,9 @@ Documentation/admin-guide/pm/cpuidle.rst. The folder of each CPU has a `disable`
 
 import msgspec
 
-from probes.host import Host, once_if_still
-from probes.system.processor.topology import ROOT, topology
-from probes.types import Absent, present
+from probes.host import Host, compute_once_if_static
+from probes.system.processor.topology import ROOT, read_cpu_topology
+from probes.types import Absent, is_present
 
 
 class IdleState(msgspec.Struct, frozen=True, kw_only=True):
@@ -24,23 +24,28 @@ class Idle(msgspec.Struct, frozen=True, kw_only=True):
     states: tuple[IdleState, ...]
 
 
-@once_if_still
-def idle(host: Host) -> Idle | Absent:
+@compute_once_if_static
+def read_idle_states(host: Host) -> Idle | Absent:
     """Over all online CPUs, by the state's name, shallowest first."""
-    driver = host.word(f"{ROOT}/cpuidle/current_driver")
+    driver = host.read_word(f"{ROOT}/cpuidle/current_driver")
     if isinstance(driver, Absent):
         return driver
-    found: dict[str, list[tuple[int | Absent, bool]]] = {}
-    for n in sorted(topology(host).online):
-        for path in host.glob(f"{ROOT}/cpu{n}/cpuidle/state*"):
-            name = host.word(f"{path}/name")
-            if present(name):
-                off = host.text(f"{path}/disable", 64)
-                found.setdefault(name, []).append((host.integer(f"{path}/latency"), off == "1"))
+    states_by_name: dict[str, list[tuple[int | Absent, bool]]] = {}
+    for n in sorted(read_cpu_topology(host).online):
+        for path in host.glob_paths(f"{ROOT}/cpu{n}/cpuidle/state*"):
+            name = host.read_word(f"{path}/name")
+            if is_present(name):
+                off = host.read_file_text(f"{path}/disable", 64)
+                states_by_name.setdefault(name, []).append((host.read_integer(f"{path}/latency"), off == "1"))
     return Idle(
         driver=driver,
         states=tuple(
-            IdleState(name=name, wake_us=seen[0][0], disabled_on=sum(off for _, off in seen), cpus=len(seen))
-            for name, seen in found.items()
+            IdleState(
+                name=name,
+                wake_us=observations[0][0],
+                disabled_on=sum(off for _, off in observations),
+                cpus=len(observations),
+            )
+            for name, observations in states_by_name.items()
         ),
     )

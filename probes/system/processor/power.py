@@ -7,7 +7,7 @@ import re
 import msgspec
 
 from probes.host import Host
-from probes.types import Absent, present
+from probes.types import Absent, is_present
 
 ROOT = "/sys/class/powercap"
 
@@ -25,30 +25,30 @@ class Package(msgspec.Struct, frozen=True, kw_only=True):
     wrap_uj: int | Absent
 
 
-def packages(host: Host) -> tuple[Package, ...] | Absent:
+def read_power_packages(host: Host) -> tuple[Package, ...] | Absent:
     """Every package's zone; Absent in most virtual machines."""
-    names = host.listing(ROOT)
+    names = host.list_names(ROOT)
     if isinstance(names, Absent):
         return names
     zones = [f"{ROOT}/{name}" for name in names if re.fullmatch(r"intel-rapl:\d+", name)]
-    found = []
+    package_zones = []
     for zone in zones:
-        name = host.text(f"{zone}/name", 256)
-        if present(name) and name.startswith("package"):
-            found.append(
+        name = host.read_file_text(f"{zone}/name", 256)
+        if is_present(name) and name.startswith("package"):
+            package_zones.append(
                 Package(
                     name=name.strip(),
                     zone=zone,
-                    limit_w=_limit(host, f"{zone}/constraint_0_power_limit_uw"),
-                    most_w=_limit(host, f"{zone}/constraint_0_max_power_uw"),
-                    energy_uj=host.integer(f"{zone}/energy_uj"),
-                    wrap_uj=host.integer(f"{zone}/max_energy_range_uj"),
+                    limit_w=_read_limit(host, f"{zone}/constraint_0_power_limit_uw"),
+                    most_w=_read_limit(host, f"{zone}/constraint_0_max_power_uw"),
+                    energy_uj=host.read_integer(f"{zone}/energy_uj"),
+                    wrap_uj=host.read_integer(f"{zone}/max_energy_range_uj"),
                 )
             )
-    return tuple(found) or Absent("no package reports its power", "unsupported", ROOT)
+    return tuple(package_zones) or Absent("no package reports its power", "unsupported", ROOT)
 
 
-def watts(before: Package, after: Package, seconds: float) -> float | Absent:
+def mean_watts(before: Package, after: Package, seconds: float) -> float | Absent:
     """Mean power between two looks; Absent where the counter may not be read."""
     if isinstance(before.energy_uj, Absent):
         return before.energy_uj
@@ -56,7 +56,7 @@ def watts(before: Package, after: Package, seconds: float) -> float | Absent:
         return after.energy_uj
     used = after.energy_uj - before.energy_uj
     if used < 0:
-        used += after.wrap_uj if present(after.wrap_uj) else 0
+        used += after.wrap_uj if is_present(after.wrap_uj) else 0
     return (
         used / 1e6 / seconds
         if used >= 0 and seconds > 0
@@ -64,8 +64,8 @@ def watts(before: Package, after: Package, seconds: float) -> float | Absent:
     )
 
 
-def _limit(host: Host, path: str) -> float | Absent:
-    number = host.integer(path)
+def _read_limit(host: Host, path: str) -> float | Absent:
+    number = host.read_integer(path)
     if isinstance(number, Absent):
         return number
     return number / 1e6 if number > 0 else Absent("no limit is set", "unsupported", path)

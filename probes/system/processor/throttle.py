@@ -7,7 +7,7 @@ import re
 import msgspec
 
 from probes.host import Host
-from probes.types import Absent, present
+from probes.types import Absent, is_present
 
 _CPUS = 16  # of a large host the first ones stand for all: each read costs some microseconds
 _V1_FOLDERS = ("/sys/fs/cgroup/cpu,cpuacct", "/sys/fs/cgroup/cpu")
@@ -33,15 +33,15 @@ class ThrottleReader:
         # x86 only: Documentation/admin-guide/abi, /sys/devices/system/cpu/cpuX/thermal_throttle
         counters = ("core_throttle_count", "package_throttle_count")
         heat = [f"{cpu}/thermal_throttle/{name}" for cpu in cpus for name in counters]
-        self._heat = tuple(path for path in heat if host.exists(path))
+        self._heat = tuple(path for path in heat if host.path_exists(path))
         clocks = [f"{cpu}/cpufreq/scaling_cur_freq" for cpu in cpus]
-        self._clocks = tuple(path for path in clocks if host.exists(path))
-        self._quotas = quota_files(host)
+        self._clocks = tuple(path for path in clocks if host.path_exists(path))
+        self._quotas = find_quota_files(host)
 
     def read(self) -> ThrottleCounters:
-        heat = [n for path in self._heat if isinstance(n := self._host.integer(path), int)]
-        clocks = [n for path in self._clocks if isinstance(n := self._host.integer(path), int)]
-        held = [s for path in self._quotas if (s := _held_back_s(cpu_stat(self._host, path))) is not None]
+        heat = [n for path in self._heat if isinstance(n := self._host.read_integer(path), int)]
+        clocks = [n for path in self._clocks if isinstance(n := self._host.read_integer(path), int)]
+        held = [s for path in self._quotas if (s := _throttled_s(cpu_stat(self._host, path))) is not None]
         return ThrottleCounters(
             sum(heat) if heat else None,
             sum(held) if held else None,
@@ -49,13 +49,13 @@ class ThrottleReader:
         )
 
 
-def quota_files(host: Host) -> tuple[str, ...]:
+def find_quota_files(host: Host) -> tuple[str, ...]:
     """cpu.stat of our control group and of the ones above it: a quota may stand at any height.
 
     Each once, where it is mounted: /sys/fs/cgroup/cpu is a symlink to cpu,cpuacct.
     """
-    text = host.text("/proc/self/cgroup", 1 << 16)
-    found: list[str] = []
+    text = host.read_file_text("/proc/self/cgroup", 1 << 16)
+    files: list[str] = []
     for line in () if isinstance(text, Absent) else text.splitlines():
         _, _, rest = line.partition(":")
         controllers, _, path = rest.partition(":")
@@ -68,16 +68,16 @@ def quota_files(host: Host) -> tuple[str, ...]:
         for base in bases:
             folder = path.rstrip("/")
             while True:
-                if present(file := host.real(f"{base}{folder}/cpu.stat")):
-                    found.append(file)
+                if is_present(file := host.resolve_path(f"{base}{folder}/cpu.stat")):
+                    files.append(file)
                 if not folder:
                     break
                 folder = folder.rpartition("/")[0]
-    return tuple(dict.fromkeys(found))
+    return tuple(dict.fromkeys(files))
 
 
-def held_back(host: Host, files: tuple[str, ...]) -> tuple[int, ...]:
-    """How often the quota of each of these groups (`quota_files`) has stopped it."""
+def count_throttles(host: Host, files: tuple[str, ...]) -> tuple[int, ...]:
+    """How often the quota of each of these groups (`find_quota_files`) has stopped it."""
     return tuple(cpu_stat(host, file).get("nr_throttled", 0) for file in files)
 
 
@@ -91,12 +91,12 @@ def quota_counts(host: Host, folder: str) -> tuple[int, int] | None:
 
 def cpu_stat(host: Host, path: str) -> dict[str, int]:
     """The counters of a group; empty where they cannot be read."""
-    text = host.text(path, 1 << 16)
+    text = host.read_file_text(path, 1 << 16)
     pairs = (line.partition(" ") for line in (() if isinstance(text, Absent) else text.splitlines()))
     return {name: int(value) for name, _, value in pairs if re.fullmatch(r"[0-9]{1,19}", value.strip())}
 
 
-def _held_back_s(stat: dict[str, int]) -> float | None:
+def _throttled_s(stat: dict[str, int]) -> float | None:
     """Version 2 counts microseconds, version 1 nanoseconds."""
     if "throttled_usec" in stat:
         return stat["throttled_usec"] / 1e6

@@ -10,9 +10,9 @@ from collections.abc import Callable, Iterable
 
 import msgspec
 
-from probes.host import Host, once
-from probes.system.processor.cpulist import MOST_CPUS, parse_list, read_cpus
-from probes.types import Absent, present
+from probes.host import Host, compute_once_per_host
+from probes.system.processor.cpulist import MAX_CPUS, parse_list, read_cpus
+from probes.types import Absent, is_present
 
 ROOT = "/sys/devices/system/cpu"
 
@@ -22,12 +22,13 @@ _CORE = (("core_cpus_list", "core_cpus"), ("thread_siblings_list", "thread_sibli
 _SOCKET = (("package_cpus_list", "package_cpus"), ("core_siblings_list", "core_siblings"))
 
 
-class Topology(msgspec.Struct, frozen=True, kw_only=True):
+class CpuTopology(msgspec.Struct, frozen=True, kw_only=True):
     """CPU number -> set, each over online CPUs only; empty where nothing tells. `known` are the CPUs with a folder,
-    `present` what is plugged in as the kernel says. `ids`: the kernel's socket numbers where they tell sockets apart.
+    `is_present` what is plugged in as the kernel says. `ids`: the kernel's socket numbers where they tell sockets
+    apart.
     """
 
-    known: frozenset[int]
+    known_cpus: frozenset[int]
     online: frozenset[int]
     offline: frozenset[int]
     present: frozenset[int]
@@ -40,65 +41,67 @@ class Topology(msgspec.Struct, frozen=True, kw_only=True):
     source: str
 
 
-@once
-def topology(host: Host) -> Topology:
+@compute_once_per_host
+def read_cpu_topology(host: Host) -> CpuTopology:
     """From sysfs; what that lacks (kernels before 2.6.16, reduced trees) from /proc/cpuinfo."""
-    info = cpuinfo(host)
+    info = read_cpuinfo(host)
     listed = {int(entry["processor"]): entry for entry in info if _is_number(entry.get("processor", ""))}
-    known = _numbered(host)
-    online, offline = _online(host, known, frozenset(listed))
-    cores = _sets(host, online, *_CORE)
-    sockets = _sets(host, online, *_SOCKET)
-    ids = _ids(host, online)
+    numbered_cpus = _numbered_cpus(host)
+    online, offline = _split_online(host, numbered_cpus, frozenset(listed))
+    cores = _read_sets(host, online, *_CORE)
+    sockets = _read_sets(host, online, *_SOCKET)
+    ids = _read_socket_ids(host, online)
     source = f"{ROOT}/cpu*/topology"
     if not sockets:
-        sockets = _grouped(online, lambda n: ids.get(n, -1)) if ids else {}
+        sockets = _group_by_key(online, lambda n: ids.get(n, -1)) if ids else {}
     if not sockets:
-        sockets = _grouped(online, lambda n: _word(listed, n, "physical id"))
+        sockets = _group_by_key(online, lambda n: _listed_value(listed, n, "physical id"))
         source = "/proc/cpuinfo" if sockets else source
     if not cores:
         numbers = {
-            n: value for n in online if present(value := host.integer(f"{ROOT}/cpu{n}/topology/core_id"))
+            n: value
+            for n in online
+            if is_present(value := host.read_integer(f"{ROOT}/cpu{n}/topology/core_id"))
         }
-        cores = _grouped(online, lambda n: (sockets.get(n), numbers[n]) if n in numbers else None)
+        cores = _group_by_key(online, lambda n: (sockets.get(n), numbers[n]) if n in numbers else None)
     if not cores:
-        cores = _grouped(online, lambda n: _pair_of(listed, n))
-    return Topology(
-        known=known or frozenset(listed),
+        cores = _group_by_key(online, lambda n: _core_key(listed, n))
+    return CpuTopology(
+        known_cpus=numbered_cpus or frozenset(listed),
         online=online,
         offline=offline,
-        present=told(host, "present") or known or frozenset(listed),
+        present=read_cpu_list(host, "present") or numbered_cpus or frozenset(listed),
         cores=cores,
-        dies=_sets(host, online, ("die_cpus_list", "die_cpus")),
+        dies=_read_sets(host, online, ("die_cpus_list", "die_cpus")),
         sockets=sockets,
-        books=_sets(host, online, ("book_siblings_list", "book_siblings")),
-        drawers=_sets(host, online, ("drawer_siblings_list", "drawer_siblings")),
-        ids=_labels(sockets, ids),
+        books=_read_sets(host, online, ("book_siblings_list", "book_siblings")),
+        drawers=_read_sets(host, online, ("drawer_siblings_list", "drawer_siblings")),
+        ids=_label_sockets(sockets, ids),
         source=source,
     )
 
 
-@once
-def cpuinfo(host: Host) -> list[dict[str, str]]:
+@compute_once_per_host
+def read_cpuinfo(host: Host) -> list[dict[str, str]]:
     """/proc/cpuinfo: one dictionary a processor; on s390 and some ARM the first holds what is common.
 
     Empty where a captured one has more than MOST_CPUS.
     """
-    text = host.text("/proc/cpuinfo", 64 << 20)
-    blocks = re.split(r"\n\s*\n", text) if present(text) else []
-    if len(blocks) > MOST_CPUS:
+    text = host.read_file_text("/proc/cpuinfo", 64 << 20)
+    blocks = re.split(r"\n\s*\n", text) if is_present(text) else []
+    if len(blocks) > MAX_CPUS:
         return []
-    parsed = [dict(_pair(line) for line in block.splitlines() if ":" in line) for block in blocks]
+    parsed = [dict(_split_pair(line) for line in block.splitlines() if ":" in line) for block in blocks]
     return [entry for entry in parsed if entry]
 
 
-def told(host: Host, name: str) -> frozenset[int] | None:
+def read_cpu_list(host: Host, name: str) -> frozenset[int] | None:
     """A list of the cpu folder (`online`, `isolated` …); None where it is absent, empty or no list."""
-    text = host.text(f"{ROOT}/{name}")
-    return parse_list(text) if present(text) and text.strip() not in ("", "(null)") else None
+    text = host.read_file_text(f"{ROOT}/{name}")
+    return parse_list(text) if is_present(text) and text.strip() not in ("", "(null)") else None
 
 
-def distinct(sets: Sets) -> tuple[frozenset[int], ...]:
+def distinct_sets(sets: Sets) -> tuple[frozenset[int], ...]:
     """Each set once, by its lowest CPU."""
     return tuple(sorted(set(sets.values()), key=lambda cpus: (min(cpus), len(cpus))))
 
@@ -107,56 +110,58 @@ def _is_number(text: str) -> bool:
     return re.fullmatch(r"[0-9]{1,9}", text) is not None
 
 
-def _pair(line: str) -> tuple[str, str]:
+def _split_pair(line: str) -> tuple[str, str]:
     key, _, value = line.partition(":")
     return key.strip(), value.strip()
 
 
-def _numbered(host: Host) -> frozenset[int]:
-    names = host.listing(ROOT)
-    found = (re.fullmatch(r"cpu([0-9]{1,9})", name) for name in names) if present(names) else ()
-    return frozenset(int(match[1]) for match in found if match)
+def _numbered_cpus(host: Host) -> frozenset[int]:
+    names = host.list_names(ROOT)
+    matches = (re.fullmatch(r"cpu([0-9]{1,9})", name) for name in names) if is_present(names) else ()
+    return frozenset(int(match[1]) for match in matches if match)
 
 
-def _online(
-    host: Host, known: frozenset[int], listed: frozenset[int]
+def _split_online(
+    host: Host, numbered_cpus: frozenset[int], listed: frozenset[int]
 ) -> tuple[frozenset[int], frozenset[int]]:
     """A tree may hold folders for CPUs that can be plugged in later, and old ones tell offline only by leaving out."""
-    off = frozenset(n for n in known if host.text(f"{ROOT}/cpu{n}/online", 64) == "0")
-    if not known:
-        return listed or told(host, "online") or frozenset(), frozenset()
-    online = known - off
-    said = told(host, "online")
-    if said is not None and said & known:
-        online &= said
-    elif listed & known:
+    off = frozenset(n for n in numbered_cpus if host.read_file_text(f"{ROOT}/cpu{n}/online", 64) == "0")
+    if not numbered_cpus:
+        return listed or read_cpu_list(host, "online") or frozenset(), frozenset()
+    online = numbered_cpus - off
+    reported = read_cpu_list(host, "online")
+    if reported is not None and reported & numbered_cpus:
+        online &= reported
+    elif listed & numbered_cpus:
         # The kernel takes the topology of a CPU away while that is offline, and /proc/cpuinfo leaves it out.
-        online = frozenset(n for n in online if n in listed or host.exists(f"{ROOT}/cpu{n}/topology"))
-    plugged = told(host, "present") or known
-    return online, (off | (told(host, "offline") or frozenset()) | (known - online)) & plugged
+        online = frozenset(n for n in online if n in listed or host.path_exists(f"{ROOT}/cpu{n}/topology"))
+    plugged = read_cpu_list(host, "present") or numbered_cpus
+    return online, (
+        off | (read_cpu_list(host, "offline") or frozenset()) | (numbered_cpus - online)
+    ) & plugged
 
 
-def _sets(host: Host, online: frozenset[int], *names: tuple[str, str]) -> Sets:
-    found: Sets = {}
+def _read_sets(host: Host, online: frozenset[int], *names: tuple[str, str]) -> Sets:
+    sets: Sets = {}
     for n in online:
         for listed, masked in names:
             cpus = read_cpus(host, f"{ROOT}/cpu{n}/topology", listed, masked)
-            if present(cpus) and n in cpus:
-                found[n] = cpus & online
+            if is_present(cpus) and n in cpus:
+                sets[n] = cpus & online
                 break
-    return found
+    return sets
 
 
-def _ids(host: Host, online: frozenset[int]) -> dict[int, int]:
-    found: dict[int, int] = {}
+def _read_socket_ids(host: Host, online: frozenset[int]) -> dict[int, int]:
+    socket_ids: dict[int, int] = {}
     for n in online:
-        number = host.integer(f"{ROOT}/cpu{n}/topology/physical_package_id")
-        if present(number) and number >= 0:  # -1 where the firmware does not tell
-            found[n] = number
-    return found
+        number = host.read_integer(f"{ROOT}/cpu{n}/topology/physical_package_id")
+        if is_present(number) and number >= 0:  # -1 where the firmware does not tell
+            socket_ids[n] = number
+    return socket_ids
 
 
-def _grouped(online: Iterable[int], key: Callable[[int], object]) -> Sets:
+def _group_by_key(online: Iterable[int], key: Callable[[int], object]) -> Sets:
     groups: dict[object, set[int]] = {}
     for n in online:
         value = key(n)
@@ -165,25 +170,27 @@ def _grouped(online: Iterable[int], key: Callable[[int], object]) -> Sets:
     return {n: frozenset(group) for group in groups.values() for n in group}
 
 
-def _word(listed: dict[int, dict[str, str]], n: int, key: str) -> str | None:
+def _listed_value(listed: dict[int, dict[str, str]], n: int, key: str) -> str | None:
     return listed.get(n, {}).get(key)
 
 
-def _pair_of(listed: dict[int, dict[str, str]], n: int) -> tuple[str | None, str] | None:
-    core = _word(listed, n, "core id")
-    return None if core is None else (_word(listed, n, "physical id"), core)
+def _core_key(listed: dict[int, dict[str, str]], n: int) -> tuple[str | None, str] | None:
+    core = _listed_value(listed, n, "core id")
+    return None if core is None else (_listed_value(listed, n, "physical id"), core)
 
 
-def _labels(sockets: Sets, ids: dict[int, int]) -> dict[int, int]:
+def _label_sockets(sockets: Sets, ids: dict[int, int]) -> dict[int, int]:
     """CPU -> socket number: the kernel's, where each set has its own, else counted by the lowest CPU."""
-    sets = distinct(sockets)
+    sets = distinct_sets(sockets)
     names = [{ids[n] for n in cpus if n in ids} for cpus in sets]
-    single = [next(iter(found)) for found in names if len(found) == 1]
+    single = [next(iter(socket_ids)) for socket_ids in names if len(socket_ids) == 1]
     usable = len(single) == len(sets) == len(set(single))
     return {n: (single[position] if usable else position) for position, cpus in enumerate(sets) for n in cpus}
 
 
-def why_nothing(host: Host, what: str) -> Absent:
+def explain_missing_level(host: Host, level_name: str) -> Absent:
     return Absent(
-        f"the topology reports no {what}", "missing" if host.live else "captured", f"{ROOT}/cpu*/topology"
+        f"the topology reports no {level_name}",
+        "missing" if host.live else "captured",
+        f"{ROOT}/cpu*/topology",
     )

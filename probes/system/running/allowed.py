@@ -4,10 +4,10 @@ import re
 
 import msgspec
 
-from probes.host import Host, once
+from probes.host import Host, compute_once_per_host
 from probes.system.processor.cpulist import parse_list
-from probes.system.running.cgroup import cgroup
-from probes.types import Absent, present
+from probes.system.running.cgroup import read_cgroup
+from probes.types import Absent, is_present
 
 _STATUS = "/proc/self/status"
 _SYS_ADMIN = 1 << 21  # CAP_SYS_ADMIN (linux/capability.h)
@@ -26,37 +26,39 @@ class Allowed(msgspec.Struct, frozen=True, kw_only=True):
 
 def may_administer(host: Host) -> bool:
     """Whether this process has CAP_SYS_ADMIN: what a trim and a network namespace ask for."""
-    status = host.text(_STATUS)
-    found = re.search(r"^CapEff:\s*([0-9a-fA-F]+)$", status, re.MULTILINE) if present(status) else None
-    return found is not None and bool(int(found[1], 16) & _SYS_ADMIN)
+    status = host.read_file_text(_STATUS)
+    match = re.search(r"^CapEff:\s*([0-9a-fA-F]+)$", status, re.MULTILINE) if is_present(status) else None
+    return match is not None and bool(int(match[1], 16) & _SYS_ADMIN)
 
 
-@once
-def allowed(host: Host) -> Allowed:
+@compute_once_per_host
+def read_allowed(host: Host) -> Allowed:
     """Of the process that asks; in a captured tree of the one that captured it."""
-    text = host.text(_STATUS, 1 << 16)
-    group = cgroup(host)
-    cpus, nodes = _listed(text, "Cpus_allowed_list"), _listed(text, "Mems_allowed_list")
+    text = host.read_file_text(_STATUS, 1 << 16)
+    group = read_cgroup(host)
+    cpus, nodes = _parse_listed(text, "Cpus_allowed_list"), _parse_listed(text, "Mems_allowed_list")
     return Allowed(
-        cpus=cpus if present(cpus) else _cpuset(host, "cpus") or cpus,
-        nodes=nodes if present(nodes) else _cpuset(host, "mems") or nodes,
+        cpus=cpus if is_present(cpus) else _read_cpuset(host, "cpus") or cpus,
+        nodes=nodes if is_present(nodes) else _read_cpuset(host, "mems") or nodes,
         quota_cores=group if isinstance(group, Absent) else group.cpu_cores,
     )
 
 
-def _listed(text: str | Absent, name: str) -> frozenset[int] | Absent:
+def _parse_listed(text: str | Absent, name: str) -> frozenset[int] | Absent:
     if isinstance(text, Absent):
         return text
-    found = re.search(rf"^{name}:\s*(\S+)", text, re.MULTILINE)
-    values = parse_list(found[1]) if found else None
+    match = re.search(rf"^{name}:\s*(\S+)", text, re.MULTILINE)
+    values = parse_list(match[1]) if match else None
     return (
-        values if present(values) and values else Absent(f"{_STATUS} reports no {name}", "missing", _STATUS)
+        values
+        if is_present(values) and values
+        else Absent(f"{_STATUS} reports no {name}", "missing", _STATUS)
     )
 
 
-def _cpuset(host: Host, what: str) -> frozenset[int] | None:
+def _read_cpuset(host: Host, resource_name: str) -> frozenset[int] | None:
     """From the cpuset of the process, in trees that hold no status: cpuset(7), and cgroups that mount it."""
-    path, table = host.text("/proc/self/cpuset", 4096), host.text("/proc/mounts", 1 << 20)
+    path, table = host.read_file_text("/proc/self/cpuset", 4096), host.read_file_text("/proc/mounts", 1 << 20)
     if isinstance(path, Absent) or isinstance(table, Absent):
         return None
     below = path.strip().strip("/")
@@ -65,9 +67,14 @@ def _cpuset(host: Host, what: str) -> frozenset[int] | None:
         if len(words) < 4 or not (words[2] in ("cpuset", "cgroup2") or "cpuset" in words[3].split(",")):
             continue
         folder = "/".join(part for part in (words[1].rstrip("/"), below) if part)
-        for name in (f"cpuset.{what}.effective", f"cpuset.effective_{what}", f"cpuset.{what}", what):
-            text = host.text(f"{folder}/{name}", 1 << 16)
-            found = parse_list(text) if present(text) and text.strip() else None
-            if found:
-                return found
+        for name in (
+            f"cpuset.{resource_name}.effective",
+            f"cpuset.effective_{resource_name}",
+            f"cpuset.{resource_name}",
+            resource_name,
+        ):
+            text = host.read_file_text(f"{folder}/{name}", 1 << 16)
+            members = parse_list(text) if is_present(text) and text.strip() else None
+            if members:
+                return members
     return None

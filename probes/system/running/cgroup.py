@@ -11,23 +11,25 @@ from typing import TypeVar
 import msgspec
 
 from probes.host import Host
-from probes.system.disk.mounts import Mount, mounts
+from probes.system.disk.mounts import Mount, read_mounts
 from probes.system.processor.cpulist import parse_list
-from probes.types import Absent, present
+from probes.types import Absent, is_present
 
 N = TypeVar("N", int, float)
 
 _NUMBER = re.compile(r"[0-9]{1,19}")  # 64 bits; int() refuses what has thousands of digits
 _UNIT = re.compile(r".+\.(?:service|scope|slice)")
 _NO_LIMIT_BYTES = 1 << 60  # version 1 writes the highest page-aligned number for "none"
-_MOST_MEMBERS = 100_000
-_MOST_GROUPS = 2_000  # some 60 ms: a user may have made any number of empty ones
-_LONGEST_PATH, _DEEPEST = 4096, 64
+_MAX_MEMBERS = 100_000
+_MAX_GROUPS = 2_000  # some 60 ms: a user may have made any number of empty ones
+_MAX_PATH_CHARACTERS, _MAX_DEPTH = 4096, 64
 _V1_IO = {"read_bps": "rbps", "write_bps": "wbps", "read_iops": "riops", "write_iops": "wiops"}
 
 
 class IoLimit(msgspec.Struct, frozen=True):
-    """`what` is rbps, wbps (bytes per second), riops or wiops, as in io.max, or latency; `devno` is major:minor."""
+    """`limit_name` is rbps, wbps (bytes per second), riops or wiops, as in io.max, or latency; `devno` is
+    major:minor.
+    """
 
     devno: str
     what: str
@@ -51,31 +53,33 @@ class Cgroup(msgspec.Struct, frozen=True, kw_only=True):
     latency_targets: tuple[IoLimit, ...] = ()  # in µs: others are held back where these I/Os take longer
 
 
-def cgroup(host: Host, pid: str = "self") -> Cgroup | Absent:
+def read_cgroup(host: Host, pid: str = "self") -> Cgroup | Absent:
     """Of a process. Absent where control groups are not mounted or the process is gone."""
-    text = host.text(f"/proc/{pid}/cgroup", may_hang=pid != "self")
+    text = host.read_file_text(f"/proc/{pid}/cgroup", may_hang=pid != "self")
     if isinstance(text, Absent):
         return text
-    table = mounts(host)
+    table = read_mounts(host)
     if isinstance(table, Absent):
         return table
-    groups = groups_of(text)
-    folders = {name: folders_of(host, table, name, path) for name, path in groups.items()}
+    groups = parse_groups(text)
+    folders = {name: find_group_folders(host, table, name, path) for name, path in groups.items()}
     version = "v2" if set(groups) == {""} else "hybrid" if folders.get("") else "v1"
-    memory = _bytes(host, folders.get("", ()), "memory.max")
+    memory = _read_byte_limit(host, folders.get("", ()), "memory.max")
     first = folders.get("memory", ())
     return Cgroup(
         version=version,
         path=groups.get("cpu") or groups.get("", "/"),
-        cpu_cores=_least(_quota_v2(host, folders.get("", ())), _quota_v1(host, folders.get("cpu", ()))),
-        memory_bytes=_least(memory, _bytes(host, first, "memory.limit_in_bytes")),
-        io=(*_io_limits(host, folders.get("", ())), *_throttles(host, folders.get("blkio", ()))),
-        cpus=_cpuset(host, (*folders.get("", ()), *folders.get("cpuset", ()))),
+        cpu_cores=_smallest_limit(
+            _quota_v2(host, folders.get("", ())), _quota_v1(host, folders.get("cpu", ()))
+        ),
+        memory_bytes=_smallest_limit(memory, _read_byte_limit(host, first, "memory.limit_in_bytes")),
+        io=(*_io_limits(host, folders.get("", ())), *_throttle_limits(host, folders.get("blkio", ()))),
+        cpus=_read_cpuset(host, (*folders.get("", ()), *folders.get("cpuset", ()))),
         latency_targets=tuple(_latency_targets(host, folders.get("", ()))),
     )
 
 
-def groups_of(text: str) -> dict[str, str]:
+def parse_groups(text: str) -> dict[str, str]:
     """The group by controller; the empty name is version 2's. `4:cpu,cpuacct:/user.slice`, `0::/user.slice`."""
     groups: dict[str, str] = {}
     for line in text.splitlines():
@@ -85,7 +89,7 @@ def groups_of(text: str) -> dict[str, str]:
     return groups
 
 
-def folders_of(host: Host, table: tuple[Mount, ...], controller: str, path: str) -> tuple[str, ...]:
+def find_group_folders(host: Host, table: tuple[Mount, ...], controller: str, path: str) -> tuple[str, ...]:
     """The group's folder and those above it, up to where the hierarchy is mounted."""
     for mount in reversed(table):
         right = (
@@ -93,20 +97,22 @@ def folders_of(host: Host, table: tuple[Mount, ...], controller: str, path: str)
             if not controller
             else mount.fstype == "cgroup" and controller in mount.options
         )
-        if not right or not host.exists(mount.mountpoint):
+        if not right or not host.path_exists(mount.mountpoint):
             continue
         # In a container without a namespace of its own a part of the hierarchy is mounted, and the path has the
         # whole.
         below = path.removeprefix(mount.root) if mount.root != "/" and path.startswith(mount.root) else path
         # the kernel's paths have at most 4096 characters: a file that says otherwise is none of its
-        parts = [part for part in below[:_LONGEST_PATH].split("/") if part not in ("", "..")][:_DEEPEST]
+        parts = [part for part in below[:_MAX_PATH_CHARACTERS].split("/") if part not in ("", "..")][
+            :_MAX_DEPTH
+        ]
         return tuple("/".join((mount.mountpoint, *parts[:n])) for n in range(len(parts), -1, -1))
     return ()
 
 
 def cpu_quota(host: Host, folder: str) -> float | None:
     """The quota of one group, by its folder, in CPUs; None: it has none of its own."""
-    limit = _least(_quota_v2(host, (folder,)), _quota_v1(host, (folder,)))
+    limit = _smallest_limit(_quota_v2(host, (folder,)), _quota_v1(host, (folder,)))
     return limit if isinstance(limit, float) else None
 
 
@@ -115,23 +121,23 @@ def unit_of(folder: str) -> str:
     return next((name for name in reversed(folder.split("/")) if _UNIT.fullmatch(name)), "")
 
 
-def _least(*limits: N | Absent | None) -> N | Absent | None:
-    found = [limit for limit in limits if not isinstance(limit, Absent)]
-    if not found:
+def _smallest_limit(*limits: N | Absent | None) -> N | Absent | None:
+    known_limits = [limit for limit in limits if not isinstance(limit, Absent)]
+    if not known_limits:
         return limits[0]
-    return min((limit for limit in found if limit is not None), default=None)
+    return min((limit for limit in known_limits if limit is not None), default=None)
 
 
-def _each(host: Host, folders: tuple[str, ...], name: str) -> list[str] | Absent:
+def _read_each(host: Host, folders: tuple[str, ...], name: str) -> list[str] | Absent:
     """The file in every group that has it: the root has no limits, nor has a group without the controller."""
     if not folders:
         return Absent("this version of control groups is not mounted", "unsupported", name)
-    texts = (host.text(f"{folder}/{name}") for folder in folders)
+    texts = (host.read_file_text(f"{folder}/{name}") for folder in folders)
     return [text for text in texts if isinstance(text, str)]
 
 
 def _quota_v2(host: Host, folders: tuple[str, ...]) -> float | Absent | None:
-    texts = _each(host, folders, "cpu.max")
+    texts = _read_each(host, folders, "cpu.max")
     if isinstance(texts, Absent):
         return texts
     pairs = (re.fullmatch(r"([0-9]{1,19}) ([0-9]{1,19})", text.strip()) for text in texts)
@@ -139,24 +145,24 @@ def _quota_v2(host: Host, folders: tuple[str, ...]) -> float | Absent | None:
 
 
 def _quota_v1(host: Host, folders: tuple[str, ...]) -> float | Absent | None:
-    found: list[float] = []
-    seen = False
+    quotas: list[float] = []
+    is_mounted = False
     for folder in folders:
         quota, period = (
-            host.integer(f"{folder}/cpu.cfs_quota_us"),
-            host.integer(f"{folder}/cpu.cfs_period_us"),
+            host.read_integer(f"{folder}/cpu.cfs_quota_us"),
+            host.read_integer(f"{folder}/cpu.cfs_period_us"),
         )
-        if present(quota) and present(period):
-            seen = True
+        if is_present(quota) and is_present(period):
+            is_mounted = True
             if quota > 0 and period > 0:
-                found.append(quota / period)
-    if not seen:
+                quotas.append(quota / period)
+    if not is_mounted:
         return Absent("the cpu controller of version 1 is not mounted", "unsupported", "cpu.cfs_quota_us")
-    return min(found, default=None)
+    return min(quotas, default=None)
 
 
-def _bytes(host: Host, folders: tuple[str, ...], name: str) -> int | Absent | None:
-    texts = _each(host, folders, name)
+def _read_byte_limit(host: Host, folders: tuple[str, ...], name: str) -> int | Absent | None:
+    texts = _read_each(host, folders, name)
     if isinstance(texts, Absent):
         return texts
     numbers = [int(text) for text in texts if _NUMBER.fullmatch(text.strip())]
@@ -166,36 +172,40 @@ def _bytes(host: Host, folders: tuple[str, ...], name: str) -> int | Absent | No
 def _io_limits(host: Host, folders: tuple[str, ...]) -> Iterator[IoLimit]:
     """Version 2: `8:16 rbps=2097152 wbps=max riops=max wiops=120` (Documentation/admin-guide/cgroup-v2.rst)."""
     for folder in folders:
-        yield from _limits(host, folder, "io.max", r"(rbps|wbps|riops|wiops)=([0-9]{1,19})\b")
+        yield from _parse_limits(host, folder, "io.max", r"(rbps|wbps|riops|wiops)=([0-9]{1,19})\b")
 
 
 def _latency_targets(host: Host, folders: tuple[str, ...]) -> Iterator[IoLimit]:
     """`8:16 target=75000`, in µs (Documentation/admin-guide/cgroup-v2.rst)."""
     for folder in folders:
-        yield from _limits(host, folder, "io.latency", r"^(target)=([0-9]{1,19})$", "latency")
+        yield from _parse_limits(host, folder, "io.latency", r"^(target)=([0-9]{1,19})$", "latency")
 
 
-def _throttles(host: Host, folders: tuple[str, ...]) -> Iterator[IoLimit]:
+def _throttle_limits(host: Host, folders: tuple[str, ...]) -> Iterator[IoLimit]:
     """Version 1: a file for each kind, `8:16 2097152`."""
     for folder in folders:
-        for name, what in _V1_IO.items():
-            yield from _limits(host, folder, f"blkio.throttle.{name}_device", r"^()([0-9]{1,19})$", what)
+        for name, limit_name in _V1_IO.items():
+            yield from _parse_limits(
+                host, folder, f"blkio.throttle.{name}_device", r"^()([0-9]{1,19})$", limit_name
+            )
 
 
-def _limits(host: Host, folder: str, file: str, pattern: str, what: str = "") -> Iterator[IoLimit]:
+def _parse_limits(
+    host: Host, folder: str, file: str, pattern: str, limit_name: str = ""
+) -> Iterator[IoLimit]:
     """A line a device, by its number; `pattern` finds the name and the value of each of its limits."""
-    text = host.text(f"{folder}/{file}")
-    for line in text.splitlines() if present(text) else ():
+    text = host.read_file_text(f"{folder}/{file}")
+    for line in text.splitlines() if is_present(text) else ():
         devno, _, rest = line.partition(" ")
         for name, value in re.findall(pattern, rest) if re.fullmatch(r"[0-9]+:[0-9]+", devno) else ():
-            yield IoLimit(devno, what or name, int(value), folder, file)
+            yield IoLimit(devno, limit_name or name, int(value), folder, file)
 
 
-def _cpuset(host: Host, folders: tuple[str, ...]) -> frozenset[int] | Absent:
+def _read_cpuset(host: Host, folders: tuple[str, ...]) -> frozenset[int] | Absent:
     for folder in folders:
         for name in ("cpuset.cpus.effective", "cpuset.effective_cpus", "cpuset.cpus"):
-            text = host.text(f"{folder}/{name}")
-            cpus = parse_list(text) if present(text) and text.strip() else None
+            text = host.read_file_text(f"{folder}/{name}")
+            cpus = parse_list(text) if is_present(text) and text.strip() else None
             if cpus:
                 return cpus
     return Absent("the cpuset controller lists no CPUs", "unsupported", "cpuset.cpus.effective")
@@ -211,8 +221,8 @@ def cgroup_folders(host: Host, path: str) -> tuple[str, ...]:
     folders = (
         [wanted] if wanted.startswith("/sys/fs/cgroup") else [f"{r}/{wanted.lstrip('/')}" for r in roots]
     )
-    there = (f for f in folders if ".." not in f.split("/") and host.exists(f"{f}/cgroup.procs"))
-    return tuple(dict.fromkeys(f for folder in there if present(f := host.real(folder))))
+    there = (f for f in folders if ".." not in f.split("/") and host.path_exists(f"{f}/cgroup.procs"))
+    return tuple(dict.fromkeys(f for folder in there if is_present(f := host.resolve_path(folder))))
 
 
 def cgroup_processes(host: Host, path: str) -> tuple[int, ...] | Absent:
@@ -229,14 +239,18 @@ def no_cgroup(path: str) -> Absent:
 
 def group_pids(host: Host, folder: str) -> tuple[int, ...]:
     """As `cgroup_processes`, of a folder that is there."""
-    found: set[int] = set()
-    waiting, seen = [folder], 0
-    while waiting and len(found) < _MOST_MEMBERS and seen < _MOST_GROUPS:
-        at, seen = waiting.pop(), seen + 1
-        text = host.text(f"{at}/cgroup.procs", 8 << 20)
-        found.update(int(word) for word in (text.split() if present(text) else ()) if _NUMBER.fullmatch(word))
-        names = host.listing(at)
+    pids: set[int] = set()
+    waiting, visited_count = [folder], 0
+    while waiting and len(pids) < _MAX_MEMBERS and visited_count < _MAX_GROUPS:
+        at, visited_count = waiting.pop(), visited_count + 1
+        text = host.read_file_text(f"{at}/cgroup.procs", 8 << 20)
+        pids.update(
+            int(word) for word in (text.split() if is_present(text) else ()) if _NUMBER.fullmatch(word)
+        )
+        names = host.list_names(at)
         waiting += [
-            f"{at}/{n}" for n in (names if present(names) else ()) if host.exists(f"{at}/{n}/cgroup.procs")
+            f"{at}/{n}"
+            for n in (names if is_present(names) else ())
+            if host.path_exists(f"{at}/{n}/cgroup.procs")
         ]
-    return tuple(sorted(found))
+    return tuple(sorted(pids))

@@ -12,20 +12,20 @@ from typing import Literal
 import msgspec
 
 from probes.system.processor.cpu_times import TICKS_PER_S
-from probes.system.running.processes import Process, ProcessTable, same
+from probes.system.running.processes import Process, ProcessTable, is_same_process
 
 Resource = Literal["cpu", "io"]
 
 NAMED_SHARE = 0.25  # of what all others use together: who uses less is not the cause
-LEAST_CPUS = 0.05
-LEAST_BYTES_A_SECOND = 65536.0
+MIN_CPUS = 0.05
+MIN_BYTES_PER_S = 65536.0
 ROUNDED_S = 0.03  # both parts of a child's time, at both looks: whole ticks of 10 ms
 # Children of two CPUs' worth may seem to have used a little more than two: ticks and uptime are rounded to 10 ms, and a
 # look takes its time. What lies beyond that was used before, by a child that was reaped while a look was under way.
 MORE_THAN_ALL_CPUS = 1.25
 
 
-class Culprit(msgspec.Struct, frozen=True):
+class BusyProcess(msgspec.Struct, frozen=True):
     """`rate`: CPUs (1.0 is one whole CPU) or bytes a second, between the two looks."""
 
     pid: int
@@ -37,56 +37,56 @@ class Culprit(msgspec.Struct, frozen=True):
         return f"{self.name} [{self.pid}]"
 
 
-def busiest(
+def find_busiest(
     before: ProcessTable,
     after: ProcessTable,
     resource: Resource,
-    ours: frozenset[int],
+    own_pids: frozenset[int],
     least: float | None = None,
-) -> Culprit | None:
-    """The process outside `ours` that used most in between, its short-lived children included.
+) -> BusyProcess | None:
+    """The process outside `own_pids` that used most in between, its short-lived children included.
 
     One of the kernel's own threads, which may work for us, only where no other did. None where nobody used `least` (a
     twentieth of a CPU, or 64 KiB/s) and a quarter of what all others used, or where it cannot be read.
     """
-    found = ranking(before, after, resource, ours, least)
-    users = [one for one in found if not after.processes[one.pid].kernel_thread]
-    those = users or found
-    is_named = bool(those) and those[0].rate >= NAMED_SHARE * sum(one.rate for one in those)
+    ranked = rank_users(before, after, resource, own_pids, least)
+    users = [user for user in ranked if not after.processes[user.pid].kernel_thread]
+    those = users or ranked
+    is_named = bool(those) and those[0].rate >= NAMED_SHARE * sum(user.rate for user in those)
     return those[0] if is_named else None
 
 
-def ranking(
+def rank_users(
     before: ProcessTable,
     after: ProcessTable,
     resource: Resource,
-    ours: frozenset[int],
+    own_pids: frozenset[int],
     least: float | None = None,
-) -> list[Culprit]:
-    """As `busiest`, all that used `least`: who used most first."""
-    usual = LEAST_CPUS if resource == "cpu" else LEAST_BYTES_A_SECOND
+) -> list[BusyProcess]:
+    """As `find_busiest`, all that used `least`: who used most first."""
+    usual = MIN_CPUS if resource == "cpu" else MIN_BYTES_PER_S
     floor = usual if least is None else max(least, usual)
-    found = (one for one in _users(before, after, resource, ours) if one.rate > floor)
-    return sorted(found, key=lambda one: -one.rate)
+    users = (user for user in _measure_users(before, after, resource, own_pids) if user.rate > floor)
+    return sorted(users, key=lambda user: -user.rate)
 
 
-def _users(
-    before: ProcessTable, after: ProcessTable, resource: Resource, ours: frozenset[int]
-) -> Iterator[Culprit]:
+def _measure_users(
+    before: ProcessTable, after: ProcessTable, resource: Resource, own_pids: frozenset[int]
+) -> Iterator[BusyProcess]:
     between_s = max(after.uptime_s - before.uptime_s, 0.01)
     all_cpus = between_s * after.cpus if after.cpus else float("inf")
-    inherited = _inherited(before, after)
+    inherited = _find_inherited(before, after)
     for pid, process in after.processes.items():
-        if pid in ours:
+        if pid in own_pids:
             continue
         earlier = before.processes.get(pid)
-        if not same(earlier, process):
+        if not is_same_process(earlier, process):
             earlier = None
             if process.start_ticks / TICKS_PER_S < before.uptime_s - 1.0:
                 continue  # older than the first look, which could not see it
-        used = _used(earlier, process, resource, inherited.get(pid), all_cpus)
+        used = _usage_since(earlier, process, resource, inherited.get(pid), all_cpus)
         if used:
-            yield Culprit(pid, process.name, used / between_s)
+            yield BusyProcess(pid, process.name, used / between_s)
 
 
 def loop_workers(loops: Collection[str], *looks: ProcessTable) -> frozenset[int]:
@@ -94,12 +94,12 @@ def loop_workers(loops: Collection[str], *looks: ProcessTable) -> frozenset[int]
 
     A worker is named for what it did last: kworker/u8:7-loop0, kworker/0:1-xfs-inodegc/loop0, kworker/u8:0-flush-7:0.
     """
-    named = re.compile(r"(?:^|[-+/])(?:loop|flush-7:)([0-9]+)(?:-[0-9]+)?$")
+    pattern = re.compile(r"(?:^|[-+/])(?:loop|flush-7:)([0-9]+)(?:-[0-9]+)?$")
     return frozenset(
-        one.pid
+        process.pid
         for look in looks
-        for one in look.processes.values()
-        if one.kernel_thread and (found := named.search(one.name)) and f"loop{found[1]}" in loops
+        for process in look.processes.values()
+        if process.kernel_thread and (match := pattern.search(process.name)) and f"loop{match[1]}" in loops
     )
 
 
@@ -110,29 +110,31 @@ _COMPLETIONS = re.compile(
 )
 
 
-def completion_workers(before: ProcessTable, after: ProcessTable, ours: frozenset[int]) -> frozenset[int]:
+def completion_workers(before: ProcessTable, after: ProcessTable, own_pids: frozenset[int]) -> frozenset[int]:
     """The kernel's threads that ended our own I/O: those that end anybody's, where no other process moved a byte."""
-    _, others_io = used_by_others(before, after, ours)
+    _, others_io = used_by_others(before, after, own_pids)
     if others_io is None or others_io > 0:
         return frozenset()
     return frozenset(
-        one.pid for one in after.processes.values() if one.kernel_thread and _COMPLETIONS.search(one.name)
+        process.pid
+        for process in after.processes.values()
+        if process.kernel_thread and _COMPLETIONS.search(process.name)
     )
 
 
 def used_by_others(
-    before: ProcessTable, after: ProcessTable, ours: frozenset[int]
+    before: ProcessTable, after: ProcessTable, own_pids: frozenset[int]
 ) -> tuple[float, float | None]:
-    """CPUs and bytes a second that all processes outside `ours` used in between, without the kernel's own threads.
+    """CPUs and bytes a second that all processes outside `own_pids` used in between, without the kernel's own threads.
 
     The bytes are at least so many: None where some may not be read, and the others moved nothing.
     """
     resources: tuple[Resource, ...] = ("cpu", "io")
     rates = {
         resource: sum(
-            one.rate
-            for one in _users(before, after, resource, ours)
-            if not after.processes[one.pid].kernel_thread
+            user.rate
+            for user in _measure_users(before, after, resource, own_pids)
+            if not after.processes[user.pid].kernel_thread
         )
         for resource in resources
     }
@@ -146,37 +148,37 @@ class _Inherited(msgspec.Struct):
     io: int = 0
     io_known: bool = True
 
-    def add(self, gone: Process) -> None:
-        self.cpu_s += gone.cpu_s
-        self.io += sum(gone.io or (0, 0))
-        self.io_known = self.io_known and gone.io is not None
+    def add_process(self, process: Process) -> None:
+        self.cpu_s += process.cpu_s
+        self.io += sum(process.io or (0, 0))
+        self.io_known = self.io_known and process.io is not None
 
 
-def _inherited(before: ProcessTable, after: ProcessTable) -> dict[int, _Inherited]:
+def _find_inherited(before: ProcessTable, after: ProcessTable) -> dict[int, _Inherited]:
     """By the process that may have reaped them."""
-    found: dict[int, _Inherited] = {}
-    for pid, gone in before.processes.items():
-        if same(gone, after.processes.get(pid)):
+    by_reaper: dict[int, _Inherited] = {}
+    for pid, ended in before.processes.items():
+        if is_same_process(ended, after.processes.get(pid)):
             continue
-        for reaper in _reapers(gone, before, after):
-            found.setdefault(reaper, _Inherited()).add(gone)
-    return found
+        for reaper in _find_reapers(ended, before, after):
+            by_reaper.setdefault(reaper, _Inherited()).add_process(ended)
+    return by_reaper
 
 
-def _reapers(gone: Process, before: ProcessTable, after: ProcessTable) -> Iterator[int]:
+def _find_reapers(ended: Process, before: ProcessTable, after: ProcessTable) -> Iterator[int]:
     """Its parent. Where that is gone as well: any ancestor, for a subreaper adopts (prctl(2)), or init."""
-    seen = {gone.pid}
-    at = gone
-    while at.parent not in seen and (parent := before.processes.get(at.parent)) is not None:
-        seen.add(parent.pid)
-        if same(parent, after.processes.get(parent.pid)):
+    visited_pids = {ended.pid}
+    at = ended
+    while at.parent not in visited_pids and (parent := before.processes.get(at.parent)) is not None:
+        visited_pids.add(parent.pid)
+        if is_same_process(parent, after.processes.get(parent.pid)):
             yield parent.pid
-            if at is gone:
+            if at is ended:
                 return
         at = parent
 
 
-def _used(
+def _usage_since(
     earlier: Process | None,
     now: Process,
     resource: Resource,

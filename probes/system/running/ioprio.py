@@ -10,9 +10,9 @@ from typing import Literal, TypeAlias
 import msgspec
 
 from probes.host import Host
-from probes.number_text import whole
-from probes.process_stat import stat_at
-from probes.system.running.tasks import tasks_hidden
+from probes.number_text import parse_unsigned
+from probes.process_stat import read_stat
+from probes.system.running.tasks import explain_hidden_tasks
 from probes.types import Absent
 
 Class: TypeAlias = Literal["real-time", "best-effort", "idle"]
@@ -32,7 +32,7 @@ class Priority(msgspec.Struct, frozen=True):
     level: int
 
 
-def decoded(value: int, nice: int) -> tuple[Class, int] | None:
+def decode_priority(value: int, nice: int) -> tuple[Class, int] | None:
     """An ioprio_get value as class and level; None for the default and for what follows the nice value."""
     kind = _CLASSES.get(value >> _CLASS_SHIFT)
     level = value & 0x7
@@ -41,7 +41,7 @@ def decoded(value: int, nice: int) -> tuple[Class, int] | None:
     return kind, level
 
 
-def priorities(host: Host) -> tuple[Priority, ...] | Absent:
+def read_priorities(host: Host) -> tuple[Priority, ...] | Absent:
     """Every process with an I/O priority of its own; kernel threads are left out. Live only."""
     if not host.live:
         return Absent("a captured tree does not hold I/O priorities", kind="captured")
@@ -50,30 +50,30 @@ def priorities(host: Host) -> tuple[Priority, ...] | Absent:
         return Absent(
             f"the system call number of ioprio_get is not known on {platform.machine()}", kind="unsupported"
         )
-    names = host.listing("/proc")
+    names = host.list_names("/proc")
     if isinstance(names, Absent):
         return names
     import ctypes  # only where priorities are asked for
 
     libc = ctypes.CDLL(None, use_errno=True)
-    found: list[Priority] = []
+    own_priorities: list[Priority] = []
     for name in names:
-        pid = whole(name)
+        pid = parse_unsigned(name)
         if pid is None:
             continue
-        stat = stat_at(host, f"/proc/{name}/stat")
-        if stat is None or stat.kernel_thread:
+        stat = read_stat(host, f"/proc/{name}/stat")
+        if stat is None or stat.is_kernel_thread:
             continue
         value = libc.syscall(number, 1, pid)  # 1: IOPRIO_WHO_PROCESS
-        own = decoded(value, _nice(pid)) if value >= 0 else None
+        own = decode_priority(value, _nice_value(pid)) if value >= 0 else None
         if own:
-            found.append(Priority(pid, stat.name, *own))
+            own_priorities.append(Priority(pid, stat.name, *own))
     # none among those that can be seen says nothing of the others
-    unseen = None if found else tasks_hidden(host)
-    return tuple(found) if unseen is None else unseen
+    unseen = None if own_priorities else explain_hidden_tasks(host)
+    return tuple(own_priorities) if unseen is None else unseen
 
 
-def _nice(pid: int) -> int:
+def _nice_value(pid: int) -> int:
     try:
         return os.getpriority(os.PRIO_PROCESS, pid)
     except OSError:

@@ -11,15 +11,21 @@ from typing import Literal, TypeAlias
 import msgspec
 
 from probes.host import Host
-from probes.number_text import whole
-from probes.process_stat import stat_at
+from probes.number_text import parse_unsigned
+from probes.process_stat import read_stat
 from probes.system.processor.cpu_times import TICKS_PER_S
 from probes.system.running.cgroup import cgroup_processes
-from probes.system.running.processes import Process, descendants, family_of, look, same
-from probes.types import Absent, present
+from probes.system.running.processes import (
+    Process,
+    find_descendants,
+    find_family,
+    is_same_process,
+    read_process_table,
+)
+from probes.types import Absent, is_present
 
 JobKind: TypeAlias = Literal["pid", "cgroup", "user"]
-MOST_THREADS = 4096  # each costs three small files; a larger job is told by its processes alone
+MAX_THREADS = 4096  # each costs three small files; a larger job is told by its processes alone
 
 
 class JobTarget(msgspec.Struct, frozen=True):
@@ -61,8 +67,8 @@ class JobUse(msgspec.Struct, frozen=True, kw_only=True):
 
 def job_look(host: Host, target: JobTarget) -> JobLook | Absent:
     """Absent where no such process, group or user's process can be seen."""
-    at = look(host, io=False)
-    members = _members(host, target, at.processes)
+    at = read_process_table(host, io=False)
+    members = _find_members(host, target, at.processes)
     if isinstance(members, Absent):
         return members
     if not members:
@@ -73,12 +79,12 @@ def job_look(host: Host, target: JobTarget) -> JobLook | Absent:
         used = _user_system(host, f"/proc/{pid}/stat")
         if used is not None:
             times[pid] = used
-        names = host.listing(f"/proc/{pid}/task")
-        for tid in names if present(names) else ():
-            if len(threads) >= MOST_THREADS:
+        names = host.list_names(f"/proc/{pid}/task")
+        for tid in names if is_present(names) else ():
+            if len(threads) >= MAX_THREADS:
                 break
-            if (one := _thread(host, f"/proc/{pid}/task/{tid}")) is not None:
-                threads[int(tid)] = one
+            if (thread := _read_thread(host, f"/proc/{pid}/task/{tid}")) is not None:
+                threads[int(tid)] = thread
     return JobLook(
         at_s=at.uptime_s,
         processes=members,
@@ -92,20 +98,24 @@ def job_use(before: JobLook, after: JobLook) -> JobUse:
     """What happened between; threads that were born or ended in between count with what can be seen of them."""
     seconds = max(after.at_s - before.at_s, 0.01)
     own = children = 0.0
-    gone = sum(p.cpu_s for pid, p in before.processes.items() if not same(p, after.processes.get(pid)))
+    ended_cpu_s = sum(
+        p.cpu_s for pid, p in before.processes.items() if not is_same_process(p, after.processes.get(pid))
+    )
     for pid, process in after.processes.items():
         earlier = before.processes.get(pid)
-        earlier = earlier if same(earlier, process) else None
+        earlier = earlier if is_same_process(earlier, process) else None
         own += process.own_s - (earlier.own_s if earlier else 0.0)
         children += process.children_s - (earlier.children_s if earlier else 0.0)
     # What an ended child had used by the first look came into its parent's account only now.
-    cores = max(0.0, own + max(0.0, children - gone)) / seconds
+    cores = max(0.0, own + max(0.0, children - ended_cpu_s)) / seconds
     both = after.threads.keys() & before.threads.keys()
     waited = sum(max(0.0, after.threads[t][0] - before.threads[t][0]) for t in both)
-    known = [t for t in both if after.threads[t][1] >= 0 and before.threads[t][1] >= 0]
-    migrated = sum(max(0, after.threads[t][1] - before.threads[t][1]) for t in known)
+    traced_threads = [t for t in both if after.threads[t][1] >= 0 and before.threads[t][1] >= 0]
+    migrated = sum(max(0, after.threads[t][1] - before.threads[t][1]) for t in traced_threads)
     user, system = (
-        sum(max(0.0, times[at] - _earlier(before, after, pid)[at]) for pid, times in after.times.items())
+        sum(
+            max(0.0, times[at] - _earlier_times(before, after, pid)[at]) for pid, times in after.times.items()
+        )
         for at in (0, 1)
     )
     all_waited = (
@@ -119,7 +129,7 @@ def job_use(before: JobLook, after: JobLook) -> JobUse:
         user_share=user / (user + system) if user + system else 0.0,
         waited=waited / seconds if both else None,
         others_waited=None if all_waited is None else max(0.0, all_waited - waited) / seconds,
-        migrations_per_s=migrated / seconds if known else None,
+        migrations_per_s=migrated / seconds if traced_threads else None,
         moved=sum(after.threads[t][2] != before.threads[t][2] for t in both),
         cpus=frozenset(t[2] for t in after.threads.values()),
         processes=len(after.processes),
@@ -127,53 +137,57 @@ def job_use(before: JobLook, after: JobLook) -> JobUse:
     )
 
 
-def _members(host: Host, target: JobTarget, everybody: dict[int, Process]) -> dict[int, Process] | Absent:
+def _find_members(
+    host: Host, target: JobTarget, everybody: dict[int, Process]
+) -> dict[int, Process] | Absent:
     if target.kind == "pid":
-        found = family_of(host, int(target.value)) if re.fullmatch(r"[0-9]{1,9}", target.value) else {}
+        family = find_family(host, int(target.value)) if re.fullmatch(r"[0-9]{1,9}", target.value) else {}
         # A child that was adopted by init left the tree; the list of parents finds those whose parent still lives.
-        return found | descendants(everybody, found)
+        return family | find_descendants(everybody, family)
     if target.kind == "cgroup":
         pids = cgroup_processes(host, target.value)
         return pids if isinstance(pids, Absent) else {p: everybody[p] for p in pids if p in everybody}
-    return {pid: process for pid, process in everybody.items() if _owner(host, pid) == target.value}
+    return {pid: process for pid, process in everybody.items() if _effective_uid(host, pid) == target.value}
 
 
-def _owner(host: Host, pid: int) -> str:
+def _effective_uid(host: Host, pid: int) -> str:
     """The effective user id."""
-    text = host.text(f"/proc/{pid}/status", 1 << 16)
-    found = re.search(r"^Uid:\s+\d+\s+(\d+)", text, re.MULTILINE) if present(text) else None
-    return found[1] if found else ""
+    text = host.read_file_text(f"/proc/{pid}/status", 1 << 16)
+    match = re.search(r"^Uid:\s+\d+\s+(\d+)", text, re.MULTILINE) if is_present(text) else None
+    return match[1] if match else ""
 
 
-def _earlier(before: JobLook, after: JobLook, pid: int) -> tuple[float, float]:
-    known = same(before.processes.get(pid), after.processes.get(pid))
-    return before.times.get(pid, (0.0, 0.0)) if known else (0.0, 0.0)
+def _earlier_times(before: JobLook, after: JobLook, pid: int) -> tuple[float, float]:
+    is_same = is_same_process(before.processes.get(pid), after.processes.get(pid))
+    return before.times.get(pid, (0.0, 0.0)) if is_same else (0.0, 0.0)
 
 
 def _user_system(host: Host, path: str) -> tuple[float, float] | None:
-    stat = stat_at(host, path)
+    stat = read_stat(host, path)
     return None if stat is None else (stat.user_ticks / TICKS_PER_S, stat.system_ticks / TICKS_PER_S)
 
 
-def _thread(host: Host, folder: str) -> tuple[float, int, int] | None:
-    waits = host.text(f"{folder}/schedstat", 256)
-    stat = stat_at(host, f"{folder}/stat")
-    moves = host.text(f"{folder}/sched", 1 << 16)
-    found = re.search(r"nr_migrations\s*:\s*([0-9]{1,19})\b", moves) if present(moves) else None
-    waited = whole(waits.split(" ", 2)[1]) if present(waits) and " " in waits else None
-    if stat is None or (waited is None and present(waits)):
+def _read_thread(host: Host, folder: str) -> tuple[float, int, int] | None:
+    waits = host.read_file_text(f"{folder}/schedstat", 256)
+    stat = read_stat(host, f"{folder}/stat")
+    moves = host.read_file_text(f"{folder}/sched", 1 << 16)
+    match = re.search(r"nr_migrations\s*:\s*([0-9]{1,19})\b", moves) if is_present(moves) else None
+    waited = parse_unsigned(waits.split(" ", 2)[1]) if is_present(waits) and " " in waits else None
+    if stat is None or (waited is None and is_present(waits)):
         return None
-    return ((waited or 0) / 1e9, int(found[1]) if found else -1, stat.last_cpu)
+    return ((waited or 0) / 1e9, int(match[1]) if match else -1, stat.last_cpu)
 
 
 def _all_waited(host: Host) -> float | None:
     """run_delay of all CPUs: the eighth number of a cpu line of /proc/schedstat, in ns (version 15 and later)."""
-    text = host.text("/proc/schedstat", 16 << 20)
+    text = host.read_file_text("/proc/schedstat", 16 << 20)
     total = 0
-    found = False
-    for line in text.splitlines() if present(text) else ():
+    has_values = False
+    for line in text.splitlines() if is_present(text) else ():
         words = line.split()
-        waited = whole(words[8]) if len(words) >= 9 and re.fullmatch(r"cpu[0-9]+", words[0]) else None
+        waited = (
+            parse_unsigned(words[8]) if len(words) >= 9 and re.fullmatch(r"cpu[0-9]+", words[0]) else None
+        )
         if waited is not None:
-            total, found = total + waited, True
-    return total / 1e9 if found else None
+            total, has_values = total + waited, True
+    return total / 1e9 if has_values else None

@@ -7,25 +7,25 @@ mask that leaves out only isolated CPUs is what isolcpus= gives to everybody.
 import re
 
 from probes.host import Host
-from probes.number_text import whole
+from probes.number_text import parse_unsigned
 from probes.system.processor.cpulist import parse_list
-from probes.system.processor.topology import told, topology
-from probes.types import present
+from probes.system.processor.topology import read_cpu_list, read_cpu_topology
+from probes.types import is_present
 
-MOST_PROCESSES = 50_000
+MAX_PROCESSES = 50_000
 
 
-def taken_cpus(host: Host, besides: frozenset[int] = frozenset()) -> frozenset[int]:
+def find_pinned_cpus(host: Host, besides: frozenset[int] = frozenset()) -> frozenset[int]:
     """Of every pinned process that can be seen, but for those in `besides`."""
-    online = topology(host).online
-    usual = online - (told(host, "isolated") or frozenset())
-    names = host.listing("/proc")
-    found: set[int] = set()
-    pids = [pid for name in (names if present(names) else ()) if (pid := whole(name)) is not None]
-    for pid in pids[:MOST_PROCESSES]:
-        text = host.text(f"/proc/{pid}/status", 1 << 16) if pid not in besides else ""
-        listed = re.search(r"^Cpus_allowed_list:\s*(\S+)", text, re.MULTILINE) if present(text) else None
+    online = read_cpu_topology(host).online
+    usual = online - (read_cpu_list(host, "isolated") or frozenset())
+    names = host.list_names("/proc")
+    pinned_cpus: set[int] = set()
+    pids = [pid for name in (names if is_present(names) else ()) if (pid := parse_unsigned(name)) is not None]
+    for pid in pids[:MAX_PROCESSES]:
+        text = host.read_file_text(f"/proc/{pid}/status", 1 << 16) if pid not in besides else ""
+        listed = re.search(r"^Cpus_allowed_list:\s*(\S+)", text, re.MULTILINE) if is_present(text) else None
         cpus = parse_list(listed[1]) if listed else None
-        if cpus and present(text) and "VmSize:" in text and not cpus & online >= usual:
-            found |= cpus & online
-    return frozenset(found)
+        if cpus and is_present(text) and "VmSize:" in text and not cpus & online >= usual:
+            pinned_cpus |= cpus & online
+    return frozenset(pinned_cpus)

@@ -13,12 +13,12 @@ from collections.abc import Iterable
 import msgspec
 
 from probes.host import Host
-from probes.number_text import whole, wholes
+from probes.number_text import parse_unsigned, parse_unsigned_list
 from probes.process_stat import parse_stat
 from probes.safe_read import decode
-from probes.system.processor.cpu_times import TICKS_PER_S, proc_stat
+from probes.system.processor.cpu_times import TICKS_PER_S, read_proc_stat
 from probes.system.pulse import uptime_s
-from probes.types import Absent, present
+from probes.types import Absent, is_present
 
 COMMAND = "hostdx"
 
@@ -51,12 +51,12 @@ class ProcessTable(msgspec.Struct, frozen=True):
     hung: bool = False  # one in D state did not tell its I/O in time: the others were not asked
 
 
-def look(host: Host, *, io: bool, waiting: bool = True) -> ProcessTable:
+def read_process_table(host: Host, *, io: bool, waiting: bool = True) -> ProcessTable:
     """Every process that can be seen; 7 microseconds each, 14 with its I/O.
 
     waiting  False: processes in D state are not asked for their I/O (an earlier look hung there).
     """
-    names = host.listing("/proc")
+    names = host.list_names("/proc")
     processes: dict[int, Process] = {}
     unreadable = 0
     hung = not waiting
@@ -65,67 +65,69 @@ def look(host: Host, *, io: bool, waiting: bool = True) -> ProcessTable:
         if process is None:
             continue
         if io:
-            used, why = _io(host, process.pid, process.state == "D", hung)
+            used, why = _read_io(host, process.pid, process.state == "D", hung)
             unreadable += why == "permission"
             hung = hung or why == "timeout"
             if used is not None:
                 process = msgspec.structs.replace(process, io=used)
         processes[process.pid] = process
     up_s = uptime_s(host)
-    return ProcessTable(up_s if present(up_s) else 0.0, processes, host.once(_cpus), unreadable, hung)
+    return ProcessTable(
+        up_s if is_present(up_s) else 0.0, processes, host.compute_once(_count_cpus), unreadable, hung
+    )
 
 
-def family_of(host: Host, pid: int | None = None) -> dict[int, Process]:
+def find_family(host: Host, pid: int | None = None) -> dict[int, Process]:
     """A process and its descendants (children of its threads, and of the descendants' first threads)."""
     top = os.getpid() if pid is None else pid
-    found: dict[int, Process] = {}
+    family: dict[int, Process] = {}
     waiting = [top]
     while waiting:
         at = waiting.pop()
-        process = _process(host, str(at)) if at not in found else None
+        process = _process(host, str(at)) if at not in family else None
         if process is None:
             continue
-        found[at] = process
-        threads = host.listing(f"/proc/{at}/task") if at == top else (str(at),)
+        family[at] = process
+        threads = host.list_names(f"/proc/{at}/task") if at == top else (str(at),)
         for thread in () if isinstance(threads, Absent) else threads:
-            children = host.text(f"/proc/{at}/task/{thread}/children", 1 << 16)
+            children = host.read_file_text(f"/proc/{at}/task/{thread}/children", 1 << 16)
             if isinstance(children, str):
-                waiting.extend(wholes(children.split()) or ())
-    return found
+                waiting.extend(parse_unsigned_list(children.split()) or ())
+    return family
 
 
-def descendants(everybody: dict[int, Process], of: Iterable[int]) -> dict[int, Process]:
+def find_descendants(everybody: dict[int, Process], of: Iterable[int]) -> dict[int, Process]:
     """Whoever has one of these processes, or another one found so, as its parent."""
-    found: dict[int, Process] = {}
-    known = set(of)
-    while new := {p.pid: p for p in everybody.values() if p.parent in known and p.pid not in known}:
-        found |= new
-        known |= new.keys()
-    return found
+    family: dict[int, Process] = {}
+    known_pids = set(of)
+    while new := {p.pid: p for p in everybody.values() if p.parent in known_pids and p.pid not in known_pids}:
+        family |= new
+        known_pids |= new.keys()
+    return family
 
 
-def same(one: Process | None, other: Process | None) -> bool:
+def is_same_process(first: Process | None, other: Process | None) -> bool:
     """Ids are used again: a process is its id and the time of its start."""
-    return one is not None and other is not None and one.start_ticks == other.start_ticks
+    return first is not None and other is not None and first.start_ticks == other.start_ticks
 
 
 def own_family(host: Host, pid: int | None = None) -> dict[int, Process]:
-    """As `family_of`, from the topmost hostdx that we were started by: the app that waits for a child of its own and
+    """As `find_family`, from the topmost hostdx that we were started by: the app that waits for a child of its own and
     follows a run is nobody else either.
 
     Such a parent runs the same program file under the name of the command, or of the interpreter as we do.
     """
     top = os.getpid() if pid is None else pid
     own = _process(host, str(top))
-    program = host.link(f"/proc/{top}/exe")
+    program = host.read_link(f"/proc/{top}/exe")
     while own is not None and own.parent > 1 and not isinstance(program, Absent):
         parent = _process(host, str(own.parent))
-        if parent is None or host.link(f"/proc/{parent.pid}/exe") != program:
+        if parent is None or host.read_link(f"/proc/{parent.pid}/exe") != program:
             break
         if parent.name not in (COMMAND, own.name):
             break
         own = parent
-    return family_of(host, top if own is None else own.pid)
+    return find_family(host, top if own is None else own.pid)
 
 
 def cpu_seconds(processes: dict[int, Process]) -> float:
@@ -136,29 +138,29 @@ def cpu_seconds(processes: dict[int, Process]) -> float:
 def _process(host: Host, pid: str) -> Process | None:
     data = _read(host, f"/proc/{pid}/stat")
     stat = None if isinstance(data, Absent) else parse_stat(decode(data))
-    number = whole(pid)
+    number = parse_unsigned(pid)
     if stat is None or number is None:
         return None
     own = stat.user_ticks + stat.system_ticks
     return Process(
         number,
         stat.name,
-        stat.state,
-        stat.parent,
+        stat.state_letter,
+        stat.parent_pid,
         stat.start_ticks,
         (own + stat.children_ticks) / TICKS_PER_S,
         own / TICKS_PER_S,
-        kernel_thread=stat.kernel_thread,
+        kernel_thread=stat.is_kernel_thread,
     )
 
 
-def _io(host: Host, pid: int, waits: bool, hung: bool) -> tuple[tuple[int, int] | None, str]:
+def _read_io(host: Host, pid: int, waits: bool, hung: bool) -> tuple[tuple[int, int] | None, str]:
     """Its bytes, else why not: "permission", "timeout" (it hangs, or another one did), or something else."""
     path = f"/proc/{pid}/io"
     if waits and host.live:
         if hung:
             return None, "timeout"
-        text = host.text(path, 4096, may_hang=True)
+        text = host.read_file_text(path, 4096, may_hang=True)
         data = text if isinstance(text, Absent) else text.encode()
     else:
         data = _read(host, path)
@@ -166,19 +168,19 @@ def _io(host: Host, pid: int, waits: bool, hung: bool) -> tuple[tuple[int, int] 
         # Of a captured tree nobody knows who was allowed what: a missing file was not readable.
         return None, "permission" if data.kind in ("permission", "container", "captured") else data.kind
     counts = dict(line.partition(b": ")[::2] for line in data.splitlines())
-    moved = wholes(decode(counts.get(name, b"")) for name in (b"read_bytes", b"write_bytes"))
+    moved = parse_unsigned_list(decode(counts.get(name, b"")) for name in (b"read_bytes", b"write_bytes"))
     return (None, "invalid") if moved is None else ((moved[0], moved[1]), "")
 
 
 def io_bytes(host: Host, pid: int) -> tuple[int, int] | None:
     """Bytes that a process made storage read and write (proc_pid_io(5)); None where that cannot be read."""
-    return _io(host, pid, False, False)[0]
+    return _read_io(host, pid, False, False)[0]
 
 
 def _read(host: Host, path: str) -> bytes | Absent:
     """A small file of /proc. On the live host without `Host`'s checks, which cost three times as much as the file."""
     if not host.live:
-        text = host.text(path, 4096)
+        text = host.read_file_text(path, 4096)
         return text if isinstance(text, Absent) else text.encode()
     try:
         fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
@@ -191,8 +193,8 @@ def _read(host: Host, path: str) -> bytes | Absent:
         return Absent(f"{path}: {error.strerror}", "permission" if denied else "missing", path)
 
 
-def _cpus(host: Host) -> int:
-    stat = proc_stat(host)
+def _count_cpus(host: Host) -> int:
+    stat = read_proc_stat(host)
     return 0 if isinstance(stat, Absent) else len(stat.cpus)
 
 

@@ -6,15 +6,15 @@ from collections.abc import Iterable
 import msgspec
 
 from probes.host import Host
-from probes.system.disk.mounts import Mount, mounts
-from probes.system.processor.throttle import quota_counts, quota_files
-from probes.system.running.cgroup import cgroup_folders, cpu_quota, folders_of, groups_of
+from probes.system.disk.mounts import Mount, read_mounts
+from probes.system.processor.throttle import find_quota_files, quota_counts
+from probes.system.running.cgroup import cgroup_folders, cpu_quota, find_group_folders, parse_groups
 from probes.system.running.job_identity import JobTarget
-from probes.types import Absent, present
+from probes.types import Absent, is_present
 
 CGROUPS = "/sys/fs/cgroup"
-DEEPEST = 4  # kubepods.slice/kubepods-burstable.slice/kubepods-burstable-podX.slice/cri-containerd-Y.scope
-MOST_GROUPS = 500  # each costs three small files: some ten ms in all
+MAX_DEPTH = 4  # kubepods.slice/kubepods-burstable.slice/kubepods-burstable-podX.slice/cri-containerd-Y.scope
+MAX_GROUPS = 500  # each costs three small files: some ten ms in all
 
 
 class QuotaGroup(msgspec.Struct, frozen=True, kw_only=True):
@@ -27,79 +27,83 @@ class QuotaGroup(msgspec.Struct, frozen=True, kw_only=True):
     periods: int
 
     @property
-    def share(self) -> float:
+    def stopped_share(self) -> float:
         return self.stopped / self.periods if self.periods > 0 else 0.0
 
 
-def quota_groups(host: Host, without: frozenset[str] = frozenset()) -> tuple[tuple[QuotaGroup, ...], bool]:
+def list_quota_groups(
+    host: Host, without: frozenset[str] = frozenset()
+) -> tuple[tuple[QuotaGroup, ...], bool]:
     """Those with a quota, the highest first, but for the folders `without`; and whether all groups were looked at."""
-    folders, complete = folders_with(host, "cpu", ("cpu.max", "cpu.cfs_quota_us"))
-    made = (quota_group(host, root, folder) for root, folder in folders if folder not in without)
-    return tuple(one for one in made if one is not None), complete
+    folders, complete = find_folders_with(host, "cpu", ("cpu.max", "cpu.cfs_quota_us"))
+    groups = (read_quota_group(host, root, folder) for root, folder in folders if folder not in without)
+    return tuple(group for group in groups if group is not None), complete
 
 
-def folders_with(
+def find_folders_with(
     host: Host, controller: str, files: tuple[str, ...]
 ) -> tuple[tuple[tuple[str, str], ...], bool]:
     """The groups with one of a controller's files, by hierarchy, the highest first; and whether all were looked at."""
-    table = mounts(host)
+    table = read_mounts(host)
     if isinstance(table, Absent):
         return (), True
-    waiting = deque((root, "", 0) for root in _roots(table, controller))
-    found: list[tuple[str, str]] = []
+    waiting = deque((root, "", 0) for root in _hierarchy_roots(table, controller))
+    folders: list[tuple[str, str]] = []
     while waiting:
         root, above, depth = waiting.popleft()
-        names = host.subfolders(f"{root}{above}")
-        for name in names if present(names) else ():
+        names = host.list_subfolders(f"{root}{above}")
+        for name in names if is_present(names) else ():
             path = f"{above}/{name}"
-            if any(host.exists(f"{root}{path}/{file}") for file in files):
-                if len(found) >= MOST_GROUPS:
-                    return tuple(found), False
-                found.append((root, f"{root}{path}"))
+            if any(host.path_exists(f"{root}{path}/{file}") for file in files):
+                if len(folders) >= MAX_GROUPS:
+                    return tuple(folders), False
+                folders.append((root, f"{root}{path}"))
             # a group without the controller has none below it that has it (cgroup-v2.rst, Top-down Constraint); of a
             # capture that has nothing of a group itself, those below may still be there
-            elif host.live or host.exists(f"{root}{path}/cgroup.procs"):
+            elif host.live or host.path_exists(f"{root}{path}/cgroup.procs"):
                 continue
-            if depth + 1 < DEEPEST:
+            if depth + 1 < MAX_DEPTH:
                 waiting.append((root, path, depth + 1))
-    return tuple(found), True
+    return tuple(folders), True
 
 
-def quotas_of(host: Host, target: JobTarget) -> tuple[QuotaGroup, ...]:
+def find_quotas(host: Host, target: JobTarget) -> tuple[QuotaGroup, ...]:
     """The groups with a quota that a job is in: its own and those above it. A user's processes may be in any: none."""
-    table = mounts(host)
+    table = read_mounts(host)
     if isinstance(table, Absent) or target.kind == "user":
         return ()
     if target.kind == "cgroup":
         folders = cgroup_folders(host, target.value)
     else:
-        text = host.text(f"/proc/{target.value}/cgroup", may_hang=True)
-        groups = groups_of(text) if present(text) else {}
-        chains = (folders_of(host, table, kind, groups[kind]) for kind in ("", "cpu") if kind in groups)
+        text = host.read_file_text(f"/proc/{target.value}/cgroup", may_hang=True)
+        groups = parse_groups(text) if is_present(text) else {}
+        chains = (
+            find_group_folders(host, table, kind, groups[kind]) for kind in ("", "cpu") if kind in groups
+        )
         folders = tuple(chain[0] for chain in chains if chain)
-    found: dict[str, QuotaGroup] = {}
-    for root in _roots(table):
+    quotas: dict[str, QuotaGroup] = {}
+    for root in _hierarchy_roots(table):
         for folder in (f for f in folders if f.startswith(f"{root}/")):
             while folder != root:
-                if (one := quota_group(host, root, folder)) is not None:
-                    found[folder] = one
+                if (quota := read_quota_group(host, root, folder)) is not None:
+                    quotas[folder] = quota
                 folder = folder.rpartition("/")[0]
-    return tuple(found.values())
+    return tuple(quotas.values())
 
 
 def own_quotas(host: Host) -> tuple[QuotaGroup, ...]:
     """Those of our own control group and of the ones above it."""
-    found = (quota_group(host, CGROUPS, file.rpartition("/")[0]) for file in quota_files(host))
-    return tuple(group for group in found if group is not None)
+    quotas = (read_quota_group(host, CGROUPS, file.rpartition("/")[0]) for file in find_quota_files(host))
+    return tuple(group for group in quotas if group is not None)
 
 
 def most_stopped(host: Host, earlier: Iterable[QuotaGroup]) -> QuotaGroup | None:
     """Which of these was stopped in the largest share of its periods since then; None: none of them is there."""
-    groups = [now for group in earlier if (now := since(host, group)) is not None]
-    return max(groups, key=lambda group: (group.share, group.periods), default=None)
+    groups = [now for group in earlier if (now := count_since(host, group)) is not None]
+    return max(groups, key=lambda group: (group.stopped_share, group.periods), default=None)
 
 
-def since(host: Host, earlier: QuotaGroup) -> QuotaGroup | None:
+def count_since(host: Host, earlier: QuotaGroup) -> QuotaGroup | None:
     """What was counted since then, of the same group; None: it is gone."""
     counts = quota_counts(host, earlier.folder)
     if counts is None:
@@ -108,7 +112,7 @@ def since(host: Host, earlier: QuotaGroup) -> QuotaGroup | None:
     return msgspec.structs.replace(earlier, stopped=stopped, periods=periods)
 
 
-def quota_group(host: Host, root: str, folder: str) -> QuotaGroup | None:
+def read_quota_group(host: Host, root: str, folder: str) -> QuotaGroup | None:
     cores, counts = cpu_quota(host, folder), quota_counts(host, folder)
     if cores is None or counts is None:
         return None
@@ -116,10 +120,10 @@ def quota_group(host: Host, root: str, folder: str) -> QuotaGroup | None:
     return QuotaGroup(folder=folder, name=name, cores=cores, stopped=counts[0], periods=counts[1])
 
 
-def _roots(table: tuple[Mount, ...], controller: str = "cpu") -> tuple[str, ...]:
+def _hierarchy_roots(table: tuple[Mount, ...], controller: str = "cpu") -> tuple[str, ...]:
     """Each hierarchy once, where it was mounted first: a container's tree may hold it again."""
-    found: dict[tuple[str, str], str] = {}
+    mountpoints: dict[tuple[str, str], str] = {}
     for m in table:
         if m.fstype == "cgroup2" or (m.fstype == "cgroup" and controller in m.options):
-            found.setdefault((m.devno or m.mountpoint, m.root), m.mountpoint)
-    return tuple(dict.fromkeys(found.values()))
+            mountpoints.setdefault((m.devno or m.mountpoint, m.root), m.mountpoint)
+    return tuple(dict.fromkeys(mountpoints.values()))

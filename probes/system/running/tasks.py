@@ -12,11 +12,11 @@ from collections.abc import Iterable, Iterator
 import msgspec
 
 from probes.host import Host
-from probes.number_text import hexadecimal, whole
+from probes.number_text import parse_hexadecimal, parse_unsigned
 from probes.patterns import lazy_pattern
 from probes.process_stat import ProcessStat, parse_stat
 from probes.rights import FIRST_PID_NAMESPACE
-from probes.types import Absent, present
+from probes.types import Absent, is_present
 
 # A vfork parent sleeps in D for the few milliseconds until its child has called exec (kernel/fork.c).
 HARMLESS_WAITS = frozenset({"kernel_clone", "wait_for_vfork_done", "do_fork", "_do_fork"})
@@ -52,9 +52,9 @@ class Scan(msgspec.Struct, frozen=True):
     hidden: Absent | None = None
 
 
-def still(before: Scan, after: Scan | Absent) -> list[Task]:
+def find_still_asleep(before: Scan, after: Scan | Absent) -> list[Task]:
     """Those of the first pass that are in the same sleep in the second."""
-    now = {t.key: t for t in after.tasks} if present(after) else {}
+    now = {t.key: t for t in after.tasks} if is_present(after) else {}
     return [
         t for t in before.tasks if (n := now.get(t.key)) and n.switches == t.switches and n.wchan == t.wchan
     ]
@@ -67,46 +67,46 @@ class OpenFile(msgspec.Struct, frozen=True):
     how: str
 
 
-def tasks_hidden(host: Host) -> Absent | None:
+def explain_hidden_tasks(host: Host) -> Absent | None:
     """Why tasks of this machine may exist that /proc does not show (pid_namespaces(7), proc(5) hidepid); None where it
     shows them all. A captured tree does not tell.
     """
     if not host.live:
         return None
-    own = host.link("/proc/self/ns/pid")
-    if present(own) and own != FIRST_PID_NAMESPACE:
+    own = host.read_link("/proc/self/ns/pid")
+    if is_present(own) and own != FIRST_PID_NAMESPACE:
         reason = "other users' tasks are hidden: this pid namespace (a container's) shows only its own; run on the host"
         return Absent(reason, "container", "/proc/self/ns/pid")
-    if isinstance(host.text("/proc/1/stat", 4096), Absent):
+    if isinstance(host.read_file_text("/proc/1/stat", 4096), Absent):
         reason = "other users' tasks are hidden: /proc is mounted with hidepid; run as root"
         return Absent(reason, "permission", "/proc")
     return None
 
 
-def tasks_in_d(host: Host) -> Scan | Absent:
+def find_blocked_tasks(host: Host) -> Scan | Absent:
     """Every task in D now, threads too; processes that end meanwhile are passed over."""
-    names = host.listing("/proc")
+    names = host.list_names("/proc")
     if isinstance(names, Absent):
         return names
-    pids = sorted(pid for name in names if (pid := whole(name)) is not None)
+    pids = sorted(pid for name in names if (pid := parse_unsigned(name)) is not None)
     if not pids and not host.live and (listed := list(_listed_tasks(host))):
         return Scan(tuple(listed), len(listed), len(listed))
     if not pids:
         return Absent("/proc shows no process", kind="captured" if not host.live else "container")
-    found: list[Task] = []
+    tasks: list[Task] = []
     threads = unreadable = 0
     for pid in pids:
-        leader = _stat(host, f"/proc/{pid}")
+        leader = _read_stat(host, f"/proc/{pid}")
         if isinstance(leader, Absent):
             unreadable += leader.kind not in ("missing", "captured")
             continue
-        threads += max(1, leader.threads)
-        for stat in _threads(host, pid, leader):
-            if stat.state == "D":
-                task = _task(host, pid, stat)
+        threads += max(1, leader.thread_count)
+        for stat in _iterate_threads(host, pid, leader):
+            if stat.state_letter == "D":
+                task = _read_task(host, pid, stat)
                 if task.wchan not in HARMLESS_WAITS:
-                    found.append(task)
-    return Scan(tuple(found), len(pids), threads, unreadable, _unseen(host, unreadable))
+                    tasks.append(task)
+    return Scan(tuple(tasks), len(pids), threads, unreadable, _explain_unseen(host, unreadable))
 
 
 # `ps alx`: F UID PID PPID PRI NI VSZ RSS WCHAN STAT TTY TIME COMMAND (ps(1)); sos keeps it as ps_alxwww.
@@ -117,62 +117,62 @@ _PS_LONG = lazy_pattern(
 
 def _listed_tasks(host: Host) -> Iterator[Task]:
     """Those in D that a sosreport's `ps alx` lists."""
-    for path in host.glob("/sos_commands/process/ps_alx*"):
-        text = host.text(path, 8 << 20)
-        for pid, channel, command in _PS_LONG.findall(text) if present(text) else ():
+    for path in host.glob_paths("/sos_commands/process/ps_alx*"):
+        text = host.read_file_text(path, 8 << 20)
+        for pid, channel, command in _PS_LONG.findall(text) if is_present(text) else ():
             name = command.strip("[]").rpartition("/")[2]
             wchan = Absent("ps names no wait channel") if channel in _NO_WCHAN else channel
             yield Task(int(pid), int(pid), name, 0, command.startswith("["), wchan, Absent(""), path)
 
 
-def _unseen(host: Host, unreadable: int) -> Absent | None:
-    why = tasks_hidden(host)
+def _explain_unseen(host: Host, unreadable: int) -> Absent | None:
+    why = explain_hidden_tasks(host)
     if why is None and unreadable:
         tasks = "1 task" if unreadable == 1 else f"{unreadable} tasks"
         return Absent(f"the state of {tasks} may not be read; run as root", "permission", "/proc")
     return why
 
 
-def _stat(host: Host, directory: str) -> ProcessStat | Absent:
-    text = host.text(f"{directory}/stat", 4096)
+def _read_stat(host: Host, directory: str) -> ProcessStat | Absent:
+    text = host.read_file_text(f"{directory}/stat", 4096)
     if isinstance(text, Absent):
         return text
     return parse_stat(text) or Absent("not the format of /proc/PID/stat", "invalid", f"{directory}/stat")
 
 
-def _threads(host: Host, pid: int, leader: ProcessStat) -> Iterator[ProcessStat]:
+def _iterate_threads(host: Host, pid: int, leader: ProcessStat) -> Iterator[ProcessStat]:
     yield leader
-    if leader.threads < 2:
+    if leader.thread_count < 2:
         return
-    tids = host.listing(f"/proc/{pid}/task")
-    for tid in tids if present(tids) else ():
-        if whole(tid) not in (None, pid):
-            stat = _stat(host, f"/proc/{pid}/task/{tid}")
-            if present(stat):
+    tids = host.list_names(f"/proc/{pid}/task")
+    for tid in tids if is_present(tids) else ():
+        if parse_unsigned(tid) not in (None, pid):
+            stat = _read_stat(host, f"/proc/{pid}/task/{tid}")
+            if is_present(stat):
                 yield stat
 
 
-def _task(host: Host, pid: int, stat: ProcessStat) -> Task:
+def _read_task(host: Host, pid: int, stat: ProcessStat) -> Task:
     directory = f"/proc/{pid}/task/{stat.pid}"
-    if not host.exists(directory):  # a captured tree may hold only /proc/PID
+    if not host.path_exists(directory):  # a captured tree may hold only /proc/PID
         directory = f"/proc/{pid}"
-    wchan = host.word(f"{directory}/wchan")
-    if present(wchan) and wchan in _NO_WCHAN:
+    wchan = host.read_word(f"{directory}/wchan")
+    if is_present(wchan) and wchan in _NO_WCHAN:
         wchan = Absent("the kernel names no wait channel", kind="unsupported", source=f"{directory}/wchan")
-    status = host.text(f"{directory}/status", 1 << 16)
+    status = host.read_file_text(f"{directory}/status", 1 << 16)
     return Task(
         pid=pid,
         tid=stat.pid,
         comm=stat.name,
         start_ticks=stat.start_ticks,
-        kernel_thread=stat.kernel_thread,
+        kernel_thread=stat.is_kernel_thread,
         wchan=wchan,
-        switches=_switches(status),
+        switches=_parse_switches(status),
         wchan_source=f"{directory}/wchan",
     )
 
 
-def _switches(status: str | Absent) -> int | Absent:
+def _parse_switches(status: str | Absent) -> int | Absent:
     if isinstance(status, Absent):
         return status
     match = re.search(r"^voluntary_ctxt_switches:\s*([0-9]{1,19})$", status, re.MULTILINE)
@@ -190,64 +190,66 @@ class KernelStack(msgspec.Struct, frozen=True):
 def kernel_stack(host: Host, pid: int, tid: int) -> KernelStack | Absent:
     """Of a live task (needs root) or of a captured one."""
     source = f"/proc/{pid}/task/{tid}/stack"
-    text = host.text(source, 1 << 16, may_hang=host.live)
+    text = host.read_file_text(source, 1 << 16, may_hang=host.live)
     if isinstance(text, Absent) and pid == tid and not host.live:  # a capture may hold only /proc/PID
         source = f"/proc/{pid}/stack"
-        text = host.text(source, 1 << 16)
+        text = host.read_file_text(source, 1 << 16)
     if isinstance(text, Absent):
         return text
-    functions, modules = frames_of(text.splitlines())
+    functions, modules = parse_frames(text.splitlines())
     if not functions:
         return Absent("the kernel shows no stack", "unsupported", source)
     return KernelStack(functions, modules, source)
 
 
-def frames_of(lines: Iterable[str]) -> tuple[tuple[str, ...], dict[str, str]]:
+def parse_frames(lines: Iterable[str]) -> tuple[tuple[str, ...], dict[str, str]]:
     """The functions of a kernel stack, and the modules of those that lie in one."""
     functions: list[str] = []
     modules: dict[str, str] = {}
     for line in lines:
-        if (found := _FRAME.match(line)) is not None:
-            functions.append(found[1])
-            if (module := _MODULE.search(line, found.end())) is not None:
-                modules.setdefault(found[1], module[1])
+        if (match := _FRAME.match(line)) is not None:
+            functions.append(match[1])
+            if (module := _MODULE.search(line, match.end())) is not None:
+                modules.setdefault(match[1], module[1])
     return tuple(functions), modules
 
 
-def stack(host: Host, task: Task) -> tuple[str, ...] | Absent:
+def read_task_stack(host: Host, task: Task) -> tuple[str, ...] | Absent:
     """The kernel functions that the task sleeps in, innermost first; needs root."""
-    found = kernel_stack(host, task.pid, task.tid)
-    return found if isinstance(found, Absent) else found.functions
+    trace = kernel_stack(host, task.pid, task.tid)
+    return trace if isinstance(trace, Absent) else trace.functions
 
 
-def frame(line: str) -> str:
+def parse_frame(line: str) -> str:
     """The function of one line of a kernel stack: "[<0>] nfs4_wait+0x1f/0x40 [nfs]" gives "nfs4_wait"."""
     match = _FRAME.match(line)
     return match.group(1) if match else ""
 
 
-def files_of(host: Host, task: Task, most: int = 64) -> tuple[OpenFile, ...]:
+def find_open_files(host: Host, task: Task, most: int = 64) -> tuple[OpenFile, ...]:
     """The files that say where a task may be stuck, the likeliest first.
 
     The one of the call that it sleeps in, where that may be read, then the open ones, then its working
     directory. Other users' tasks need root.
     """
-    found: list[OpenFile] = []
+    files: list[OpenFile] = []
     base = f"/proc/{task.pid}/task/{task.tid}"
-    call = host.text(f"{base}/syscall", 4096, may_hang=True)
-    words = call.split() if present(call) else []
-    if len(words) > 1 and whole(words[0]) is not None and words[1].startswith("0x"):
-        number = hexadecimal(words[1])  # the first argument; a descriptor for read, write, fsync, fchdir, ...
+    call = host.read_file_text(f"{base}/syscall", 4096, may_hang=True)
+    words = call.split() if is_present(call) else []
+    if len(words) > 1 and parse_unsigned(words[0]) is not None and words[1].startswith("0x"):
+        number = parse_hexadecimal(
+            words[1]
+        )  # the first argument; a descriptor for read, write, fsync, fchdir, ...
         if number is not None and number < 1 << 16:
-            target = host.link(f"{base}/fd/{number}")
-            if present(target) and target.startswith("/"):
-                found.append(OpenFile(target, "syscall"))
-    names = host.listing(f"{base}/fd")
-    for name in (names if present(names) else ())[:most]:
-        target = host.link(f"{base}/fd/{name}")
-        if present(target) and target.startswith("/") and not target.startswith(("/dev/", "/proc/")):
-            found.append(OpenFile(target, "fd"))
-    cwd = host.link(f"{base}/cwd")
-    if present(cwd) and cwd.startswith("/"):
-        found.append(OpenFile(cwd, "cwd"))
-    return tuple(found)
+            target = host.read_link(f"{base}/fd/{number}")
+            if is_present(target) and target.startswith("/"):
+                files.append(OpenFile(target, "syscall"))
+    names = host.list_names(f"{base}/fd")
+    for name in (names if is_present(names) else ())[:most]:
+        target = host.read_link(f"{base}/fd/{name}")
+        if is_present(target) and target.startswith("/") and not target.startswith(("/dev/", "/proc/")):
+            files.append(OpenFile(target, "fd"))
+    cwd = host.read_link(f"{base}/cwd")
+    if is_present(cwd) and cwd.startswith("/"):
+        files.append(OpenFile(cwd, "cwd"))
+    return tuple(files)

@@ -7,7 +7,7 @@ from typing import Literal
 import msgspec
 
 from probes.host import Host
-from probes.types import Absent, present
+from probes.types import Absent, is_present
 
 Family = Literal["debian", "redhat", "suse", "arch", "alpine", "other"]
 _FAMILIES: tuple[tuple[Family, frozenset[str]], ...] = (
@@ -36,17 +36,17 @@ class Distribution(msgspec.Struct, frozen=True, kw_only=True):
     source: str
 
 
-def distribution(host: Host) -> Distribution | Absent:
+def read_distribution(host: Host) -> Distribution | Absent:
     """From os-release(5) or, on old systems, the distribution's own file."""
     first: Absent | None = None
     for path in ("/etc/os-release", "/usr/lib/os-release"):
-        text = host.text(path, 1 << 16)
+        text = host.read_file_text(path, 1 << 16)
         if isinstance(text, str):
-            return _from_values(os_release(text), path)
+            return _from_values(parse_os_release(text), path)
         first = text if first is None else first
     for path, name in _OLD_FILES:
-        text = host.text(path, 1 << 16)
-        if present(text) and text.strip():
+        text = host.read_file_text(path, 1 << 16)
+        if is_present(text) and text.strip():
             line = text.strip().splitlines()[0]
             version = re.search(r"[0-9]{1,9}(\.[0-9]{1,9}){0,9}", line)
             words = {"ID": name, "VERSION_ID": version[0] if version else "", "PRETTY_NAME": line}
@@ -54,17 +54,17 @@ def distribution(host: Host) -> Distribution | Absent:
     return first if first is not None else Absent("no os-release")
 
 
-def os_release(text: str) -> dict[str, str]:
+def parse_os_release(text: str) -> dict[str, str]:
     """Shell assignments, quoted or not; lines that are none are left out."""
     values: dict[str, str] = {}
     for line in text.splitlines():
-        found = re.match(r"\s*([A-Za-z_][A-Za-z0-9_]*)=(.*)", line)
-        if found is None:
+        match = re.match(r"\s*([A-Za-z_][A-Za-z0-9_]*)=(.*)", line)
+        if match is None:
             continue
         try:
-            values[found[1]] = " ".join(shlex.split(found[2]))
+            values[match[1]] = " ".join(shlex.split(match[2]))
         except ValueError:  # an unclosed quote
-            values[found[1]] = found[2].strip().strip("\"'")
+            values[match[1]] = match[2].strip().strip("\"'")
     return values
 
 

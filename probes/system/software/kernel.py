@@ -5,9 +5,9 @@ import re
 
 import msgspec
 
-from probes.host import Host, once
-from probes.read_trace import note
-from probes.types import Absent, present
+from probes.host import Host, compute_once_per_host
+from probes.read_trace import note_read
+from probes.types import Absent, is_present
 
 # Boot parameters that change how fast a host is (Documentation/admin-guide/kernel-parameters.txt). Only these are
 # shown: the rest of a command line can hold what an admin would not put into a ticket.
@@ -22,7 +22,7 @@ _SPEED = frozenset(
 )
 
 
-class Kernel(msgspec.Struct, frozen=True, kw_only=True):
+class KernelFacts(msgspec.Struct, frozen=True, kw_only=True):
     """`release` as of uname -r, `build` as of uname -v."""
 
     release: str | Absent
@@ -32,7 +32,7 @@ class Kernel(msgspec.Struct, frozen=True, kw_only=True):
     boot_id: str | Absent
     source: str = "uname -r"  # what the release was read from
 
-    def parameters(self) -> dict[str, str]:
+    def boot_parameters(self) -> dict[str, str]:
         """The command line by name; a bare word has an empty value, of a repeated one the last counts."""
         words = self.cmdline.split() if isinstance(self.cmdline, str) else []
         return {name: value for name, _, value in (word.partition("=") for word in words)}
@@ -41,51 +41,51 @@ class Kernel(msgspec.Struct, frozen=True, kw_only=True):
         """Those of the command line that change how fast the host is; empty where there are none."""
         if isinstance(self.cmdline, Absent):
             return self.cmdline
-        return " ".join(f"{n}={v}" if v else n for n, v in self.parameters().items() if n in _SPEED)
+        return " ".join(f"{n}={v}" if v else n for n, v in self.boot_parameters().items() if n in _SPEED)
 
 
-@once
-def kernel(host: Host) -> Kernel:
+@compute_once_per_host
+def read_kernel(host: Host) -> KernelFacts:
     """Live from uname(2); captured from /proc or the sosreport's `uname -a`."""
-    release, build, machine = _uname(host)
-    cmdline = host.text("/proc/cmdline")
-    return Kernel(
+    release, build, machine = _read_uname(host)
+    cmdline = host.read_file_text("/proc/cmdline")
+    return KernelFacts(
         release=release,
         build=build,
         machine=machine,
-        cmdline=cmdline.strip() if present(cmdline) else cmdline,
-        boot_id=host.word("/proc/sys/kernel/random/boot_id"),
+        cmdline=cmdline.strip() if is_present(cmdline) else cmdline,
+        boot_id=host.read_word("/proc/sys/kernel/random/boot_id"),
         source=_source(host),
     )
 
 
 def _source(host: Host) -> str:
     if host.live:
-        note("uname -r")
+        note_read("uname -r")
         return "uname -r"
-    places = ("/proc/sys/kernel/osrelease", host.output_of("uname -a"), "/proc/version")
-    return next((place for place in places if place.startswith("/") and host.exists(place)), places[0])
+    places = ("/proc/sys/kernel/osrelease", host.find_output("uname -a"), "/proc/version")
+    return next((place for place in places if place.startswith("/") and host.path_exists(place)), places[0])
 
 
-def _uname(host: Host) -> tuple[str | Absent, str | Absent, str | Absent]:
+def _read_uname(host: Host) -> tuple[str | Absent, str | Absent, str | Absent]:
     if host.live:
         name = os.uname()
         return name.release, name.version, name.machine
     # `uname -a`: Linux NAME RELEASE #1 SMP ... x86_64 x86_64 x86_64 GNU/Linux
-    line = host.command("uname", "-a")
-    words = line.split() if present(line) else []
+    line = host.read_command("uname", "-a")
+    words = line.split() if is_present(line) else []
     machine: str | Absent = Absent(
         "the captured tree does not name the machine's architecture", "captured", "uname -m"
     )
-    build = host.text("/proc/sys/kernel/version")
-    release = host.text("/proc/sys/kernel/osrelease")
+    build = host.read_file_text("/proc/sys/kernel/version")
+    release = host.read_file_text("/proc/sys/kernel/osrelease")
     if len(words) > 4 and words[0] == "Linux":
         release = words[2] if isinstance(release, Absent) else release
         machine = words[-2] if words[-1].startswith("GNU") else words[-1]
         build = " ".join(words[3:]) if isinstance(build, Absent) else build
-    version = host.text("/proc/version")
-    found = re.match(r"Linux version (\S+).*?(#\d.*)", version) if present(version) else None
-    if found:
-        release = found[1] if isinstance(release, Absent) else release
-        build = found[2] if isinstance(build, Absent) else build
+    version = host.read_file_text("/proc/version")
+    match = re.match(r"Linux version (\S+).*?(#\d.*)", version) if is_present(version) else None
+    if match:
+        release = match[1] if isinstance(release, Absent) else release
+        build = match[2] if isinstance(build, Absent) else build
     return release, build, machine

@@ -7,14 +7,14 @@ from pathlib import Path
 import msgspec
 
 from probes.host import Host
-from probes.safe_read import own_words
-from probes.system.software.kernel import kernel
-from probes.types import Absent, present
+from probes.safe_read import read_own_words
+from probes.system.software.kernel import read_kernel
+from probes.types import Absent, is_present
 
 # Options that change how fast a kernel is (the help texts in its Kconfig files). Of the others only the digest is kept.
-TELLING = own_words(__file__, "speed.toml", "kernel_options")
+TELLING = read_own_words(__file__, "speed.toml", "kernel_options")
 _OPTION = re.compile(r"^CONFIG_(\w+)=(.*)$", re.MULTILINE)
-MOST_BYTES = 4 << 20
+MAX_CONFIG_BYTES = 4 << 20
 
 
 class Build(msgspec.Struct, frozen=True, kw_only=True):
@@ -31,38 +31,40 @@ class Build(msgspec.Struct, frozen=True, kw_only=True):
 
 def kernel_build(host: Host) -> Build:
     """From /boot/config-RELEASE or /proc/config.gz, /sys/kernel and /proc/modules."""
-    text, source = _config(host)
-    options = dict(_OPTION.findall(text)) if present(text) else {}
+    text, source = _read_config(host)
+    options = dict(_OPTION.findall(text)) if is_present(text) else {}
     lines = sorted(f"{name}={value}" for name, value in options.items())
-    modules = host.text("/proc/modules")
-    patches = host.listing("/sys/kernel/livepatch")
+    modules = host.read_file_text("/proc/modules")
+    patches = host.list_names("/sys/kernel/livepatch")
     return Build(
         config=text if isinstance(text, Absent) else {n: options[n] for n in TELLING if n in options},
-        digest=f"{zlib.crc32(chr(10).join(lines).encode()):08x}" if present(text) else text,
+        digest=f"{zlib.crc32(chr(10).join(lines).encode()):08x}" if is_present(text) else text,
         source=source,
-        preemption=_preemption(host, options),
-        clock_source=host.text("/sys/devices/system/clocksource/clocksource0/current_clocksource"),
+        preemption=_preemption_model(host, options),
+        clock_source=host.read_file_text("/sys/devices/system/clocksource/clocksource0/current_clocksource"),
         modules=modules
         if isinstance(modules, Absent)
         else tuple(sorted(line.split()[0] for line in modules.splitlines() if line.strip())),
-        live_patches=patches if present(patches) else (),
+        live_patches=patches if is_present(patches) else (),
     )
 
 
-def _config(host: Host) -> tuple[str | Absent, str]:
-    release = kernel(host).release
-    if present(release):
+def _read_config(host: Host) -> tuple[str | Absent, str]:
+    release = read_kernel(host).release
+    if is_present(release):
         path = f"/boot/config-{release}"
-        text = host.text(path, MOST_BYTES)
-        if present(text):
+        text = host.read_file_text(path, MAX_CONFIG_BYTES)
+        if is_present(text):
             return text, path
     if host.live:
         try:
             with Path("/proc/config.gz").open("rb") as file:
-                packed = file.read(MOST_BYTES)
+                packed = file.read(MAX_CONFIG_BYTES)
             # bounded: a file of ours would unpack to 300 kB
             text = (
-                zlib.decompressobj(wbits=31).decompress(packed, MOST_BYTES).decode(errors="backslashreplace")
+                zlib.decompressobj(wbits=31)
+                .decompress(packed, MAX_CONFIG_BYTES)
+                .decode(errors="backslashreplace")
             )
             return text, "/proc/config.gz"
         except (OSError, zlib.error):
@@ -70,13 +72,13 @@ def _config(host: Host) -> tuple[str | Absent, str]:
     return Absent("neither /boot/config-RELEASE nor /proc/config.gz can be read", "missing"), "/boot/config-*"
 
 
-def _preemption(host: Host, options: dict[str, str]) -> str | Absent:
+def _preemption_model(host: Host, options: dict[str, str]) -> str | Absent:
     """none, voluntary, full, lazy or rt: as chosen at boot, else as built, else as `uname -v` tells."""
-    now = host.text("/sys/kernel/debug/sched/preempt")
-    chosen = re.search(r"\((\w+)\)", now) if present(now) else None
+    now = host.read_file_text("/sys/kernel/debug/sched/preempt")
+    chosen = re.search(r"\((\w+)\)", now) if is_present(now) else None
     if chosen:
         return chosen[1]
-    asked = kernel(host).parameters().get("preempt")
+    asked = read_kernel(host).boot_parameters().get("preempt")
     if asked:
         return asked
     for option, word in (
@@ -88,6 +90,6 @@ def _preemption(host: Host, options: dict[str, str]) -> str | Absent:
     ):
         if options.get(option) == "y":
             return word
-    build = kernel(host).build
-    found = re.search(r"\bPREEMPT(_\w+)?\b", build) if present(build) else None
-    return found[0] if found else Absent("the kernel does not report its preemption model", "unsupported")
+    build = read_kernel(host).build
+    match = re.search(r"\bPREEMPT(_\w+)?\b", build) if is_present(build) else None
+    return match[0] if match else Absent("the kernel does not report its preemption model", "unsupported")

@@ -10,14 +10,14 @@ from collections.abc import Iterator
 
 import msgspec
 
-from probes.host import Host, once
-from probes.types import Absent, present
+from probes.host import Host, compute_once_per_host
+from probes.types import Absent, is_present
 
 STATUS = "/var/lib/dpkg/status"
 RPMS = ("rpm", "-qa", "--queryformat", "%{NAME}\t%{VERSION}-%{RELEASE}\t%{ARCH}\n")
-MOST_BYTES = 64 << 20  # 850 kB of 950 packages
+MAX_LIST_BYTES = 64 << 20  # 850 kB of 950 packages
 RPM_S = 10.0
-MOST_NAMED, MOST_TEXT = 60, 200
+MAX_NAMED, MAX_TEXT_CHARACTERS = 60, 200
 # Kernels, firmware, microcode, drivers, the C library, and what sets clocks, interrupts or the page cache by itself.
 _TELLING = re.compile(
     r"(?P<kernel>linux-(?:image|modules|firmware)|kernel(?:-rt|-core|-modules(?:-core|-extra)?|-default|-uek|-lt|-ml)?)"
@@ -39,27 +39,27 @@ class Packages(msgspec.Struct, frozen=True, kw_only=True):
     source: str
 
 
-@once
-def packages(host: Host) -> Packages | Absent:
-    text, source = host.text(STATUS, MOST_BYTES), STATUS
-    if present(text) and text.strip():
-        return _sorted(_of_dpkg(text), source)
+@compute_once_per_host
+def read_packages(host: Host) -> Packages | Absent:
+    text, source = host.read_file_text(STATUS, MAX_LIST_BYTES), STATUS
+    if is_present(text) and text.strip():
+        return _sort_packages(_parse_dpkg(text), source)
     source = "rpm -qa"
     if host.live:
-        said = host.command(*RPMS, timeout_s=RPM_S)
-        found = [tuple(line.split("\t")) for line in said.splitlines()] if present(said) else []
-        listed = [(one[0], one[1], one[2]) for one in found if len(one) == 3]
+        output = host.read_command(*RPMS, timeout_s=RPM_S)
+        rows = [tuple(line.split("\t")) for line in output.splitlines()] if is_present(output) else []
+        listed = [(row[0], row[1], row[2]) for row in rows if len(row) == 3]
     else:
-        said, source = host.text("/installed-rpms", MOST_BYTES), "installed-rpms"
-        lines = said.splitlines() if present(said) else []
+        output, source = host.read_file_text("/installed-rpms", MAX_LIST_BYTES), "installed-rpms"
+        lines = output.splitlines() if is_present(output) else []
         listed = [(m[1], m[2], m[3]) for line in lines if (m := _SOS_RPM.match(line))]
     if listed:
-        return _sorted(listed, source)
-    reason = said.reason if isinstance(said, Absent) else "no package is listed"
+        return _sort_packages(listed, source)
+    reason = output.reason if isinstance(output, Absent) else "no package is listed"
     return Absent(f"neither dpkg nor rpm lists its packages: {reason}", "missing", source)
 
 
-def _of_dpkg(text: str) -> Iterator[tuple[str, str, str]]:
+def _parse_dpkg(text: str) -> Iterator[tuple[str, str, str]]:
     """Those that are installed: a removed one whose conffiles are kept is none."""
     for paragraph in text.split("\n\n"):
         fields = dict(re.findall(r"^(Package|Status|Version|Architecture): (.*)$", paragraph, re.MULTILINE))
@@ -67,21 +67,26 @@ def _of_dpkg(text: str) -> Iterator[tuple[str, str, str]]:
             yield fields["Package"], fields.get("Version", ""), fields.get("Architecture", "")
 
 
-def _sorted(found: Iterator[tuple[str, str, str]] | list[tuple[str, str, str]], source: str) -> Packages:
+def _sort_packages(
+    listed: Iterator[tuple[str, str, str]] | list[tuple[str, str, str]], source: str
+) -> Packages:
     telling: defaultdict[str, set[str]] = defaultdict(set)
     others: list[str] = []
-    for name, version, machine in found:
-        known = _TELLING.fullmatch(name)
-        if known is not None:
-            name = known["kernel"] or name
+    for name, version, machine in listed:
+        match = _TELLING.fullmatch(name)
+        if match is not None:
+            name = match["kernel"] or name
             telling[name].add(version)
             others.append(name)  # another version is told by itself, another name is not
         else:
             others.append(f"{name} {version} {machine}")
-    named = sorted(telling.items())[:MOST_NAMED]
+    telling_items = sorted(telling.items())[:MAX_NAMED]
     digest = zlib.crc32("\n".join(sorted(set(others))).encode("utf-8", "backslashreplace"))
     return Packages(
-        telling={name[:MOST_TEXT]: ", ".join(sorted(versions))[:MOST_TEXT] for name, versions in named},
+        telling={
+            name[:MAX_TEXT_CHARACTERS]: ", ".join(sorted(versions))[:MAX_TEXT_CHARACTERS]
+            for name, versions in telling_items
+        },
         others=f"{len(others)} packages, {digest:08x}",
         source=source,
     )

@@ -5,7 +5,7 @@ import re
 import msgspec
 
 from probes.host import Host
-from probes.types import Absent, present
+from probes.types import Absent, is_present
 
 VULNERABILITIES = "/sys/devices/system/cpu/vulnerabilities"
 
@@ -23,35 +23,35 @@ class Security(msgspec.Struct, frozen=True, kw_only=True):
     seccomp_filters: int | Absent
 
 
-def security(host: Host) -> Security:
+def read_security(host: Host) -> Security:
     """From /sys/devices/system/cpu/vulnerabilities, /sys/fs/selinux, /sys/module/apparmor and /proc/self/status."""
-    names = host.listing(VULNERABILITIES)
+    names = host.list_names(VULNERABILITIES)
     mitigations: dict[str, str] | Absent = names if isinstance(names, Absent) else {}
-    if isinstance(mitigations, dict) and present(names):
+    if isinstance(mitigations, dict) and is_present(names):
         for name in names:
-            value = host.text(f"{VULNERABILITIES}/{name}", 4096)
-            if present(value):
+            value = host.read_file_text(f"{VULNERABILITIES}/{name}", 4096)
+            if is_present(value):
                 mitigations[name] = value.strip()
     return Security(
         mitigations=mitigations,
-        selinux=_module(host, "/sys/fs/selinux", "enforce", "1", ("enforcing", "permissive")),
-        apparmor=_module(host, "/sys/module/apparmor", "parameters/enabled", "Y", ("on", "off")),
-        lockdown=host.chosen("/sys/kernel/security/lockdown"),
-        seccomp_filters=_filters(host),
+        selinux=_module_state(host, "/sys/fs/selinux", "enforce", "1", ("enforcing", "permissive")),
+        apparmor=_module_state(host, "/sys/module/apparmor", "parameters/enabled", "Y", ("on", "off")),
+        lockdown=host.read_bracketed("/sys/kernel/security/lockdown"),
+        seccomp_filters=_count_filters(host),
     )
 
 
-def _module(host: Host, folder: str, flag: str, on: str, words: tuple[str, str]) -> str | Absent:
+def _module_state(host: Host, folder: str, flag: str, on: str, words: tuple[str, str]) -> str | Absent:
     """The first of the words where the flag is `on`, else the second; "off" where the module is not there."""
-    value = host.text(f"{folder}/{flag}", 16)
-    if present(value):
+    value = host.read_file_text(f"{folder}/{flag}", 16)
+    if is_present(value):
         return words[value.strip() != on]
-    return "off" if host.exists(folder.rpartition("/")[0]) and not host.exists(folder) else value
+    return "off" if host.path_exists(folder.rpartition("/")[0]) and not host.path_exists(folder) else value
 
 
-def _filters(host: Host) -> int | Absent:
+def _count_filters(host: Host) -> int | Absent:
     """Seccomp_filters since 5.9; before it Seccomp: 2 says that there is one at least."""
-    text = host.text("/proc/self/status", 1 << 16)
+    text = host.read_file_text("/proc/self/status", 1 << 16)
     if isinstance(text, Absent):
         return text
     fields = dict(line.split(":", 1) for line in text.splitlines() if ":" in line)

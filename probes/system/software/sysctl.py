@@ -1,10 +1,10 @@
 """The kernel settings under /proc/sys that are known to change how fast a host is."""
 
 from probes.host import Host
-from probes.safe_read import own_words
+from probes.safe_read import read_own_words
 from probes.types import Absent
 
-SPEED = own_words(__file__, "speed.toml", "sysctls")
+SPEED = read_own_words(__file__, "speed.toml", "sysctls")
 
 
 def path_of(name: str) -> str:
@@ -13,12 +13,12 @@ def path_of(name: str) -> str:
 
 def speed_settings(host: Host) -> dict[str, str | Absent]:
     """By name; one that this kernel does not have is left out, one that may not be read is absent."""
-    found: dict[str, str | Absent] = {}
+    values: dict[str, str | Absent] = {}
     for name in SPEED:
-        value = host.text(path_of(name), 4096)
+        value = host.read_file_text(path_of(name), 4096)
         if isinstance(value, Absent):
             if value.kind not in ("missing", "captured"):
-                found[name] = value
+                values[name] = value
         else:
-            found[name] = " ".join(value.split())
-    return found
+            values[name] = " ".join(value.split())
+    return values

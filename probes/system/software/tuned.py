@@ -5,8 +5,8 @@ from collections.abc import Iterator
 from itertools import islice
 from typing import NamedTuple
 
-from probes.host import Host, once
-from probes.types import Absent, present
+from probes.host import Host, compute_once_per_host
+from probes.types import Absent, is_present
 
 ACTIVE = "/etc/tuned/active_profile"
 FOLDERS = (
@@ -15,11 +15,11 @@ FOLDERS = (
     "/usr/lib/tuned/profiles",
     "/usr/lib/tuned",
 )  # the newest layout first
-_DEEPEST = 8
-_MOST_SECTIONS = 10_000
+_MAX_DEPTH = 8
+_MAX_SECTIONS = 10_000
 
 
-class Section(NamedTuple):
+class TunedSection(NamedTuple):
     """One section of a profile's file: the plugin that it is for, and its options as they are written."""
 
     path: str
@@ -27,27 +27,27 @@ class Section(NamedTuple):
     options: dict[str, str]
 
 
-@once
+@compute_once_per_host
 def tuned_profile(host: Host) -> str | Absent:
     """The active profiles' names as written ("throughput-performance our-disks")."""
-    text = host.text(ACTIVE)
+    text = host.read_file_text(ACTIVE)
     return text if isinstance(text, Absent) else text.strip() or Absent("no profile is active", source=ACTIVE)
 
 
-@once
-def tuned_sections(host: Host) -> tuple[Section, ...]:
+@compute_once_per_host
+def tuned_sections(host: Host) -> tuple[TunedSection, ...]:
     """Of the active profiles and of those that they include; of two that ask for the same the later one counts."""
     profiles = tuned_profile(host)
-    names = profiles.split() if present(profiles) else ()
-    found = (section for name in names for section in _sections(host, name, 0))
-    return tuple(islice(found, _MOST_SECTIONS))
+    names = profiles.split() if is_present(profiles) else ()
+    sections = (section for name in names for section in _read_sections(host, name, 0))
+    return tuple(islice(sections, _MAX_SECTIONS))
 
 
-def _sections(host: Host, profile: str, depth: int) -> Iterator[Section]:
-    if depth > _DEEPEST or "/" in profile:
+def _read_sections(host: Host, profile: str, depth: int) -> Iterator[TunedSection]:
+    if depth > _MAX_DEPTH or "/" in profile:
         return
     paths = (f"{folder}/{profile}/tuned.conf" for folder in FOLDERS)
-    path, text = next(((p, t) for p in paths if present(t := host.text(p, 1 << 18))), ("", ""))
+    path, text = next(((p, t) for p in paths if is_present(t := host.read_file_text(p, 1 << 18))), ("", ""))
     import configparser  # most hosts have no tuned
 
     parser = configparser.ConfigParser(
@@ -60,7 +60,7 @@ def _sections(host: Host, profile: str, depth: int) -> Iterator[Section]:
         return
     for inner in re.split(r"[,\s]+", parser.get("main", "include", fallback="") or ""):
         if inner:
-            yield from _sections(host, inner, depth + 1)
+            yield from _read_sections(host, inner, depth + 1)
     for name in parser.sections():
         options = {key: value or "" for key, value in parser[name].items()}
-        yield Section(path, options.get("type") or name, options)
+        yield TunedSection(path, options.get("type") or name, options)

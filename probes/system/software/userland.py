@@ -17,14 +17,16 @@ class Userland(msgspec.Struct, frozen=True, kw_only=True):
     tuned: str | Absent
 
 
-def userland(host: Host) -> Userland:
-    return Userland(libraries=_libraries() if host.live else {}, tuned=host.word("/etc/tuned/active_profile"))
+def read_userland(host: Host) -> Userland:
+    return Userland(
+        libraries=_list_libraries() if host.live else {}, tuned=host.read_word("/etc/tuned/active_profile")
+    )
 
 
-def _libraries() -> dict[str, str]:
+def _list_libraries() -> dict[str, str]:
     import ssl  # 10 ms, and only here
 
-    found = {
+    versions = {
         "python": platform.python_version(),
         "zlib": zlib.ZLIB_RUNTIME_VERSION,
         "openssl": ssl.OPENSSL_VERSION,
@@ -33,4 +35,4 @@ def _libraries() -> dict[str, str]:
         libc = os.confstr("CS_GNU_LIBC_VERSION")
     except (ValueError, OSError):
         libc = None  # musl
-    return found | ({"glibc": libc.removeprefix("glibc ")} if libc else {})
+    return versions | ({"glibc": libc.removeprefix("glibc ")} if libc else {})

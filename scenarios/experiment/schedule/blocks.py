@@ -168,7 +168,7 @@ class BlockScheduler(LoadScheduler):
         if self._settle_s or left_s < self.fewest * group_s:
             return False
         self._settle_s, self._group_s = SETTLE_S, group_s
-        t, load = self.run.time(), self.workload.id
+        t, load = self.run.elapsed_s(), self.workload.id
         self.run.emit(
             ev.SliceLengthChosen(t=t, workload=load, seconds=self._block_s, why="order", blocks=True)
         )
@@ -184,7 +184,7 @@ class BlockScheduler(LoadScheduler):
             self.blocks.leave_out(self.workload.id, group.index)
         self.run.emit(
             ev.Group(
-                t=self.run.time(),
+                t=self.run.elapsed_s(),
                 workload=self.workload.id,
                 index=group.index,
                 order=group.label,

@@ -59,7 +59,7 @@ class GuardedBlocks:
         measured, disturbance = await measure_watched(self.watch, workload, block(), lambda m: m, variant)
         disturbed = self._report_disturbance(disturbance, workload, group) if phase != "warmup" else None
         for event in _block_events(
-            self.run.time(),
+            self.run.elapsed_s(),
             measured,
             workload=workload,
             variant=variant,

@@ -65,7 +65,7 @@ class Switch:
             self.check()
             if value != self.own:
                 self.value = value
-                await self._stay.enter_async_context(self.run.change(self._change(value)))
+                await self._stay.enter_async_context(self.run.apply_change(self._change(value)))
         self.check()
 
     async def switch_back(self) -> None:

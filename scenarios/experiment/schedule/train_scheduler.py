@@ -130,7 +130,7 @@ class BatchScheduler(LoadScheduler):
     def _end_warm_up(self, chosen: ChosenSliceLength) -> bool:
         chosen = chosen._replace(onset_s=max(chosen.onset_s, self.workload.slice_onset_s))
         self.slice_s, self.onset_s = chosen.seconds, chosen.onset_s
-        self.run.emit(length_event(self.run.time(), self.workload.id, chosen))
+        self.run.emit(length_event(self.run.elapsed_s(), self.workload.id, chosen))
         self._by_operations = chosen.why in ("operations", "block") and not self.onset_s
         self._rate = chosen.rate
         return True
@@ -146,7 +146,9 @@ class BatchScheduler(LoadScheduler):
             return False
         self.slice_s = shorter
         self.run.emit(
-            ev.SliceLengthChosen(t=self.run.time(), workload=self.workload.id, seconds=shorter, why="budget")
+            ev.SliceLengthChosen(
+                t=self.run.elapsed_s(), workload=self.workload.id, seconds=shorter, why="budget"
+            )
         )
         return True
 
@@ -231,7 +233,12 @@ class BatchScheduler(LoadScheduler):
         self.slice_s, self.onset_s = seconds, 0.0
         self.counted_batches, self._visits = [], PlaceVisits(self.places, self.run.rng)
         length = ev.SliceLengthChosen(
-            t=self.run.time(), workload=self.workload.id, seconds=seconds, why=why, bias=bias, blocks=blocks
+            t=self.run.elapsed_s(),
+            workload=self.workload.id,
+            seconds=seconds,
+            why=why,
+            bias=bias,
+            blocks=blocks,
         )
         self.run.emit(length)
 
@@ -253,7 +260,7 @@ class BatchScheduler(LoadScheduler):
     ) -> None:
         self.run.emit(
             batch_event(
-                self.run.time(),
+                self.run.elapsed_s(),
                 train,
                 self.workload,
                 self.variant_names,

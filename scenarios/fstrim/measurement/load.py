@@ -21,7 +21,7 @@ REFERENCE_ID = "randread-4k-qd1"
 COMMAND_METRIC = "runs/h"
 
 
-class Ground(NamedTuple):
+class EngineSettings(NamedTuple):
     """Where an engine works and what it may: `leaves` are the devices, `file_bytes` is the size of the fixed file."""
 
     host: Host
@@ -33,24 +33,24 @@ class Ground(NamedTuple):
     budget: WriteBudget
 
 
-class BuiltIn:
+class BuiltInLoad:
     """hostdx's own load. All metrics are "more is better"."""
 
-    def __init__(self, ground: Ground) -> None:
+    def __init__(self, ground: EngineSettings) -> None:
         host, private, leaves, budget = ground.host, ground.private, ground.leaves, ground.budget
         self.reads = StorageBench(
             host, ground.directory, private, ground.file_bytes, ground.seed, leaves, budget=budget
         )
         self.churn = ChurnBench(host, private, leaves, ground.seed + 1, budget)
 
-    async def prepare(self, tell: Progress) -> None:
+    async def prepare_files(self, tell: Progress) -> None:
         await self.reads.prepare_files(tell, (REFERENCE_ID,))
 
     async def measure_block(self, seconds: float, most_bytes: int) -> Measured:
         """New files, kept until `delete`."""
         return await self.churn.measure_block(seconds, most_bytes)
 
-    async def reference(self, seconds: float) -> Measured:
+    async def measure_reference(self, seconds: float) -> Measured:
         """Reads of a file that stays as it is."""
         return await self.reads.measure_block(REFERENCE_ID, seconds)
 
@@ -68,13 +68,13 @@ class BuiltIn:
         await self.reads.close()
 
 
-class OwnCommand(BuiltIn):
+class CommandLoad(BuiltInLoad):
     """The user's own command instead of the churn; its TMPDIR and working directory are the private one.
 
     It is killed when the budget is spent, and not started again where a run like the last would exceed it.
     """
 
-    def __init__(self, ground: Ground, command: str) -> None:
+    def __init__(self, ground: EngineSettings, command: str) -> None:
         super().__init__(ground)
         self.command = CommandBench(ground.host, command, ground.private, ground.leaves)
         self.host = ground.host
@@ -85,26 +85,27 @@ class OwnCommand(BuiltIn):
     async def measure_block(self, seconds: float, most_bytes: int) -> Measured:
         if self.budget.spent_bytes + self._last_bytes > self.budget.most_bytes:
             raise NotApplicable(
-                f"one more run of the command would write more than the {units.size(self.budget.most_bytes)} of a "
+                "one more run of the command would write more than the "
+                f"{units.format_size(self.budget.most_bytes)} of a "
                 "session; give one that writes less"
             )
-        before = self._written()
+        before = self._written_bytes()
         try:
             measured = await self.command.measure_block(most_bytes=self.budget.left_bytes)
         except NotApplicable:
             await self.delete()  # what is not on the disk yet never gets there
-            self._spend(before)
+            self._spend_written(before)
             raise
         await self.command.wait_until_idle()
-        self._spend(before)
+        self._spend_written(before)
         took = measured.values["seconds"]
         return msgspec.structs.replace(
             measured, values={COMMAND_METRIC: 3600 / took if took > 0 else 0.0}, bytes=self._last_bytes
         )
 
-    def _spend(self, before: int) -> None:
-        self._last_bytes = max(0, self._written() - before)
+    def _spend_written(self, before: int) -> None:
+        self._last_bytes = max(0, self._written_bytes() - before)
         self.budget.charge(self._last_bytes, self._last_bytes)
 
-    def _written(self) -> int:
+    def _written_bytes(self) -> int:
         return moved_bytes(self.host, self.leaves, "write") or 0

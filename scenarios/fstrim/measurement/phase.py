@@ -8,18 +8,18 @@ from probes.bench.disk.cache import cache_check
 from probes.bench.measured import Measured, NotApplicable
 from scenarios import events as ev
 from scenarios.experiment.schedule.guarded import GuardedBlocks
-from scenarios.fstrim.measurement.load import CHURN_ID, REFERENCE_ID, BuiltIn
-from scenarios.fstrim.measurement.trim import LEAST_BLOCK_S, Pattern, again_at_most
+from scenarios.fstrim.measurement.load import CHURN_ID, REFERENCE_ID, BuiltInLoad
+from scenarios.fstrim.measurement.trim import MIN_BLOCK_S, TrimPattern, again_at_most
 from scenarios.guards.watch import InterferenceWatch
 from scenarios.model import Run
 from scenarios.plan import Workload
 
 
-class Stopped(Exception):
+class StoppedByGuards(Exception):
     """The guards ended it; one line."""
 
 
-class Phase(NamedTuple):
+class MeasuredPhase(NamedTuple):
     """`values` and `references` block by block; `reason`: why there are fewer than wanted."""
 
     name: str
@@ -34,19 +34,19 @@ class Phase(NamedTuple):
         return median(self.values)
 
     @property
-    def reference(self) -> float:
+    def reference_value(self) -> float:
         return median(self.references)
 
 
-class Blocks:
+class PhaseMeasurer:
     """Measures phase after phase; `block_bytes` is the most that a block writes, the same in all of them."""
 
     def __init__(
         self,
         run: Run,
-        engine: BuiltIn,
+        engine: BuiltInLoad,
         loads: Sequence[Workload],
-        pattern: Pattern,
+        pattern: TrimPattern,
         block_bytes: int,
         watch: InterferenceWatch | None,
     ) -> None:
@@ -67,14 +67,14 @@ class Blocks:
             await self.watch.look_before_first_block()
             self._check()
         if self.load.id != CHURN_ID:
-            await self._block(self.control, "warmup", "warmup", 0)
+            await self._measure_block(self.control, "warmup", "warmup", 0)
             return 0
-        measured, _ = await self._block(self.load, "warmup", "warmup", 0)
-        await self._block(self.control, "warmup", "warmup", 0)
+        measured, _ = await self._measure_block(self.load, "warmup", "warmup", 0)
+        await self._measure_block(self.control, "warmup", "warmup", 0)
         self.bytes_per_s = measured.bytes / measured.seconds if measured.seconds > 0 else 0.0
         return measured.bytes
 
-    async def phase(self, name: str, label: ev.Phase) -> Phase:
+    async def measure_phase(self, name: str, label: ev.Phase) -> MeasuredPhase:
         """Raises Stopped. A load that cannot go on ends the phase with its reason."""
         values: list[float] = []
         references: list[float] = []
@@ -83,29 +83,31 @@ class Blocks:
         began = self.run.clock.now()
         reason = ""
         while len(values) < self.pattern.blocks:
-            self._progress(name, len(values))
+            self._report_progress(name, len(values))
             try:
-                measured, disturbed = await self._block(self.load, name, label, len(values))
+                measured, disturbed = await self._measure_block(self.load, name, label, len(values))
                 written += measured.bytes
-                reference, beside = await self._block(self.control, name, label, len(values))
+                reference, reference_disturbed = await self._measure_block(
+                    self.control, name, label, len(values)
+                )
             except NotApplicable as why:
                 reason = str(why)
                 break
-            if (disturbed or beside) and again < most_again:
+            if (disturbed or reference_disturbed) and again < most_again:
                 again += 1
                 continue
             self.lasted.append(measured.seconds)
             values.append(measured.values[self.load.metrics[0].name])
             references.append(reference.values[self.control.metrics[0].name])
         seconds = self.run.clock.now() - began
-        return Phase(name, values, references, seconds, written, reason)
+        return MeasuredPhase(name, values, references, seconds, written, reason)
 
     @property
     def too_short(self) -> str:
         """What the blocks lasted, where that is too little; a user's own command lasts as long as it does."""
         if self.load.id != CHURN_ID or not self.lasted:
             return ""
-        wanted, usual = min(LEAST_BLOCK_S, self.pattern.block_s), median(self.lasted)
+        wanted, usual = min(MIN_BLOCK_S, self.pattern.block_s), median(self.lasted)
         if usual >= 0.9 * wanted:
             return ""
         return (
@@ -113,17 +115,17 @@ class Blocks:
             f"too fast for blocks of {wanted:.2g} s, so they show its cache more than its cells"
         )
 
-    async def _block(
+    async def _measure_block(
         self, load: Workload, variant: str, label: ev.Phase, number: int
     ) -> tuple[Measured, bool]:
-        async def block() -> Measured:
+        async def measure() -> Measured:
             if load.id != REFERENCE_ID:
                 return await self.engine.measure_block(self.pattern.block_s, self.block_bytes)
-            measured = await self.engine.reference(self.pattern.reference_s)
+            measured = await self.engine.measure_reference(self.pattern.reference_s)
             self.cached = cache_check(measured) or self.cached
             return measured
 
-        measured, disturbed = await self.blocks.measure(load.id, variant, block, group=number, phase=label)
+        measured, disturbed = await self.blocks.measure(load.id, variant, measure, group=number, phase=label)
         await self.engine.wait_until_idle()
         waits = await self.blocks.spare_others(load.id, number)
         self._check()
@@ -131,8 +133,8 @@ class Blocks:
 
     def _check(self) -> None:
         if self.blocks.stop_reason:
-            raise Stopped(self.blocks.stop_reason)
+            raise StoppedByGuards(self.blocks.stop_reason)
 
-    def _progress(self, name: str, done: int) -> None:
+    def _report_progress(self, name: str, done: int) -> None:
         left = (self.pattern.blocks - done) * (self.pattern.block_s + self.pattern.reference_s)
         self.run.emit_progress(name, f"{self.load.title}: block {done + 1} of {self.pattern.blocks}", left)

@@ -17,14 +17,14 @@ from probes.system.disk.diskstats import disk_counters
 from probes.types import Absent
 from scenarios.experiment.before_after import MIN_BLOCKS
 from scenarios.fstrim.measurement.load import CHURN_ID
-from scenarios.fstrim.trim_setup import MOST_A_BLOCK, TrimSetup
+from scenarios.fstrim.trim_setup import MAX_BLOCK_BYTES, TrimSetup
 from scenarios.model import Run, UsageError
 
-LEAST_BLOCK_S = 0.5  # a block alone; a shorter one shows the drive's cache, not the drive
-LEAST_PAIR_S = 0.5  # a block with its reference beside it
+MIN_BLOCK_S = 0.5  # a block alone; a shorter one shows the drive's cache, not the drive
+MIN_PAIR_S = 0.5  # a block with its reference beside it
 
 
-class Pattern(msgspec.Struct, frozen=True, kw_only=True):
+class TrimPattern(msgspec.Struct, frozen=True, kw_only=True):
     """Seconds; `blocks` are those of a phase."""
 
     blocks: int = 12
@@ -34,20 +34,20 @@ class Pattern(msgspec.Struct, frozen=True, kw_only=True):
     rest_s: float = 5.0  # so long the discard counters must stand still
     settle_at_most_s: float = 60.0
 
-    def for_budget(self, budget_s: float, phases: int) -> Pattern:
+    def for_budget(self, budget_s: float, phases: int) -> TrimPattern:
         """`budget_s` of measuring: fewer blocks before shorter ones. Raises Usage where it is too short for any."""
-        need = phases * MIN_BLOCKS * LEAST_PAIR_S
+        need = phases * MIN_BLOCKS * MIN_PAIR_S
         if budget_s < need:
             raise UsageError(
                 f"a budget of {budget_s:.0f} s is too short; give --budget {math.ceil(need)} or more"
             )
-        blocks = max(MIN_BLOCKS, min(self.blocks, int(budget_s / phases / LEAST_PAIR_S)))
+        blocks = max(MIN_BLOCKS, min(self.blocks, int(budget_s / phases / MIN_PAIR_S)))
         each = budget_s / phases / blocks
         return msgspec.structs.replace(
             self, blocks=blocks, block_s=each * 0.8, reference_s=min(2.0, each * 0.2)
         )
 
-    def for_idle(self, idle_s: float) -> Pattern:
+    def for_idle(self, idle_s: float) -> TrimPattern:
         """Another length of the control. Raises Usage."""
         if not 1 <= idle_s <= 3600:
             raise UsageError(f"--idle {idle_s:g} is not between 1 and 3600 seconds")
@@ -73,54 +73,56 @@ class Trimmed(NamedTuple):
     """
 
     claimed: int | None
-    said: str
+    output: str
     requested: int | None
     requests: int | None
     rest_s: float | None
 
 
-def discards(host: Host, leaves: Sequence[str]) -> Discards | Absent:
+def read_discards(host: Host, leaves: Sequence[str]) -> Discards | Absent:
     counters = disk_counters(host)
     if isinstance(counters, Absent):
         return counters
-    gone = [name for name in leaves if name not in counters]
-    if gone:
-        return Absent(f"{', '.join(gone)} is gone", "missing", "/proc/diskstats")
+    missing = [name for name in leaves if name not in counters]
+    if missing:
+        return Absent(f"{', '.join(missing)} is gone", "missing", "/proc/diskstats")
     own = [counters[name] for name in leaves]
     counted = [c for c in own if c.discards is not None and c.discard_bytes is not None]
-    known = len(counted) == len(own)
+    all_count = len(counted) == len(own)
     return Discards(
-        sum(c.discards or 0 for c in counted) if known else None,
-        sum(c.discard_bytes or 0 for c in counted) if known else None,
+        sum(c.discards or 0 for c in counted) if all_count else None,
+        sum(c.discard_bytes or 0 for c in counted) if all_count else None,
         sum(c.in_flight for c in own),
         sum(c.write_bytes for c in own),
     )
 
 
-def claim(said: str) -> int | None:
+def parse_claim(output: str) -> int | None:
     """`/mnt: 3.9 GiB (4186771456 bytes) trimmed`; the number is there since util-linux 2.24, in other words before."""
-    found = re.search(r"\(([0-9]{1,20}) bytes\)[^()]*$", said) or re.search(r":\s*([0-9]{1,20}) B\b", said)
-    found = found or re.search(r"\b([0-9]{1,20}) bytes (?:were|was) trimmed", said)
-    return int(found[1]) if found else None
+    bytes_match = re.search(r"\(([0-9]{1,20}) bytes\)[^()]*$", output) or re.search(
+        r":\s*([0-9]{1,20}) B\b", output
+    )
+    bytes_match = bytes_match or re.search(r"\b([0-9]{1,20}) bytes (?:were|was) trimmed", output)
+    return int(bytes_match[1]) if bytes_match else None
 
 
-async def trim(run: Run, action: Action, leaves: Sequence[str], pattern: Pattern) -> Trimmed:
-    """Trims and waits until the disk rests, at most `settle_at_most_s`. Raises Refused (from `change`)."""
-    before = discards(run.host, leaves)
-    async with run.change(action) as applied:
+async def trim_and_wait(run: Run, action: Action, leaves: Sequence[str], pattern: TrimPattern) -> Trimmed:
+    """Trims and waits until the disk rests, at most `settle_at_most_s`. Raises Refused (from `apply_change`)."""
+    before = read_discards(run.host, leaves)
+    async with run.apply_change(action) as applied:
         ended = run.clock.now()
-        rest_s = await _rest(run, leaves, pattern, ended)
-    after = discards(run.host, leaves)
+        rest_s = await _wait_for_rest(run, leaves, pattern, ended)
+    after = read_discards(run.host, leaves)
     requested = requests = None
     if isinstance(before, Discards) and isinstance(after, Discards):
         if before.bytes is not None and after.bytes is not None:
             requested = after.bytes - before.bytes
         if before.requests is not None and after.requests is not None:
             requests = after.requests - before.requests
-    return Trimmed(claim(applied.value), applied.value, requested, requests, rest_s)
+    return Trimmed(parse_claim(applied.value), applied.value, requested, requests, rest_s)
 
 
-async def _rest(run: Run, leaves: Sequence[str], pattern: Pattern, ended: float) -> float | None:
+async def _wait_for_rest(run: Run, leaves: Sequence[str], pattern: TrimPattern, ended: float) -> float | None:
     """Waits until for `rest_s` nothing is in flight and no discard comes, at most `settle_at_most_s`.
 
     Returns since when no discard came, seconds after fstrim's end; None where discards came to the last.
@@ -130,7 +132,7 @@ async def _rest(run: Run, leaves: Sequence[str], pattern: Pattern, ended: float)
     quiet_since = counted_since = ended
     last: int | None = None
     while True:
-        now = discards(run.host, leaves)
+        now = read_discards(run.host, leaves)
         if isinstance(now, Absent):
             return None
         at = run.clock.now()
@@ -155,31 +157,31 @@ AMPLE = 1.25
 class BlockSize(NamedTuple):
     """`text` says what was changed and why; empty where nothing was."""
 
-    pattern: Pattern
+    pattern: TrimPattern
     bytes: int
     text: str = ""
 
 
 def after_warm_up(
-    layout: TrimSetup, budget: WriteBudget, pattern: Pattern, phases: int, bytes_per_s: float
+    layout: TrimSetup, budget: WriteBudget, pattern: TrimPattern, phases: int, bytes_per_s: float
 ) -> BlockSize:
     """One size for all phases. `bytes_per_s`: what the warm-up wrote."""
-    need = int(bytes_per_s * min(LEAST_BLOCK_S, pattern.block_s) * AMPLE)
+    need = int(bytes_per_s * min(MIN_BLOCK_S, pattern.block_s) * AMPLE)
 
-    def each(blocks: int) -> int:
+    def block_bytes_for(blocks: int) -> int:
         with_again = blocks + again_at_most(blocks)
         by_wear = budget.left_bytes / budget.write_amplification(CHURN_ID) / (phases * with_again)
-        return max(1, int(min(by_wear, layout.by_space(with_again), MOST_A_BLOCK)))
+        return max(1, int(min(by_wear, layout.block_bytes_by_space(with_again), MAX_BLOCK_BYTES)))
 
-    usual = min(layout.block_bytes, each(pattern.blocks))
+    usual = min(layout.block_bytes, block_bytes_for(pattern.blocks))
     if usual >= need:
         return BlockSize(pattern, usual)
     counts = range(pattern.blocks, MIN_BLOCKS - 1, -1)
-    blocks = next((n for n in counts if each(n) >= need), min(MIN_BLOCKS, pattern.blocks))
-    size = min(need, each(blocks))
+    blocks = next((n for n in counts if block_bytes_for(n) >= need), min(MIN_BLOCKS, pattern.blocks))
+    size = min(need, block_bytes_for(blocks))
     text = (
-        f"at the {units.rate(bytes_per_s)} of the warm-up a block of {units.size(usual)} would last "
-        f"{usual / bytes_per_s:.2f} s: measured are {blocks} blocks a phase of at most {units.size(size)}, "
+        f"at the {units.format_rate(bytes_per_s)} of the warm-up a block of {units.format_size(usual)} would last "
+        f"{usual / bytes_per_s:.2f} s: measured are {blocks} blocks a phase of at most {units.format_size(size)}, "
         f"about {min(pattern.block_s, size / bytes_per_s):.2g} s each"
     )
     return BlockSize(msgspec.structs.replace(pattern, blocks=blocks), size, text)

@@ -17,12 +17,12 @@ from probes.bench.placement import PlacedSlice, PlacementBench, Seat, WorkerPlac
 from probes.bench.run.perf_events import Clocks
 from probes.host import Host
 from probes.system.processor.topology import ROOT
-from probes.types import Absent, present
+from probes.types import Absent, is_present
 from scenarios.cpus.usable import UsableCpus
-from scenarios.numa.measurement.figures import RoundsFigure, RoundValue, figure, ratio
+from scenarios.numa.measurement.figures import RoundsFigure, RoundValue, estimate_figure, ratio
 
 SLICE_S = 0.04
-MOST_WORKERS = 512
+MAX_WORKERS = 512
 SUSTAINED_S = 2.0
 LOOK_S = 0.25
 CYCLES = "cycles of our workers (perf_event_open)"
@@ -45,7 +45,7 @@ class CpuLoad(msgspec.Struct, frozen=True, kw_only=True):
     bytes: int = 0
 
 
-def loads() -> tuple[CpuLoad, ...]:
+def list_loads() -> tuple[CpuLoad, ...]:
     """`matrix` only where numpy is installed for this interpreter."""
     always = (
         CpuLoad(id="integer", title="integer arithmetic (interpreter)", unit="loops/s"),
@@ -74,7 +74,7 @@ class CpuRow(msgspec.Struct, frozen=True, kw_only=True):
     """One load: rates in its unit. `of_n` is all cores together over n times one core, without waits for a CPU."""
 
     load: CpuLoad
-    one: RoundsFigure
+    single_core: RoundsFigure
     cores: RoundsFigure | None
     threads: RoundsFigure | None
     of_n: RoundsFigure | None
@@ -100,16 +100,16 @@ class CpuResult(msgspec.Struct, frozen=True, kw_only=True):
     clocked: Clocked
 
 
-def crowds(usable: UsableCpus) -> tuple[Crowd, Crowd | None, Crowd | None]:
+def make_crowds(usable: UsableCpus) -> tuple[Crowd, Crowd | None, Crowd | None]:
     """One core, all cores (None: there is one), all threads (None: no core has several)."""
     cores = [sorted(core) for core in usable.usable_cores()]
-    firsts = tuple(core[0] for core in cores)[:MOST_WORKERS]
+    firsts = tuple(core[0] for core in cores)[:MAX_WORKERS]
     rest = tuple(n for core in cores for n in core[1:])
-    one = Crowd("one", firsts[:1], 1)
+    single = Crowd("one", firsts[:1], 1)
     every = Crowd("cores", firsts, len(firsts)) if len(firsts) > 1 else None
-    more = rest and len(firsts) < MOST_WORKERS
-    threads = Crowd("threads", (*firsts, *rest)[:MOST_WORKERS], len(firsts)) if more else None
-    return one, every, threads
+    more = rest and len(firsts) < MAX_WORKERS
+    threads = Crowd("threads", (*firsts, *rest)[:MAX_WORKERS], len(firsts)) if more else None
+    return single, every, threads
 
 
 class CpuBench:
@@ -119,131 +119,135 @@ class CpuBench:
         self._host = host
         self._bench = bench
         self._rng = random.Random(seed)
-        self._one, self._cores, self._threads = crowds(usable)
-        widest = self._threads or self._cores or self._one
+        self._single, self._cores, self._threads = make_crowds(usable)
+        widest = self._threads or self._cores or self._single
         self._all = widest.cpus
-        self._steps = _steps(len(self._all))
-        self._loads = loads()
+        self._steps = _worker_steps(len(self._all))
+        self._loads = list_loads()
         self._slices: dict[tuple[str, str], list[PlacedSlice]] = defaultdict(list)
-        self.told: list[RoundValue] = []  # of the last round
+        self.round_values: list[RoundValue] = []  # of the last round
 
     async def round(self) -> None:
         """Every cell once. Raises BenchRefused."""
-        cells = [(load.id, crowd) for load in self._loads for crowd in self._crowds()]
+        cells = [(load.id, crowd) for load in self._loads for crowd in self._list_crowds()]
         cells += [(SCALED_BY, Crowd(f"{n} workers", self._all[:n], n)) for n in self._steps]
-        cells += [("clock", self._turn()), ("system-call", self._turn())]
+        cells += [("clock", self._draw_core()), ("system-call", self._draw_core())]
         self._rng.shuffle(cells)
         for work, crowd in cells:
-            taken = await self._bench.measure_slice(work, _placement(crowd), SLICE_S)
-            self._slices[work, crowd.id].append(taken)
-        self.told = [
-            RoundValue(load.title, CROWDS[crowd], _value(load, slices[-1]), load.unit)
+            placed_slice = await self._bench.measure_slice(work, _make_placement(crowd), SLICE_S)
+            self._slices[work, crowd.id].append(placed_slice)
+        self.round_values = [
+            RoundValue(load.title, CROWDS[crowd], _slice_value(load, slices[-1]), load.unit)
             for load in self._loads
             for crowd in CROWDS
             if (slices := self._slices[load.id, crowd])
         ]
 
-    def forget(self) -> None:
+    def discard_measured(self) -> None:
         """What was measured until now does not count."""
         self._slices.clear()
 
-    def _crowds(self) -> tuple[Crowd, ...]:
-        return tuple(c for c in (self._turn(), self._cores, self._threads) if c is not None)
+    def _list_crowds(self) -> tuple[Crowd, ...]:
+        return tuple(c for c in (self._draw_core(), self._cores, self._threads) if c is not None)
 
-    def _turn(self) -> Crowd:
+    def _draw_core(self) -> Crowd:
         """One core, another one every time: a core that is slower must not stand for all."""
-        cpus = (self._cores or self._one).cpus
+        cpus = (self._cores or self._single).cpus
         return Crowd("one", (self._rng.choice(cpus),), 1)
 
     @property
-    def sustains(self) -> int:
-        """CPUs that `sustained` loads."""
-        return len((self._cores or self._one).cpus)
+    def sustained_cpus(self) -> int:
+        """CPUs that `measure_sustained` loads."""
+        return len((self._cores or self._single).cpus)
 
-    async def sustained(self) -> Clocked:
+    async def measure_sustained(self) -> Clocked:
         """All cores under load for two seconds, and what clock they have meanwhile: by the cycles of our workers,
         else as cpufreq tells it.
         """
-        crowd = self._cores or self._one
+        crowd = self._cores or self._single
         counted = Clocks(self._bench.all_pids)
-        running = asyncio.ensure_future(self._bench.measure_slice("floating", _placement(crowd), SUSTAINED_S))
-        seen: list[int] = []
+        running = asyncio.ensure_future(
+            self._bench.measure_slice("floating", _make_placement(crowd), SUSTAINED_S)
+        )
+        clocks_khz: list[int] = []
         try:
             while not running.done():
                 await asyncio.wait((running,), timeout=LOOK_S)
                 if not running.done():
-                    seen += _clocks(self._host, crowd.cpus)
+                    clocks_khz += _read_clocks(self._host, crowd.cpus)
             await running
         finally:
             running.cancel()
             gigahertz, workers = counted.end()
         if gigahertz is not None:
             return Clocked(reached_khz=round(gigahertz * 1e6), samples=workers, source=CYCLES)
-        if seen:
-            return Clocked(reached_khz=sum(seen) // len(seen), samples=len(seen))
+        if clocks_khz:
+            return Clocked(reached_khz=sum(clocks_khz) // len(clocks_khz), samples=len(clocks_khz))
         return Clocked(reached_khz=NO_CLOCK, samples=0, source=CYCLES)
 
-    def result(self, clocked: Clocked, seconds: float) -> CpuResult:
-        rows = [row for load in self._loads if (row := self._row(load)) is not None]
+    def build_result(self, clocked: Clocked, seconds: float) -> CpuResult:
+        rows = [row for load in self._loads if (row := self._make_row(load)) is not None]
         return CpuResult(
             rows=tuple(rows),
-            curve=self._curve(),
-            clock_ns=figure([s.nanoseconds_a_call() for s in self._slices["clock", "one"]]),
-            system_call_ns=figure([s.nanoseconds_a_call() for s in self._slices["system-call", "one"]]),
-            share=self._shares(),
+            curve=self._scaling_curve(),
+            clock_ns=estimate_figure([s.nanoseconds_a_call() for s in self._slices["clock", "one"]]),
+            system_call_ns=estimate_figure(
+                [s.nanoseconds_a_call() for s in self._slices["system-call", "one"]]
+            ),
+            share=self._cpu_shares(),
             seconds=seconds,
             clocked=clocked,
         )
 
-    def _row(self, load: CpuLoad) -> CpuRow | None:
-        one = self._slices[load.id, "one"]
-        found = figure([_value(load, s) for s in one])
-        if found is None:
+    def _make_row(self, load: CpuLoad) -> CpuRow | None:
+        single_slices = self._slices[load.id, "one"]
+        single_figure = estimate_figure([_slice_value(load, s) for s in single_slices])
+        if single_figure is None:
             return None
         sums = {crowd: self._slices[load.id, crowd] for crowd in ("cores", "threads")}
         count = len(self._cores.cpus) if self._cores is not None else 1
         return CpuRow(
             load=load,
-            one=found,
-            cores=figure([_value(load, s) for s in sums["cores"]]),
-            threads=figure([_value(load, s) for s in sums["threads"]]),
-            of_n=ratio([s.calm_rate for s in sums["cores"]], [s.calm_rate for s in one], 1 / count),
+            single_core=single_figure,
+            cores=estimate_figure([_slice_value(load, s) for s in sums["cores"]]),
+            threads=estimate_figure([_slice_value(load, s) for s in sums["threads"]]),
+            of_n=ratio([s.calm_rate for s in sums["cores"]], [s.calm_rate for s in single_slices], 1 / count),
         )
 
-    def _curve(self) -> dict[int, RoundsFigure]:
-        one = [s.calm_rate for s in self._slices[SCALED_BY, "one"]]
-        found = {
-            n: ratio([s.calm_rate for s in self._slices[SCALED_BY, f"{n} workers"]], one, 1 / n)
+    def _scaling_curve(self) -> dict[int, RoundsFigure]:
+        single_rates = [s.calm_rate for s in self._slices[SCALED_BY, "one"]]
+        figures = {
+            n: ratio([s.calm_rate for s in self._slices[SCALED_BY, f"{n} workers"]], single_rates, 1 / n)
             for n in self._steps
         }
-        return {n: f for n, f in found.items() if f is not None}
+        return {n: f for n, f in figures.items() if f is not None}
 
-    def _shares(self) -> dict[int, float]:
+    def _cpu_shares(self) -> dict[int, float]:
         """CPU -> what the worker that was bound to it got of it, over all slices with everybody at work."""
-        got: dict[int, list[float]] = defaultdict(list)
-        crowd = self._threads or self._cores or self._one
+        shares_by_cpu: dict[int, list[float]] = defaultdict(list)
+        crowd = self._threads or self._cores or self._single
         for load in self._loads:
-            for taken in self._slices[load.id, crowd.id]:
-                for cpu, served in zip(crowd.cpus, taken.served, strict=False):
+            for placed_slice in self._slices[load.id, crowd.id]:
+                for cpu, served in zip(crowd.cpus, placed_slice.served, strict=False):
                     if served.seconds > 0 and crowd.id != "one":
-                        got[cpu].append(served.cpu_s / served.seconds)
-        return {cpu: sum(shares) / len(shares) for cpu, shares in got.items()}
+                        shares_by_cpu[cpu].append(served.cpu_s / served.seconds)
+        return {cpu: sum(shares) / len(shares) for cpu, shares in shares_by_cpu.items()}
 
 
-def _placement(crowd: Crowd) -> WorkerPlacement:
+def _make_placement(crowd: Crowd) -> WorkerPlacement:
     return WorkerPlacement(crowd.id, crowd.id, tuple(Seat((cpu,)) for cpu in crowd.cpus))
 
 
-def _steps(count: int) -> tuple[int, ...]:
+def _worker_steps(count: int) -> tuple[int, ...]:
     """2, 4, 8 … below all, and all."""
     doubled = [1 << power for power in range(1, 10) if 1 << power < count]
     return (*doubled, count) if count > 1 else ()
 
 
-def _value(load: CpuLoad, taken: PlacedSlice) -> float:
-    return taken.bytes_per_s() / 1e6 if load.bytes else taken.rate
+def _slice_value(load: CpuLoad, placed_slice: PlacedSlice) -> float:
+    return placed_slice.bytes_per_s() / 1e6 if load.bytes else placed_slice.rate
 
 
-def _clocks(host: Host, cpus: Iterable[int]) -> list[int]:
-    values = (host.integer(f"{ROOT}/cpu{n}/cpufreq/scaling_cur_freq") for n in list(cpus)[:64])
-    return [value for value in values if present(value) and value > 0]
+def _read_clocks(host: Host, cpus: Iterable[int]) -> list[int]:
+    values = (host.read_integer(f"{ROOT}/cpu{n}/cpufreq/scaling_cur_freq") for n in list(cpus)[:64])
+    return [value for value in values if is_present(value) and value > 0]

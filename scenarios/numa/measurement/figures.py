@@ -31,7 +31,7 @@ class RoundsFigure(msgspec.Struct, frozen=True):
     rounds: int
 
 
-def figure(values: Sequence[float]) -> RoundsFigure | None:
+def estimate_figure(values: Sequence[float]) -> RoundsFigure | None:
     """None where no round gave a value above nought."""
     logs = [math.log(value) for value in values if value > 0 and math.isfinite(value)]
     if not logs:
@@ -45,4 +45,4 @@ def figure(values: Sequence[float]) -> RoundsFigure | None:
 def ratio(values: Sequence[float], baseline: Sequence[float], factor: float = 1.0) -> RoundsFigure | None:
     """`factor` times value over baseline, round by round; rounds in which one is missing are left out."""
     pairs = zip(values, baseline, strict=False)
-    return figure([factor * value / base for value, base in pairs if value > 0 and base > 0])
+    return estimate_figure([factor * value / base for value, base in pairs if value > 0 and base > 0])

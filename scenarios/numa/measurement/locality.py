@@ -28,7 +28,7 @@ from scenarios.plan import Variant, Workload, Written
 LOADS = ("randread-4k-qd1", "read-1m-qd8")
 SIZES = (256 << 20, 64 << 20)
 DISK_NEAR, DISK_FAR = "disk-near", "disk-far"
-BLOCK_S, LEAST_OPERATIONS = 0.1, 50
+BLOCK_S, MIN_OPERATIONS = 0.1, 50
 
 
 class NodeDirectory(msgspec.Struct, frozen=True, kw_only=True):
@@ -42,15 +42,15 @@ class NodeDirectory(msgspec.Struct, frozen=True, kw_only=True):
     far: frozenset[int]
 
     @property
-    def variants(self) -> tuple[Variant, ...]:
+    def disk_variants(self) -> tuple[Variant, ...]:
         return (
             Variant(id=DISK_NEAR, label=f"from CPUs of node {self.node}, the disk's own"),
             Variant(id=DISK_FAR, label=f"from CPUs of node {self.far_node}"),
         )
 
     @property
-    def workloads(self) -> tuple[Workload, ...]:
-        made = (
+    def disk_workloads(self) -> tuple[Workload, ...]:
+        storage_workloads = (
             engine_workload(load_of(i), self.fit.size_bytes, self.fit.directory, slices=False) for i in LOADS
         )
         return tuple(
@@ -60,13 +60,13 @@ class NodeDirectory(msgspec.Struct, frozen=True, kw_only=True):
                 title=f"disk, {w.title}",
                 block_s=BLOCK_S,
                 max_block_s=1.0,
-                min_operations=LEAST_OPERATIONS,
+                min_operations=MIN_OPERATIONS,
             )
-            for w in made
+            for w in storage_workloads
         )
 
     @property
-    def writes(self) -> Written:
+    def planned_writes(self) -> Written:
         return Written(device=", ".join(self.leaves), bytes=2 * self.file_bytes, where=self.fit.directory)
 
     @property
@@ -74,7 +74,7 @@ class NodeDirectory(msgspec.Struct, frozen=True, kw_only=True):
         return prepared_bytes(self.fit.size_bytes, LOADS)
 
 
-def find(host: Host, directory: str, usable: UsableCpus) -> NodeDirectory | str:
+def find_directory(host: Host, directory: str, usable: UsableCpus) -> NodeDirectory | str:
     """Where it can be measured, or why not, in one line."""
     table, nodes = usable.nodes, dict(usable.node_sets)
     if table is None or len(nodes) < 2:
@@ -90,13 +90,13 @@ def find(host: Host, directory: str, usable: UsableCpus) -> NodeDirectory | str:
         return fit.refusal or f"{directory}: its disk is not known"
     leaves = tuple(fit.placement.leaves)
     devices = block_devices(host)
-    found = {devices[leaf].numa_node for leaf in leaves if leaf in devices}
-    own = next(iter(found)) if len(found) == 1 else Absent("several disks on several nodes")
+    disk_nodes = {devices[leaf].numa_node for leaf in leaves if leaf in devices}
+    own = next(iter(disk_nodes)) if len(disk_nodes) == 1 else Absent("several disks on several nodes")
     if isinstance(own, Absent):
         return f"the node of {', '.join(leaves) or directory} is unknown: {own.reason}"
     if own not in nodes:
         return f"node {own}, the disk's own, has no CPU that may be used here"
-    far = max((n for n in nodes if n != own), key=lambda n: table.distance(own, n))
+    far = max((n for n in nodes if n != own), key=lambda n: table.node_distance(own, n))
     return NodeDirectory(fit=fit, leaves=leaves, node=own, near=nodes[own], far_node=far, far=nodes[far])
 
 
@@ -132,7 +132,7 @@ async def measure(
     crew = SharedWorkers()
     verdicts: dict[str, list[ev.RunVerdict]] = {}
 
-    def done(experiment: LoadExperiment) -> None:
+    def record_verdicts(experiment: LoadExperiment) -> None:
         verdicts[experiment.workload.id] = experiment.verdicts
 
     async with own_directory(run, place.fit.directory) as private:
@@ -151,13 +151,13 @@ async def measure(
                 await bench.prepare_files(None, LOADS)
             watch = watch_for(run, place.leaves, directories=[place.fit.directory])
             entries = []
-            for load in place.workloads:
+            for load in place.disk_workloads:
                 variants = [
                     LocalityVariantBench(name, bench, load, cpus, lambda: crew.pool.all_pids)
                     for name, cpus in ((DISK_NEAR, place.near), (DISK_FAR, place.far))
                 ]
                 await variants[0].start_workers()
-                entries.append(ScheduledLoad(BlockScheduler(run, load, variants, watch), done))
+                entries.append(ScheduledLoad(BlockScheduler(run, load, variants, watch), record_verdicts))
             await run_campaign(run, Budget(budget_s, run.clock), entries, family=family)
         finally:
             await bench.close()

@@ -6,20 +6,20 @@ from contextlib import contextmanager
 import msgspec
 
 from probes.host import Host
-from probes.system.processor.cpu_times import CpuTimes, cpu_times
-from probes.system.processor.frequency import frequency
-from probes.system.processor.power import Package, packages, watts
+from probes.system.processor.cpu_times import CpuTimes, read_cpu_times
+from probes.system.processor.frequency import read_frequency
+from probes.system.processor.power import Package, mean_watts, read_power_packages
 from probes.system.processor.throttle import ThrottleReader
-from probes.system.running.culprit import Culprit, busiest
-from probes.system.running.processes import Process, look, own_family
+from probes.system.running.culprit import BusyProcess, find_busiest
+from probes.system.running.processes import Process, own_family, read_process_table
 from probes.system.running.quota_groups import QuotaGroup, most_stopped, own_quotas
-from probes.types import Absent, present
+from probes.types import Absent, is_present
 from scenarios.numa.settings import Held, held_by, highest_khz, limited_khz
 
-LEAST_CULPRIT_CPUS = 0.1
+MIN_CULPRIT_CPUS = 0.1
 
 
-class Surroundings(msgspec.Struct, frozen=True, kw_only=True):
+class CpuConditions(msgspec.Struct, frozen=True, kw_only=True):
     """What else was true while the CPUs were measured. None: not told on this host."""
 
     quota_cores: float | None = None
@@ -30,7 +30,7 @@ class Surroundings(msgspec.Struct, frozen=True, kw_only=True):
     cpus: int = 0  # of the host; 0: not known
     steal: float = 0.0  # share of all CPU time
     throttled: int | None = None  # thermal events meanwhile
-    culprit: Culprit | None = None
+    culprit: BusyProcess | None = None
     foreign: dict[int, float] = {}  # CPU -> share of it that others used
     limited_khz: int | None = None
     highest_khz: int | None = None
@@ -51,10 +51,10 @@ class Surveyor:
         self._loaded = 0
 
     def begin(self) -> None:
-        self._times = cpu_times(self._host)
-        self._look = look(self._host, io=False)
+        self._times = read_cpu_times(self._host)
+        self._look = read_process_table(self._host, io=False)
         self._held = self._throttle.read()
-        self._power = packages(self._host)
+        self._power = read_power_packages(self._host)
         self._quotas = own_quotas(self._host)
 
     @contextmanager
@@ -64,18 +64,22 @@ class Surveyor:
         yield
         self._reached, self._loaded = most_stopped(self._host, before), cpus
 
-    def end(self, seconds: float, share: dict[int, float]) -> Surroundings:
+    def end(self, seconds: float, share: dict[int, float]) -> CpuConditions:
         """`share`: of each CPU what our worker on it got while it ran; the rest of its busy time was others'."""
-        times, held, power = cpu_times(self._host), self._throttle.read(), packages(self._host)
-        after = look(self._host, io=False)
-        ours = frozenset(self._pids()) | frozenset(own_family(self._host))
-        spent = _between(self._times, times)
+        times, held, power = (
+            read_cpu_times(self._host),
+            self._throttle.read(),
+            read_power_packages(self._host),
+        )
+        after = read_process_table(self._host, io=False)
+        own_pids = frozenset(self._pids()) | frozenset(own_family(self._host))
+        spent = _cpu_time_spent(self._times, times)
         total = sum(t.total_s for t in spent.values())
-        clock = frequency(self._host)
-        own = _own_seconds(after.processes, self._look.processes, ours)
+        clock = read_frequency(self._host)
+        own = _own_seconds(after.processes, self._look.processes, own_pids)
         tightest = min(self._quotas, key=lambda group: group.cores, default=None)
         reached = self._reached or most_stopped(self._host, self._quotas)
-        return Surroundings(
+        return CpuConditions(
             quota_cores=tightest.cores if tightest else None,
             quota_folder=tightest.folder if tightest else "",
             quota_held_s=None
@@ -88,32 +92,32 @@ class Surveyor:
             throttled=None
             if held.thermal is None or self._held.thermal is None
             else held.thermal - self._held.thermal,
-            culprit=busiest(self._look, after, "cpu", ours, LEAST_CULPRIT_CPUS),
-            foreign=_foreign(spent, own, share, seconds),
+            culprit=find_busiest(self._look, after, "cpu", own_pids, MIN_CULPRIT_CPUS),
+            foreign=_foreign_shares(spent, own, share, seconds),
             limited_khz=limited_khz(self._host, clock),
             highest_khz=highest_khz(clock),
             held_by=held_by(self._host, clock),
-            power_w=_watts(self._power, power, seconds),
-            power_limit_w=_limit(power),
+            power_w=_package_watts(self._power, power, seconds),
+            power_limit_w=_lowest_power_limit(power),
         )
 
 
-def _between(
+def _cpu_time_spent(
     before: dict[int, CpuTimes] | Absent, after: dict[int, CpuTimes] | Absent
 ) -> dict[int, CpuTimes]:
     if isinstance(before, Absent) or isinstance(after, Absent):
         return {}
-    return {n: now.since(before[n]) for n, now in after.items() if n in before}
+    return {n: now.subtract_earlier(before[n]) for n, now in after.items() if n in before}
 
 
-def _own_seconds(after: dict[int, Process], before: dict[int, Process], ours: frozenset[int]) -> float:
-    def used(found: dict[int, Process]) -> float:
-        return sum(process.own_s for pid, process in found.items() if pid in ours)
+def _own_seconds(after: dict[int, Process], before: dict[int, Process], own_pids: frozenset[int]) -> float:
+    def sum_seconds(processes: dict[int, Process]) -> float:
+        return sum(process.own_s for pid, process in processes.items() if pid in own_pids)
 
-    return max(0.0, used(after) - used(before))
+    return max(0.0, sum_seconds(after) - sum_seconds(before))
 
 
-def _foreign(
+def _foreign_shares(
     spent: dict[int, CpuTimes], own_s: float, share: dict[int, float], seconds: float
 ) -> dict[int, float]:
     """CPU -> share of the time that others were busy on it.
@@ -121,26 +125,28 @@ def _foreign(
     /proc/stat does not say whose the time of a CPU is. Our own time is spread over the CPUs as the workers got them:
     a worker on each, moved together, the same loads everywhere.
     """
-    whole = sum(share.values())
-    if not whole or seconds <= 0:
+    total_share = sum(share.values())
+    if not total_share or seconds <= 0:
         return {}
     return {
-        n: max(0.0, (spent[n].tasks_s - own_s * got / whole) / seconds)
-        for n, got in share.items()
+        n: max(0.0, (spent[n].tasks_s - own_s * cpu_share / total_share) / seconds)
+        for n, cpu_share in share.items()
         if n in spent
     }
 
 
-def _watts(
+def _package_watts(
     before: tuple[Package, ...] | Absent, after: tuple[Package, ...] | Absent, seconds: float
 ) -> float | None:
     if isinstance(before, Absent) or isinstance(after, Absent):
         return None
-    found = [watts(one, other, seconds) for one, other in zip(before, after, strict=False)]
-    known = [value for value in found if present(value)]
-    return max(known, default=None)
+    readings = [mean_watts(earlier, other, seconds) for earlier, other in zip(before, after, strict=False)]
+    known_watts = [value for value in readings if is_present(value)]
+    return max(known_watts, default=None)
 
 
-def _limit(found: tuple[Package, ...] | Absent) -> float | None:
-    known = [p.limit_w for p in found if present(p.limit_w)] if present(found) else []
-    return min(known, default=None)
+def _lowest_power_limit(power_packages: tuple[Package, ...] | Absent) -> float | None:
+    limits = (
+        [p.limit_w for p in power_packages if is_present(p.limit_w)] if is_present(power_packages) else []
+    )
+    return min(limits, default=None)

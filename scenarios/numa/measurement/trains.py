@@ -29,7 +29,7 @@ class PlacementSide(msgspec.Struct, frozen=True):
         return self.page or self.placement.id
 
 
-def metrics(work: str) -> tuple[Metric, ...]:
+def metrics_for(work: str) -> tuple[Metric, ...]:
     if work == "chase":
         return (Metric(LATENCY, "ns", better="less"),)
     if work == ASKING:
@@ -69,24 +69,24 @@ class PlacedTrains(BatchSource):
         began = time.monotonic()
         slices: list[PlacedSlice] = []
         for number in order:
-            slices.append(await self._slice(self._sides[number], slice_s, onset_s, quarters))
-        values = [_values(taken) for taken in slices]
-        names = [metric.name for metric in metrics(self._work)]
+            slices.append(await self._measure_slice(self._sides[number], slice_s, onset_s, quarters))
+        values = [_values(placed_slice) for placed_slice in slices]
+        names = [metric.name for metric in metrics_for(self._work)]
         return MeasuredBatch(
             seconds=time.monotonic() - began,
             slice_s=slice_s,
             order=list(order),
             values={name: [each[name] for each in values] for name in names},
             sides=[
-                _side([s for s, n in zip(slices, order, strict=True) if n == number])
+                _sum_slices([s for s, n in zip(slices, order, strict=True) if n == number])
                 for number in range(len(self._sides))
             ],
-            lengths=[max((w.seconds for w in taken.served), default=0.0) for taken in slices],
-            operations=[sum(w.operations for w in taken.served) for taken in slices],
-            quarters=[_quarters(taken) for taken in slices] if quarters else [],
+            lengths=[max((w.seconds for w in placed_slice.served), default=0.0) for placed_slice in slices],
+            operations=[sum(w.operations for w in placed_slice.served) for placed_slice in slices],
+            quarters=[_quarter_operations(placed_slice) for placed_slice in slices] if quarters else [],
         )
 
-    async def _slice(
+    async def _measure_slice(
         self, side: PlacementSide, slice_s: float, onset_s: float, quarters: bool
     ) -> PlacedSlice:
         try:
@@ -103,33 +103,36 @@ class PlacedTrains(BatchSource):
             raise VariantsUnfit((side.id,), str(failed)) from failed
 
     def without_variants(self, variants: Sequence[str]) -> BatchSource:
-        kept = [side for side in self._sides if side.id not in variants]
-        return PlacedTrains(self._bench, self._work, kept, self._size)
+        remaining = [side for side in self._sides if side.id not in variants]
+        return PlacedTrains(self._bench, self._work, remaining, self._size)
 
 
-def _values(taken: PlacedSlice) -> dict[str, float]:
-    if taken.work in ("chase", ASKING):
-        done = sum(w.operations for w in taken.served) * CALLS.get(taken.work, 1)
-        spent = sum(w.seconds for w in taken.served)
-        return {LATENCY: spent / done * (1e6 if taken.work == ASKING else 1e9) if done else 0.0}
-    per = taken.cpu_per_operation_s or 0.0
-    if taken.work in BYTES:
-        return {THROUGHPUT: taken.bytes_per_s() / 1e6, CPU_TIME: per * 1e6 / (BYTES[taken.work] / 1e6)}
-    return {THROUGHPUT: taken.rate, CPU_TIME: per * 1e6}
+def _values(placed_slice: PlacedSlice) -> dict[str, float]:
+    if placed_slice.work in ("chase", ASKING):
+        done = sum(w.operations for w in placed_slice.served) * CALLS.get(placed_slice.work, 1)
+        spent = sum(w.seconds for w in placed_slice.served)
+        return {LATENCY: spent / done * (1e6 if placed_slice.work == ASKING else 1e9) if done else 0.0}
+    per = placed_slice.cpu_per_operation_s or 0.0
+    if placed_slice.work in BYTES:
+        return {
+            THROUGHPUT: placed_slice.bytes_per_s() / 1e6,
+            CPU_TIME: per * 1e6 / (BYTES[placed_slice.work] / 1e6),
+        }
+    return {THROUGHPUT: placed_slice.rate, CPU_TIME: per * 1e6}
 
 
-def _side(taken: Sequence[PlacedSlice]) -> Measured:
-    served = [w for one in taken for w in one.served]
+def _sum_slices(slices: Sequence[PlacedSlice]) -> Measured:
+    served = [w for placed_slice in slices for w in placed_slice.served]
     return Measured(
-        seconds=sum(max((w.seconds for w in one.served), default=0.0) for one in taken),
+        seconds=sum(max((w.seconds for w in placed_slice.served), default=0.0) for placed_slice in slices),
         values={},
         operations=sum(w.operations for w in served),
         cpu_s=sum(w.cpu_s for w in served),
     )
 
 
-def _quarters(taken: PlacedSlice) -> list[float]:
+def _quarter_operations(placed_slice: PlacedSlice) -> list[float]:
     """Of all workers together; turned over for a latency, whose rate is what the finder of the slice's length
     looks at.
     """
-    return [sum(w.parts[n] for w in taken.served if len(w.parts) > n) for n in range(4)]
+    return [sum(w.parts[n] for w in placed_slice.served if len(w.parts) > n) for n in range(4)]

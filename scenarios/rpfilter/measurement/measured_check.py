@@ -5,7 +5,7 @@ from typing import Literal, TypeAlias
 import msgspec
 
 from probes.bench.net.rules import Loader
-from probes.command import tool
+from probes.command import find_tool
 from probes.system.firewall.reverse_path import Protocol, ReversePathRule
 from probes.system.firewall.rp_filter import WORDS
 from probes.types import Absent
@@ -41,28 +41,28 @@ class MeasuredCheck(msgspec.Struct, frozen=True, kw_only=True):
     left_out: tuple[str, ...] = ()
 
     @property
-    def whose(self) -> str:
+    def variant_label(self) -> str:
         """What a person reads wherever the variant is named: nobody is blamed for what is not there."""
         return f"{self.name}{HERE[self.here]}"
 
 
-def chosen(facts: Facts) -> MeasuredCheck:
+def choose_check(facts: Facts) -> MeasuredCheck:
     """Copies hook, priority, flags and tool of the host's check; the rest of its rule would match nothing elsewhere."""
-    for rule in facts.checks:
+    for rule in facts.effective_checks:
         for protocol in rule.protocols:
             if protocol == "IPv4" and (facts.ipv6 and "IPv6" in rule.protocols):
                 continue  # of both, the dear one
             if protocol == "IPv4" or facts.ipv6:
-                return _own(facts, rule, protocol)
-    return _default(facts) if facts.ipv6 else _setting(facts)
+                return _copy_own_check(facts, rule, protocol)
+    return _default_check(facts) if facts.ipv6 else _setting_check(facts)
 
 
-def _own(facts: Facts, rule: ReversePathRule, protocol: Protocol) -> MeasuredCheck:
+def _copy_own_check(facts: Facts, rule: ReversePathRule, protocol: Protocol) -> MeasuredCheck:
     left_out: list[str] = []
     loader: Loader = rule.form
-    if loader != "nft" and _missing(loader, protocol):
+    if loader != "nft" and _missing_tool(loader, protocol):
         left_out.append(
-            f"{_missing(loader, protocol)} is not installed: the check is measured as nftables' own fib"
+            f"{_missing_tool(loader, protocol)} is not installed: the check is measured as nftables' own fib"
         )
         loader = "nft"
     hook = rule.first_hook
@@ -75,7 +75,7 @@ def _own(facts: Facts, rule: ReversePathRule, protocol: Protocol) -> MeasuredChe
             f"only packets with {' '.join(rule.conditions)} reach the host's check; the measured packets "
             "all do"
         )
-    others = [r.place for r in facts.checks if r is not rule and r.every_flow]
+    others = [r.place_text for r in facts.effective_checks if r is not rule and r.every_flow]
     if others:
         left_out.append(f"not measured: other checks, {'; '.join(others[:3])}")
     return MeasuredCheck(
@@ -93,15 +93,15 @@ def _own(facts: Facts, rule: ReversePathRule, protocol: Protocol) -> MeasuredChe
     )
 
 
-def _default(facts: Facts) -> MeasuredCheck:
+def _default_check(facts: Facts) -> MeasuredCheck:
     """firewalld has a check for IPv6 alone."""
     flags: tuple[str, ...] = DEFAULT_FLAGS
     priority = 10
     if not isinstance(facts.asked, Absent):
         flags, priority = facts.asked.vocabulary.flags, facts.asked.vocabulary.priority
     left_out = []
-    if active(facts):
-        left_out.append(f"IPv4's own rp_filter is {active(facts)}: --all measures it too")
+    if describe_active_modes(facts):
+        left_out.append(f"IPv4's own rp_filter is {describe_active_modes(facts)}: --all measures it too")
     return MeasuredCheck(
         rule=None,
         here="unknown" if isinstance(facts.ruleset, Absent) else "not loaded",
@@ -114,9 +114,9 @@ def _default(facts: Facts) -> MeasuredCheck:
     )
 
 
-def _setting(facts: Facts) -> MeasuredCheck:
+def _setting_check(facts: Facts) -> MeasuredCheck:
     """Without IPv6 firewalld checks nothing: what is left is the kernel's own check, as it is set or strict."""
-    modes = () if isinstance(facts.rp_filter, Absent) else tuple(facts.rp_filter.active.values())
+    modes = () if isinstance(facts.rp_filter, Absent) else tuple(facts.rp_filter.active_modes.values())
     mode = 1 if 1 in modes or not modes else 2
     here: Here = "loaded" if modes else "unknown" if isinstance(facts.rp_filter, Absent) else "not loaded"
     return MeasuredCheck(
@@ -129,12 +129,12 @@ def _setting(facts: Facts) -> MeasuredCheck:
     )
 
 
-def active(facts: Facts) -> str:
+def describe_active_modes(facts: Facts) -> str:
     """`loose on eth0, eth1`; empty where rp_filter checks nothing, or cannot be read."""
     if isinstance(facts.rp_filter, Absent):
         return ""
     by_mode: dict[int, list[str]] = {}
-    for name, mode in facts.rp_filter.active.items():
+    for name, mode in facts.rp_filter.active_modes.items():
         by_mode.setdefault(mode, []).append(name)
     return "; ".join(
         f"{WORDS.get(mode, mode)} on {', '.join(names[:4])}{', ...' if len(names) > 4 else ''}"
@@ -142,7 +142,7 @@ def active(facts: Facts) -> str:
     )
 
 
-def _missing(loader: Loader, protocol: Protocol) -> str:
+def _missing_tool(loader: Loader, protocol: Protocol) -> str:
     """The tool that the loader needs and that is not installed; empty where it is."""
     name = f"{'ip6tables' if protocol == 'IPv6' else 'iptables'}-{loader.removeprefix('iptables-')}"
-    return "" if tool(name) else name
+    return "" if find_tool(name) else name

@@ -9,7 +9,7 @@ from probes.bench.net.network import Network
 from probes.bench.net.route_set import RouteSet
 from scenarios.experiment.schedule.trains import BatchSource
 from scenarios.model import Clock
-from scenarios.rpfilter.measurement.variants import Compared, Trial
+from scenarios.rpfilter.measurement.variants import ComparedVariant, Trial
 
 _SETTLE_S = 0.02  # what the last variant freed through RCU is gone after a grace period of a few milliseconds
 
@@ -17,7 +17,7 @@ _SETTLE_S = 0.02  # what the last variant freed through RCU is gone after a grac
 class NetworkVariantBench:
     """In blocks, one variant after the other in the first pair: for a stream, which first opens its window."""
 
-    def __init__(self, bench: Network, clock: Clock, trial: Trial, compared: Compared) -> None:
+    def __init__(self, bench: Network, clock: Clock, trial: Trial, compared: ComparedVariant) -> None:
         self._bench = bench
         self._clock = clock
         self._trial = trial

@@ -5,11 +5,11 @@ from typing import Literal
 import msgspec
 
 from probes.bench.net.rules import Treatment
-from probes.safe_read import own_data
+from probes.safe_read import read_own_data
 from probes.system.firewall.reverse_path import Protocol
 from scenarios.plan import Metric, Variant, Workload
 from scenarios.rpfilter.facts import Facts
-from scenarios.rpfilter.measurement.measured_check import MeasuredCheck, chosen
+from scenarios.rpfilter.measurement.measured_check import MeasuredCheck, choose_check
 
 NS = Metric("ns/packet", "ns/packet", better="less")
 MB = Metric("MB/s", "MB/s")
@@ -21,7 +21,7 @@ SETTINGS = {
 }
 
 
-class Compared(msgspec.Struct, frozen=True, kw_only=True):
+class ComparedVariant(msgspec.Struct, frozen=True, kw_only=True):
     """One variant of one workload, with how to make it."""
 
     variant: Variant
@@ -35,31 +35,31 @@ class Trial(msgspec.Struct, frozen=True, kw_only=True):
     workload: Workload
     load: Literal["udp", "tcp"]
     protocol: Protocol
-    compared: tuple[Compared, ...]
+    compared: tuple[ComparedVariant, ...]
 
     @property
-    def pairs(self) -> tuple[tuple[str, str], ...]:
+    def variant_pairs(self) -> tuple[tuple[str, str], ...]:
         first = self.compared[0].variant.id
         return tuple((first, c.variant.id) for c in self.compared[1:])
 
 
-def trials(facts: Facts, *, everything: bool, again: bool, block_s: float) -> tuple[Trial, ...]:
+def build_trials(facts: Facts, *, everything: bool, again: bool, block_s: float) -> tuple[Trial, ...]:
     """In the order of importance. `again`: no rule once more, which must not differ from itself."""
-    main = chosen(facts)
-    found = [_main(main, everything, again)]
+    main = choose_check(facts)
+    planned_trials = [_main_trial(main, everything, again)]
     if everything:
-        beside = own_data(__file__, "trials.toml", dict[str, Trial])
+        extra_trials = read_own_data(__file__, "trials.toml", dict[str, Trial])
         if main.protocol == "IPv4" and facts.ipv6:  # what IPv6's would cost beside it
-            found.append(beside["udp-ipv6"])
+            planned_trials.append(extra_trials["udp-ipv6"])
         if main.protocol == "IPv6":
-            found.append(beside["udp-ipv4"])
+            planned_trials.append(extra_trials["udp-ipv4"])
         elif not main.setting:
-            found.append(beside["udp-ipv4-setting"])
-        found.extend(_tcp(main))
-    return tuple(_lasting(trial, block_s) for trial in found)
+            planned_trials.append(extra_trials["udp-ipv4-setting"])
+        planned_trials.extend(_tcp_trials(main))
+    return tuple(_set_durations(trial, block_s) for trial in planned_trials)
 
 
-def _lasting(trial: Trial, block_s: float) -> Trial:
+def _set_durations(trial: Trial, block_s: float) -> Trial:
     """TCP needs twice as long: a stream has to open its window first. Slices of packets begin with an onset.
 
     What one variant leaves to be freed through RCU takes a grace period, here 4 to 15 ms, and would be the next one's.
@@ -72,14 +72,16 @@ def _lasting(trial: Trial, block_s: float) -> Trial:
     )
 
 
-def _main(chosen: MeasuredCheck, everything: bool, again: bool) -> Trial:
-    def treat(what: Literal["none", "trivial", "check"], flags: tuple[str, ...] = ()) -> Treatment:
+def _main_trial(chosen: MeasuredCheck, everything: bool, again: bool) -> Trial:
+    def make_treatment(
+        rule_kind: Literal["none", "trivial", "check"], flags: tuple[str, ...] = ()
+    ) -> Treatment:
         if chosen.setting and not flags:
-            own = chosen.setting if what == "check" else 0
-            rule: Literal["none", "trivial"] = "trivial" if what == "trivial" else "none"
+            own = chosen.setting if rule_kind == "check" else 0
+            rule: Literal["none", "trivial"] = "trivial" if rule_kind == "trivial" else "none"
             return Treatment(what=rule, protocol="IPv4", ends="input", rp_filter=own, catches=own > 0)
         return Treatment(
-            what=what,
+            what=rule_kind,
             protocol=chosen.protocol,
             loader=chosen.loader,
             hook=chosen.hook,
@@ -87,20 +89,28 @@ def _main(chosen: MeasuredCheck, everything: bool, again: bool) -> Trial:
             flags=flags or chosen.flags,
             table=chosen.table,
             ends="input" if chosen.hook == "input" or chosen.setting else "prerouting",
-            catches=what == "check",
+            catches=rule_kind == "check",
         )
 
     compared = [
-        Compared(variant=Variant(id=NONE, label="no rule", detail="the hook alone"), treatment=treat("none")),
-        Compared(variant=Variant(id=CHECK, label=chosen.whose, detail=chosen.text), treatment=treat("check")),
-        Compared(
+        ComparedVariant(
+            variant=Variant(id=NONE, label="no rule", detail="the hook alone"),
+            treatment=make_treatment("none"),
+        ),
+        ComparedVariant(
+            variant=Variant(id=CHECK, label=chosen.variant_label, detail=chosen.text),
+            treatment=make_treatment("check"),
+        ),
+        ComparedVariant(
             variant=Variant(id=TRIVIAL, label="a trivial rule", detail="in its place: the control"),
-            treatment=treat("trivial"),
+            treatment=make_treatment("trivial"),
         ),
     ]
     if again:
         compared.append(
-            Compared(variant=Variant(id=AGAIN, label="no rule, once more"), treatment=treat("none"))
+            ComparedVariant(
+                variant=Variant(id=AGAIN, label="no rule, once more"), treatment=make_treatment("none")
+            )
         )
     if everything:
         for name, label, flags in (
@@ -109,12 +119,12 @@ def _main(chosen: MeasuredCheck, everything: bool, again: bool) -> Trial:
             ("mark", "strict with mark: fib saddr . mark . iif", ("saddr", "mark", "iif")),
         ):
             if flags != chosen.flags or chosen.loader != "nft" or chosen.setting:
-                treatment = msgspec.structs.replace(treat("check", flags), loader="nft")
-                compared.append(Compared(variant=Variant(id=name, label=label), treatment=treatment))
+                treatment = msgspec.structs.replace(make_treatment("check", flags), loader="nft")
+                compared.append(ComparedVariant(variant=Variant(id=name, label=label), treatment=treatment))
         if chosen.setting:
             other = 3 - chosen.setting
-            treatment = msgspec.structs.replace(treat("check"), rp_filter=other)
-            compared.append(Compared(variant=SETTINGS[other], treatment=treatment))
+            treatment = msgspec.structs.replace(make_treatment("check"), rp_filter=other)
+            compared.append(ComparedVariant(variant=SETTINGS[other], treatment=treatment))
     short = chosen.protocol.lower()
     return Trial(
         workload=Workload(
@@ -130,15 +140,15 @@ def _main(chosen: MeasuredCheck, everything: bool, again: bool) -> Trial:
     )
 
 
-def _tcp(chosen: MeasuredCheck) -> list[Trial]:
+def _tcp_trials(chosen: MeasuredCheck) -> list[Trial]:
     """One TCP stream: with offloads the check meets 64 KiB aggregates, without them every frame."""
     base = Treatment(what="none", protocol=chosen.protocol, catches=False)
     check = Treatment(what="check", protocol=chosen.protocol, flags=chosen.flags)
     if chosen.setting:
         check = Treatment(what="none", protocol="IPv4", ends="input", rp_filter=chosen.setting)
-    found = []
+    stream_trials = []
     for name, on in (("off", False), ("on", True)):
-        found.append(
+        stream_trials.append(
             Trial(
                 workload=Workload(
                     id=f"tcp-offload-{name}",
@@ -150,9 +160,11 @@ def _tcp(chosen: MeasuredCheck) -> list[Trial]:
                 load="tcp",
                 protocol=chosen.protocol,
                 compared=(
-                    Compared(variant=Variant(id=NONE, label="no rule"), treatment=base, offload=on),
-                    Compared(variant=Variant(id=CHECK, label="the check"), treatment=check, offload=on),
+                    ComparedVariant(variant=Variant(id=NONE, label="no rule"), treatment=base, offload=on),
+                    ComparedVariant(
+                        variant=Variant(id=CHECK, label="the check"), treatment=check, offload=on
+                    ),
                 ),
             )
         )
-    return found
+    return stream_trials

@@ -7,15 +7,15 @@ from functools import partial
 from probes.host import Host
 from probes.patterns import lazy_pattern
 from probes.system.disk.block import block_devices
-from probes.system.kernel_log import WARNING, kernel_log
+from probes.system.kernel_log import WARNING, read_kernel_log
 from probes.types import Absent
 from scenarios.knowledge.kernel_lines import is_harmless, speaks_of
 from scenarios.rules.expression import Value
 from scenarios.rules.read import may_be_in_log
 from scenarios.rules.table import Reader, SubjectRow
 
-LONGEST = 300
-STARTED_S = 120.0
+MAX_LINE_CHARACTERS = 300
+START_SECONDS = 120.0
 MAX_SPEAKER_WORDS = 3  # what is longer before its colon is a sentence, not a driver's name
 _DISK = r"(?!vdev\b)(?:(?:sd|vd|xvd)[a-z]{1,4}|nvme\d+(?:c\d+)?n\d+|dm-\d+|md\d+|mmcblk\d+|rbd\d+|drbd\d+|bcache\d+)"
 _ADDRESS = r"[0-9a-f]{4}:[0-9a-f]{2}:[0-9a-f]{2}\.[0-7]"
@@ -51,18 +51,18 @@ def lines_of(
     `lines`: how many; `last`: the last of them; `worse`: how many are of the worse kind; `word`: what finds them again;
     `disk`: the whole disk, where one is named.
     """
-    log = host.once(kernel_log)
+    log = host.compute_once(read_kernel_log)
     if isinstance(log, Absent):
         return log
     if not may_be_in_log(host, words):
-        return _rows(host, log.source, {}, lambda _: False)
+        return _line_rows(host, log.source, {}, lambda _: False)
     meets, is_worse = re.compile(pattern).search, re.compile(worse).search if worse else None
     lines: dict[str, list[str]] = {}
     for line in log.lines:
         if meets(line.message):
-            for name in named(line.message) or ("",):
+            for name in named_devices(line.message) or ("",):
                 lines.setdefault(name, []).append(line.message)
-    return _rows(host, log.source, lines, lambda message: bool(is_worse and is_worse(message)))
+    return _line_rows(host, log.source, lines, lambda message: bool(is_worse and is_worse(message)))
 
 
 def unlisted_lines(host: Host, listed: Mapping[str, Sequence[str]]) -> list[SubjectRow] | Absent:
@@ -71,7 +71,7 @@ def unlisted_lines(host: Host, listed: Mapping[str, Sequence[str]]) -> list[Subj
     `listed`: patterns, each with the words of which a line needs one.
     A line is taken up by its own priority, or by its words of a fault or a limit.
     """
-    log = host.once(kernel_log)
+    log = host.compute_once(read_kernel_log)
     if isinstance(log, Absent):
         return log
     lines: dict[str, list[str]] = {}
@@ -80,7 +80,7 @@ def unlisted_lines(host: Host, listed: Mapping[str, Sequence[str]]) -> list[Subj
         message = line.message
         loud = line.priority is not None and line.priority <= WARNING
         # what a start says at a lower priority is about what it finds, not about what fails
-        starting = line.priority is not None and (line.time_s is None or line.time_s < STARTED_S)
+        starting = line.priority is not None and (line.time_s is None or line.time_s < START_SECONDS)
         worded = not starting and speaks_of(message, "fault", "limit")
         if _BODY.match(message) or not (loud or worded):
             continue
@@ -89,7 +89,7 @@ def unlisted_lines(host: Host, listed: Mapping[str, Sequence[str]]) -> list[Subj
         lines.setdefault(speaker_of(message), []).append(message)
         if speaks_of(message, "grave") and (line.priority is None or loud):
             grave.add(message)
-    return _rows(host, log.source, lines, grave.__contains__)
+    return _line_rows(host, log.source, lines, grave.__contains__)
 
 
 def _is_listed(message: str, listed: Mapping[str, Sequence[str]]) -> bool:
@@ -116,9 +116,9 @@ _SPEAKER = lazy_pattern(
 def speaker_of(message: str) -> str:
     """The driver and the device that a line begins with, `mlx5_core 0000:c1:00.0`; else the device that it names."""
     message = _LOUDNESS.sub("", message)
-    found = _SPEAKER.match(message)
-    names = named(message)
-    if found is None:
+    speaker_match = _SPEAKER.match(message)
+    names = named_devices(message)
+    if speaker_match is None:
         beginning = message.partition(":")[0].strip()
         return (
             names[0]
@@ -127,18 +127,18 @@ def speaker_of(message: str) -> str:
             if 0 < len(beginning.split()) <= MAX_SPEAKER_WORDS
             else "the kernel"
         )
-    speaker = found[1]
+    speaker = speaker_match[1]
     return speaker if not names or names[0] in speaker else f"{speaker} {names[0]}"
 
 
-def _rows(
+def _line_rows(
     host: Host, source: str, lines: dict[str, list[str]], is_worse: Callable[[str], bool]
 ) -> list[SubjectRow]:
     if len(lines) > 1 and "" in lines and not any(map(is_worse, lines[""])):
         del lines[""]  # what stands beside lines that name their device is mostly of the same
     rows = []
     for name, messages in (lines or {"": []}).items():
-        last = messages[-1][:LONGEST] if messages else ""
+        last = messages[-1][:MAX_LINE_CHARACTERS] if messages else ""
         columns: dict[str, Value | Reader] = {
             "name": name,
             "lines": len(messages),
@@ -154,26 +154,26 @@ def _rows(
 
 def _fixed_part(message: str) -> str:
     """The beginning of a line up to its first number: what its like share."""
-    found = re.match(r"\D{4,60}", message)
-    return (found[0] if found else message[:40]).strip()
+    beginning = re.match(r"\D{4,60}", message)
+    return (beginning[0] if beginning else message[:40]).strip()
 
 
 def _disk_of(host: Host, name: str) -> Value:
     """The disk that a kernel's name belongs to: a partition's, an NVMe controller's first, an ATA port's."""
-    known = block_devices(host)
-    if name in known:
-        return known[name].parent or name
-    for disk in known.values():
+    devices = block_devices(host)
+    if name in devices:
+        return devices[name].parent or name
+    for disk in devices.values():
         inside = f"/{name.partition('.')[0]}/" in f"{disk.path}/"
         if name and not disk.parent and (inside or re.fullmatch(rf"{re.escape(name)}n\d+", disk.name)):
             return disk.name
     return Absent(f"which disk {name or 'it'} is cannot be told", "unsupported")
 
 
-def named(message: str) -> tuple[str, ...]:
+def named_devices(message: str) -> tuple[str, ...]:
     """The devices that a line names, by the first kind of name that is in it."""
     for kind in _NAMES:
-        if names := [next(filter(None, found.groups())) for found in kind.finditer(message)]:
+        if names := [next(filter(None, name_match.groups())) for name_match in kind.finditer(message)]:
             return tuple(dict.fromkeys(names))
     return ()
 

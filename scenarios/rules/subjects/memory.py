@@ -4,37 +4,37 @@ import re
 from functools import partial
 
 from probes.host import Host
-from probes.system.disk.mounts import mounts
-from probes.system.nodes.numa import numa
+from probes.system.disk.mounts import read_mounts
+from probes.system.nodes.numa import read_numa
 from probes.system.processor.cpulist import parse_list
-from probes.system.processor.topology import topology
-from probes.system.running.cgroup import folders_of, groups_of
-from probes.system.running.quota_groups import folders_with
-from probes.system.virtualisation import virtualisation
-from probes.types import Absent, present
+from probes.system.processor.topology import read_cpu_topology
+from probes.system.running.cgroup import find_group_folders, parse_groups
+from probes.system.running.quota_groups import find_folders_with
+from probes.system.virtualisation import read_virtualisation
+from probes.types import Absent, is_present
 from scenarios.rules.expression import Value
 from scenarios.rules.table import SubjectRow
 
 
 def dimm_rows(host: Host) -> list[SubjectRow] | Absent:
     """One row for all: `dmidecode` (root). Speeds in MT/s; `slots` and `filled` over all sockets."""
-    text = host.command("dmidecode", "-t", "17")
+    text = host.read_command("dmidecode", "-t", "17")
     if isinstance(text, Absent) and not host.live:
-        whole = host.command("dmidecode")
-        text = whole if present(whole) else text
+        full_text = host.read_command("dmidecode")
+        text = full_text if is_present(full_text) else text
     if isinstance(text, Absent):
         return text
     slots: list[tuple[str, int, int, str]] = []
     for block in re.findall(r"Memory Device\n(.*?)(?=\n\s*\n|\Z)", text, re.DOTALL):
-        size, configured = _field(block, "Size"), _field(block, "Configured (?:Memory|Clock) Speed")
-        speeds_told = _speed(_field(block, "Speed")), _speed(configured)
-        slots.append((_field(block, "Locator"), *speeds_told, size if re.match(r"[0-9]", size) else ""))
+        size, configured = _field_text(block, "Size"), _field_text(block, "Configured (?:Memory|Clock) Speed")
+        speeds_told = _speed_mt(_field_text(block, "Speed")), _speed_mt(configured)
+        slots.append((_field_text(block, "Locator"), *speeds_told, size if re.match(r"[0-9]", size) else ""))
     if not slots:
         return Absent("dmidecode lists no memory devices", "unsupported", "dmidecode -t 17")
     filled = [slot for slot in slots if slot[3]]
     groups: dict[str, int] = {}
     for locator, _, _, present_ in slots:
-        channel = _channel(locator)
+        channel = _channel_name(locator)
         groups[channel] = groups.get(channel, 0) + bool(present_)
     speeds = {speed for _, speed, _, _ in filled if speed}
     used = {speed for _, _, speed, _ in filled if speed}
@@ -56,50 +56,50 @@ def dimm_rows(host: Host) -> list[SubjectRow] | Absent:
     return [SubjectRow("", columns)]
 
 
-def _field(block: str, name: str) -> str:
-    found = re.search(rf"^\s*{name}:\s*(.+?)\s*$", block, re.MULTILINE)
-    return found[1] if found else ""
+def _field_text(block: str, name: str) -> str:
+    field_match = re.search(rf"^\s*{name}:\s*(.+?)\s*$", block, re.MULTILINE)
+    return field_match[1] if field_match else ""
 
 
-def _speed(text: str) -> int:
-    found = re.match(r"([0-9]{2,6}) M(?:T/s|Hz)", text)
-    return int(found[1]) if found else 0
+def _speed_mt(text: str) -> int:
+    speed_match = re.match(r"([0-9]{2,6}) M(?:T/s|Hz)", text)
+    return int(speed_match[1]) if speed_match else 0
 
 
-def _channel(locator: str) -> str:
+def _channel_name(locator: str) -> str:
     """`CPU1_DIMM_A1` and `A1` are channel A of a socket; `P0_Node0_Channel1_Dimm0` channel 1."""
-    found = re.search(r"(.*(?:CHANNEL|CH)[_ ]?[0-9A-Z]+)", locator.upper()) or re.search(
+    channel_match = re.search(r"(.*(?:CHANNEL|CH)[_ ]?[0-9A-Z]+)", locator.upper()) or re.search(
         r"(.*?[A-Z])[ _]?[0-9]{1,2}$", locator.upper()
     )
-    return found[1] if found else locator.upper()
+    return channel_match[1] if channel_match else locator.upper()
 
 
 def node_rows(host: Host) -> list[SubjectRow] | Absent:
     """One row per NUMA node with memory: `allocated` pages and those that had to come from elsewhere, since boot."""
-    found = numa(host)
-    if isinstance(found, Absent):
-        return found
-    if found.doubt:
-        return Absent(found.doubt, "invalid")
+    numa_nodes = read_numa(host)
+    if isinstance(numa_nodes, Absent):
+        return numa_nodes
+    if numa_nodes.doubt:
+        return Absent(numa_nodes.doubt, "invalid")
     rows = []
     # CXL and a graphics card's memory are no measure
-    alike = [node for node in found.nodes if node.kind == "usual"]
-    sizes = [node.memory_bytes for node in alike if present(node.memory_bytes)]
+    alike = [node for node in numa_nodes.nodes if node.kind == "usual"]
+    sizes = [node.memory_bytes for node in alike if is_present(node.memory_bytes)]
     shares = [
         node.free_bytes / node.memory_bytes
         for node in alike
-        if present(node.free_bytes) and present(node.memory_bytes) and node.memory_bytes
+        if is_present(node.free_bytes) and is_present(node.memory_bytes) and node.memory_bytes
     ]
-    for node in found.nodes:
-        text = host.text(f"/sys/devices/system/node/node{node.number}/numastat")
-        counts = dict(re.findall(r"^(\w+) ([0-9]{1,19})$", text, re.MULTILINE)) if present(text) else {}
+    for node in numa_nodes.nodes:
+        text = host.read_file_text(f"/sys/devices/system/node/node{node.number}/numastat")
+        counts = dict(re.findall(r"^(\w+) ([0-9]{1,19})$", text, re.MULTILINE)) if is_present(text) else {}
         names = {"hit": "numa_hit", "miss": "numa_miss", "foreign": "numa_foreign", "other": "other_node"}
         unread = Absent("numastat cannot be read")
         columns: dict[str, Value] = {
             "number": node.number,
-            "count": len(found.nodes),
+            "count": len(numa_nodes.nodes),
             "kind": node.kind,
-            "virtual": virtualisation(host).virtual,
+            "virtual": read_virtualisation(host).is_virtual,
             "largest": max(sizes, default=0) or Absent("no node reports its memory"),
             "most_free": max(shares) if shares else Absent("no node reports what is free"),
             "cpus": len(node.cpus),
@@ -113,31 +113,31 @@ def node_rows(host: Host) -> list[SubjectRow] | Absent:
 
 def group_rows(host: Host) -> list[SubjectRow] | Absent:
     """Our own control group and each above it, the nearest first; version 2, and 1's memory and cpu controllers."""
-    text = host.text("/proc/self/cgroup")
-    table = mounts(host)
+    text = host.read_file_text("/proc/self/cgroup")
+    table = read_mounts(host)
     if isinstance(text, Absent):
         return text
     if isinstance(table, Absent):
         return table
     rows: dict[str, SubjectRow] = {}
-    for controller, path in groups_of(text).items():
+    for controller, path in parse_groups(text).items():
         if controller not in ("", "memory", "cpu"):
             continue
-        for folder in folders_of(host, table, controller, path):
+        for folder in find_group_folders(host, table, controller, path):
             if folder not in rows:
                 columns: dict[str, Value] = {
                     "path": folder,
                     "controller": controller,
-                    "cpus": partial(_cpus, host, folder),
-                    "online": len(topology(host).online) or Absent("no CPU is listed"),
+                    "cpus": partial(_cpu_count, host, folder),
+                    "online": len(read_cpu_topology(host).online) or Absent("no CPU is listed"),
                 }
                 rows[folder] = SubjectRow(folder, columns, folder)
     return list(rows.values())
 
 
-def _cpus(host: Host, folder: str) -> Value:
+def _cpu_count(host: Host, folder: str) -> Value:
     """How many CPUs the group may use."""
-    text = host.text(f"{folder}/cpuset.cpus.effective", 65536)
+    text = host.read_file_text(f"{folder}/cpuset.cpus.effective", 65536)
     if isinstance(text, Absent):
         return text
     cpus = parse_list(text)
@@ -155,7 +155,7 @@ def groups_rows(host: Host) -> list[SubjectRow]:
     """One row per control group, to a depth of four: version 2, and 1's memory, pids and blkio controllers."""
     rows: dict[str, SubjectRow] = {}
     for controller, files in _KINDS:
-        for root, folder in folders_with(host, controller, files)[0]:
+        for root, folder in find_folders_with(host, controller, files)[0]:
             name = folder.removeprefix(f"{root}/")
             last = name.rpartition("/")[2]
             is_unit = last.endswith((".service", ".slice", ".scope"))

@@ -6,7 +6,7 @@ import msgspec
 
 from probes.bench.measured import MeasuredBatch
 from scenarios.events import RunVerdict
-from scenarios.storage.throttling.caps import SAME, Throttle, near
+from scenarios.storage.throttling.caps import SAME, Throttle, is_near
 from scenarios.storage.throttling.detection import STEP_S, BlockCompletions
 from scenarios.storage.throttling.findings import cap_words
 from scenarios.verdict.verdict import as_equal
@@ -24,7 +24,7 @@ def courses_of(
     return {
         variant: {
             load: [
-                _course(train, range(len(variants)) if shared else [number])
+                _join_completions(train, range(len(variants)) if shared else [number])
                 for train in trains
                 if train.begins and len(train.sides) == len(variants)
             ]
@@ -34,14 +34,14 @@ def courses_of(
     }
 
 
-def recast(verdict: RunVerdict, caps: Mapping[str, Throttle]) -> RunVerdict:
+def recast_verdict(verdict: RunVerdict, caps: Mapping[str, Throttle]) -> RunVerdict:
     """`no material difference` with the reason where both sides stand at the same cap; a clear difference stays."""
     base, other = caps.get(verdict.baseline), caps.get(verdict.variant)
     if base is None or other is None or not (verdict.is_equal or verdict.is_undecided):
         return verdict
-    if base.unit != other.unit or not near(base.value, other.value, SAME):
+    if base.unit != other.unit or not is_near(base.value, other.value, SAME):
         return verdict
-    if verdict.ratio is None or not near(verdict.ratio, 1.0, NEARLY_EQUAL):
+    if verdict.ratio is None or not is_near(verdict.ratio, 1.0, NEARLY_EQUAL):
         return verdict  # they had unlike shares of it: what lies under the cap is not known
     reason = f"both at the cap of {cap_words(base)}"
     figures = msgspec.structs.replace(
@@ -50,7 +50,7 @@ def recast(verdict: RunVerdict, caps: Mapping[str, Throttle]) -> RunVerdict:
     return as_equal(figures, reason)
 
 
-def _course(train: MeasuredBatch, sides: Sequence[int]) -> BlockCompletions:
+def _join_completions(train: MeasuredBatch, sides: Sequence[int]) -> BlockCompletions:
     """What these sides finished, by the clock; its seconds are those in which they were served."""
     own = [
         (round((begin - train.begins[0]) / STEP_S), steps)

@@ -20,23 +20,23 @@ Form: TypeAlias = Literal["pauses", "even"]
 
 STEP_S = STEP_NS / 1e9
 STEPS_A_WINDOW = (1, 2, 5, 10, 20)  # those in which the disk finishes enough operations to see a pause
-LEAST_IN_A_WINDOW = 4
+MIN_WINDOW_OPERATIONS = 4
 LOW = 0.25  # of what a busy window holds
 GAP_S = 0.05  # between two blocks at most, to follow the clock across it
-LEAST_PAUSE_S, MOST_PAUSE_S = 0.004, 0.6
-LEAST_PERIODS = 8
+MIN_PAUSE_S, MAX_PAUSE_S = 0.004, 0.6
+MIN_PERIODS = 8
 REGULAR = 0.12  # median deviation of periods, and of the operations in them, as a share
-LEAST_PAUSED = 0.12  # of the time
-MOST_APART = 0.25  # of the rate in a period and that of all blocks
+MIN_PAUSED_SHARE = 0.12  # of the time
+MAX_RATE_DEVIATION = 0.25  # of the rate in a period and that of all blocks
 EVEN = 0.008  # from the tenth to the ninetieth of the rates
-LEAST_BLOCKS = 6
+MIN_BLOCKS = 6
 TAIL = 0.6  # of a block: what a bucket saved between two blocks is used up before
-LEAST_IN_A_PIECE = 24  # operations
+MIN_PIECE_OPERATIONS = 24  # operations
 MORE_OR_LESS = 3  # operations and a step's, from the tenth to the ninetieth of the pieces
-TURNS, LEAST_TURNS = 32, 4  # of a stretch: so many completions are held against the clock
+TURNS, MIN_TURNS = 32, 4  # of a stretch: so many completions are held against the clock
 KEPT = 1.0  # twice the share of what one is off the clock that the next one is not; see `_keeps_to_the_clock`
-LONG_S, CUT_S = 1.5, 0.5  # a block that lasts for its operations' sake would hide a burst's end
-LEAST_STEP = 1.3
+MAX_UNCUT_S, CUT_S = 1.5, 0.5  # a block that lasts for its operations' sake would hide a burst's end
+MIN_STEP_RATIO = 1.3
 
 
 class BlockCompletions(msgspec.Struct, frozen=True, kw_only=True):
@@ -47,17 +47,17 @@ class BlockCompletions(msgspec.Struct, frozen=True, kw_only=True):
     completions: Sequence[int]
 
     @property
-    def operations(self) -> int:
+    def operation_count(self) -> int:
         return sum(self.completions)
 
     @property
     def rate(self) -> float:
         """Operations a second."""
-        return self.operations / self.seconds if self.seconds > 0 else 0.0
+        return self.operation_count / self.seconds if self.seconds > 0 else 0.0
 
-    def cut(self) -> list[BlockCompletions]:
+    def cut_into_parts(self) -> list[BlockCompletions]:
         """Itself, or a long one's parts."""
-        if self.seconds <= LONG_S:
+        if self.seconds <= MAX_UNCUT_S:
             return [self]
         parts, steps = round(self.seconds / CUT_S), len(self.completions)
         edges = [round(steps * part / parts) for part in range(parts + 1)]
@@ -71,7 +71,7 @@ class BlockCompletions(msgspec.Struct, frozen=True, kw_only=True):
         ]
 
 
-class Cap(msgspec.Struct, frozen=True, kw_only=True):
+class DiskCap(msgspec.Struct, frozen=True, kw_only=True):
     """`rate`: operations a second. Of pauses: how long, how often. Of a burst: what it gave beyond the cap, how fast.
 
     `refill_s`: of idling until such a burst is there again; `seconds`: in which the cap was seen.
@@ -91,68 +91,73 @@ class Cap(msgspec.Struct, frozen=True, kw_only=True):
         return self.burst_operations / self.rate
 
 
-def cap_of(blocks: Sequence[BlockCompletions], workers: int = 1) -> Cap | None:
+def cap_of(blocks: Sequence[BlockCompletions], workers: int = 1) -> DiskCap | None:
     """What held these blocks of one load, in the order measured; None where nothing is seen.
 
     `even` alone proves no throttle: a link or an idle hard disk is even too. See `scenarios.storage.throttling.caps`.
     """
-    blocks = [part for block in blocks if block.operations and block.seconds > 0 for part in block.cut()]
-    at = _step(blocks)
-    if at and (held := _held(blocks[at:], workers)):
+    blocks = [
+        part
+        for block in blocks
+        if block.operation_count and block.seconds > 0
+        for part in block.cut_into_parts()
+    ]
+    at = _find_burst_end(blocks)
+    if at and (held := _find_cap(blocks[at:], workers)):
         return _with_burst(held, blocks, at)
-    return _held(blocks, workers)
+    return _find_cap(blocks, workers)
 
 
-def _held(blocks: Sequence[BlockCompletions], workers: int) -> Cap | None:
-    return _pauses(blocks) or _even(blocks, workers)
+def _find_cap(blocks: Sequence[BlockCompletions], workers: int) -> DiskCap | None:
+    return _find_pauses(blocks) or _find_even_rate(blocks, workers)
 
 
-def _pauses(blocks: Sequence[BlockCompletions]) -> Cap | None:
+def _find_pauses(blocks: Sequence[BlockCompletions]) -> DiskCap | None:
     """Periods of the same length with the same number of operations in each, and then none or few.
 
     In wider windows too: what one period lets pass comes in several parts where the CPUs are busy.
     """
-    found = (_periodic(blocks, steps) for steps in STEPS_A_WINDOW)
-    return next((cap for cap in found if cap is not None), None)
+    caps = (_find_periods(blocks, steps) for steps in STEPS_A_WINDOW)
+    return next((cap for cap in caps if cap is not None), None)
 
 
-def _periodic(blocks: Sequence[BlockCompletions], steps: int) -> Cap | None:
-    windows = [_windows(block, steps) for block in blocks]
-    busy = _busy([count for own in windows for count in own])
-    if busy < LEAST_IN_A_WINDOW:
+def _find_periods(blocks: Sequence[BlockCompletions], steps: int) -> DiskCap | None:
+    windows = [_count_windows(block, steps) for block in blocks]
+    busy = _busy_count([count for own in windows for count in own])
+    if busy < MIN_WINDOW_OPERATIONS:
         return None
     width = steps * STEP_S
-    every = [_periods(line, LOW * busy, width) for line in _lines(blocks, windows, width)]
-    found = [period for own in every for period in own]
-    whole = [period for period in found if not period.cut]
-    found = whole if len(whole) >= LEAST_PERIODS else found
-    if len(found) < LEAST_PERIODS:
+    every = [_split_periods(line, LOW * busy, width) for line in _join_windows(blocks, windows, width)]
+    periods = [period for own in every for period in own]
+    uncut = [period for period in periods if not period.cut]
+    periods = uncut if len(uncut) >= MIN_PERIODS else periods
+    if len(periods) < MIN_PERIODS:
         return None
-    lengths, counts = [p.seconds for p in found], [p.operations for p in found]
-    period, count, pause = median(lengths), median(counts), median(p.pause_s for p in found)
+    lengths, counts = [p.seconds for p in periods], [p.operations for p in periods]
+    period, count, pause = median(lengths), median(counts), median(p.pause_s for p in periods)
     regular = (
         period >= 5 * width
-        and _deviation(lengths, period) <= max(REGULAR * period, width)
-        and _deviation(counts, count) <= max(REGULAR * count, 1)
+        and _median_deviation(lengths, period) <= max(REGULAR * period, width)
+        and _median_deviation(counts, count) <= max(REGULAR * count, 1)
     )
     rate = sum(counts) / sum(lengths)
-    mean = sum(block.operations for block in blocks) / sum(block.seconds for block in blocks)
+    mean = sum(block.operation_count for block in blocks) / sum(block.seconds for block in blocks)
     # the same in all blocks: what pauses for some of them is busy with something else
-    throughout = abs(count / period / mean - 1) <= MOST_APART
-    if not regular or not throughout or pause < LEAST_PAUSED * period:
+    throughout = abs(count / period / mean - 1) <= MAX_RATE_DEVIATION
+    if not regular or not throughout or pause < MIN_PAUSED_SHARE * period:
         return None
-    if not LEAST_PAUSE_S <= pause <= MOST_PAUSE_S:
+    if not MIN_PAUSE_S <= pause <= MAX_PAUSE_S:
         return None
-    return Cap(form="pauses", rate=rate, seconds=_span(blocks), period_s=period, pause_s=pause)
+    return DiskCap(form="pauses", rate=rate, seconds=_elapsed_s(blocks), period_s=period, pause_s=pause)
 
 
-def _windows(block: BlockCompletions, steps: int) -> list[int]:
+def _count_windows(block: BlockCompletions, steps: int) -> list[int]:
     """Whole windows: one that the block's end cuts would look like a pause."""
     counts = block.completions
     return [sum(counts[at : at + steps]) for at in range(0, len(counts) - steps + 1, steps)]
 
 
-def _busy(counts: Sequence[int]) -> int:
+def _busy_count(counts: Sequence[int]) -> int:
     """The count that half of the operations are in windows of, at least: pauses do not lower it."""
     left = sum(counts) / 2
     for count in sorted(counts, reverse=True):
@@ -162,7 +167,7 @@ def _busy(counts: Sequence[int]) -> int:
     return 0
 
 
-def _lines(
+def _join_windows(
     blocks: Sequence[BlockCompletions], windows: Sequence[list[int]], width: float
 ) -> list[list[int | None]]:
     """Blocks that follow each other closely as one line, with None for what lies between them."""
@@ -180,7 +185,9 @@ def _lines(
 
 
 class _Period(msgspec.Struct, frozen=True):
-    """From a pause's end to the next one's. `cut`: by a gap between two blocks, when nothing was asked for."""
+    """From a pause's end to the next one's. `cut_into_parts`: by a gap between two blocks, when nothing was asked
+    for.
+    """
 
     seconds: float
     operations: int
@@ -188,7 +195,7 @@ class _Period(msgspec.Struct, frozen=True):
     cut: bool
 
 
-def _periods(line: Sequence[int | None], low: float, width: float) -> list[_Period]:
+def _split_periods(line: Sequence[int | None], low: float, width: float) -> list[_Period]:
     """The whole ones. A gap between blocks goes on as what is before it."""
     states: list[tuple[bool, int, bool]] = []  # paused, operations, gap
     for count in line:
@@ -209,20 +216,20 @@ def _periods(line: Sequence[int | None], low: float, width: float) -> list[_Peri
     ]
 
 
-def _deviation(values: Sequence[float], middle: float) -> float:
+def _median_deviation(values: Sequence[float], middle: float) -> float:
     return median(abs(value - middle) for value in values)
 
 
-def _even(blocks: Sequence[BlockCompletions], workers: int) -> Cap | None:
+def _find_even_rate(blocks: Sequence[BlockCompletions], workers: int) -> DiskCap | None:
     """Every block's tail at the same rate, give or take an operation; a slow disk's tails some together."""
-    tails = [_tail(before, block) for before, block in pairwise(blocks)]
+    tails = [_block_tail(before, block) for before, block in pairwise(blocks)]
     usual = median(sum(tail) for tail in tails) if tails else 0
     if usual <= 0:
         return None
-    together = math.ceil(LEAST_IN_A_PIECE / usual)
+    together = math.ceil(MIN_PIECE_OPERATIONS / usual)
     lines = [tails[at : at + together] for at in range(0, len(tails) - together + 1, together)]
     pieces = [(sum(map(sum, line)), sum(map(len, line)) * STEP_S) for line in lines]
-    if len(pieces) < LEAST_BLOCKS:
+    if len(pieces) < MIN_BLOCKS:
         return None
     rates = sorted(count / seconds for count, seconds in pieces)
     edge = len(rates) // 10
@@ -230,7 +237,9 @@ def _even(blocks: Sequence[BlockCompletions], workers: int) -> Cap | None:
     few = (MORE_OR_LESS * math.sqrt(together) + middle * STEP_S) / median(seconds for _, seconds in pieces)
     if rates[-1 - edge] - rates[edge] > max(EVEN * middle, few) or not _keeps_to_the_clock(blocks, workers):
         return None
-    return Cap(form="even", rate=sum(n for n, _ in pieces) / sum(s for _, s in pieces), seconds=_span(blocks))
+    return DiskCap(
+        form="even", rate=sum(n for n, _ in pieces) / sum(s for _, s in pieces), seconds=_elapsed_s(blocks)
+    )
 
 
 def _keeps_to_the_clock(blocks: Sequence[BlockCompletions], workers: int) -> bool:
@@ -244,50 +253,52 @@ def _keeps_to_the_clock(blocks: Sequence[BlockCompletions], workers: int) -> boo
     for before, block in pairwise(blocks):
         if not lines or not _goes_on(before, block):
             lines.append([])
-        lines[-1] += _tail(before, block)
+        lines[-1] += _block_tail(before, block)
     strides = [workers * max(1, sum(line) // (TURNS * workers)) for line in lines]
     ends = [
-        (n, own) for n, line in zip(strides, lines, strict=True) if len(own := _ends(line, n)) >= LEAST_TURNS
+        (n, own)
+        for n, line in zip(strides, lines, strict=True)
+        if len(own := _completion_times(line, n)) >= MIN_TURNS
     ]
     if not ends:
         return False
     period_s = sum(own[-1] - own[0] for _, own in ends) / sum(n * (len(own) - 1) for n, own in ends)
-    between = whole = 0.0
+    between = total_squares = 0.0
     for stride, own in ends:
         off = [at - turn * stride * period_s for turn, at in enumerate(own)]
         middle = fmean(off)
-        whole += sum((one - middle) ** 2 for one in off)
-        between += sum((later - one) ** 2 for one, later in pairwise(off))
+        total_squares += sum((offset - middle) ** 2 for offset in off)
+        between += sum((later - offset) ** 2 for offset, later in pairwise(off))
     rounded = (
         sum(len(own) for _, own in ends) * STEP_S**2 / 9
     )  # a little more than what counting in steps leaves
-    return between >= KEPT * whole or whole <= rounded
+    return between >= KEPT * total_squares or total_squares <= rounded
 
 
-def _ends(counts: Sequence[int], stride: int) -> list[float]:
+def _completion_times(counts: Sequence[int], stride: int) -> list[float]:
     """When every `stride`-th operation ended; those of one step evenly within it."""
-    found, done = [], 0
+    times, done = [], 0
     for step, count in enumerate(counts):
-        found += [(step + (n + 0.5) / count) * STEP_S for n in range(-done % stride, count, stride)]
+        times += [(step + (n + 0.5) / count) * STEP_S for n in range(-done % stride, count, stride)]
         done += count
-    return found
+    return times
 
 
 def _goes_on(before: BlockCompletions, block: BlockCompletions) -> bool:
     return block.began_s - before.began_s - before.seconds < STEP_S
 
 
-def _tail(before: BlockCompletions, block: BlockCompletions) -> Sequence[int]:
+def _block_tail(before: BlockCompletions, block: BlockCompletions) -> Sequence[int]:
     """A block's whole steps; without the first of them where it does not go on from the one before."""
     steps = int(block.seconds / STEP_S + 1e-6)
     return block.completions[0 if _goes_on(before, block) else round((1 - TAIL) * steps) : steps]
 
 
-def _step(blocks: Sequence[BlockCompletions]) -> int:
+def _find_burst_end(blocks: Sequence[BlockCompletions]) -> int:
     """The first block of the lower plateau, 0 without: all before it faster than all after it, and by a good deal."""
     rates = [block.rate for block in blocks]
-    best, at = LEAST_STEP, 0
-    for place in range(2, len(rates) - LEAST_BLOCKS + 1):  # the burst may end within the block before
+    best, at = MIN_STEP_RATIO, 0
+    for place in range(2, len(rates) - MIN_BLOCKS + 1):  # the burst may end within the block before
         low = max(rates[place:])
         drop = min(rates[: place - 1]) / low if low else 0.0
         if drop > best:
@@ -295,16 +306,16 @@ def _step(blocks: Sequence[BlockCompletions]) -> int:
     return at
 
 
-def _with_burst(held: Cap, blocks: Sequence[BlockCompletions], at: int) -> Cap:
+def _with_burst(held: DiskCap, blocks: Sequence[BlockCompletions], at: int) -> DiskCap:
     """What was given beyond the cap until the plateau began, the bucket's refill meanwhile taken off."""
     before = blocks[:at]
     ended = before[-1].began_s + before[-1].seconds
-    beyond = sum(block.operations for block in before) - held.rate * (ended - before[0].began_s)
+    beyond = sum(block.operation_count for block in before) - held.rate * (ended - before[0].began_s)
     rate = median(block.rate for block in before[: max(1, at - 1)])
     return msgspec.structs.replace(
         held, burst_operations=max(0.0, beyond), burst_rate=rate, burst_s=sum(block.seconds for block in before)
     )  # fmt: skip
 
 
-def _span(blocks: Sequence[BlockCompletions]) -> float:
+def _elapsed_s(blocks: Sequence[BlockCompletions]) -> float:
     return blocks[-1].began_s + blocks[-1].seconds - blocks[0].began_s

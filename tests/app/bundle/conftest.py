@@ -13,8 +13,8 @@ from tests.app.bundle import installed
 def made() -> bytes:
     """For this Python alone, of what is installed here."""
     with pytest.MonkeyPatch.context() as patched:
-        patched.setattr(build, "fetched", installed.fetched)
-        return build.built().data
+        patched.setattr(build, "fetch_wheels", installed.fetched)
+        return build.build_bundle().data
 
 
 @pytest.fixture(scope="session")

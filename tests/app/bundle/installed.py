@@ -29,7 +29,7 @@ def closure(names: list[str]) -> set[str]:
 def fetched(into: Path) -> list[Path]:
     """In place of pip's: the same names, tags and contents."""
     made = []
-    for name in sorted(closure(wheels._needed())):
+    for name in sorted(closure(wheels._needed_packages())):
         one = metadata.distribution(name)
         files = {str(f): f.locate() for f in one.files or () if ".." not in f.parts and f.suffix != ".pyc"}
         parts = [path.rpartition("/")[2] for path in files if path.endswith(".so")]
@@ -39,6 +39,6 @@ def fetched(into: Path) -> list[Path]:
             tag = f"{python}-manylinux2014_{build.os.uname().machine}"
         wheel = into / f"{name.replace('-', '_')}-{one.version}-{tag}.whl"
         contents = {path: Path(str(place)).read_bytes() for path, place in files.items()}
-        wheel.write_bytes(build.archived(contents, build.OLDEST_S))
+        wheel.write_bytes(build.make_archive(contents, build.OLDEST_S))
         made.append(wheel)
     return sorted(made)

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from app.bundle import unpack
-from app.bundle.unpack import START, Bundle, Unfit, places, prepared, unpacked
+from app.bundle.unpack import START, Bundle, UnfitBundle, candidate_places, prepare_place, unpack_if_needed
 from tests.needs import ROOT, needs, one_always
 from tests.syntax import ROOT as TREE
 
@@ -19,23 +19,23 @@ from tests.syntax import ROOT as TREE
 @pytest.fixture
 def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
-    return Path(prepared(next(places())))
+    return Path(prepare_place(next(candidate_places())))
 
 
 def test_it_is_unpacked_once_and_for_its_owner_alone(bundle: Path, place: Path) -> None:
     opened = Bundle(str(bundle))
-    folder = Path(unpacked(opened, str(place)))
+    folder = Path(unpack_if_needed(opened, str(place)))
     assert place.stat().st_mode & 0o777 == folder.stat().st_mode & 0o777 == 0o700
     assert not [p for p in folder.rglob("*") if p.stat().st_mode & 0o077]
     made = (folder / "app").stat()
-    assert Path(unpacked(opened, str(place))) == folder and (folder / "app").stat() == made
+    assert Path(unpack_if_needed(opened, str(place))) == folder and (folder / "app").stat() == made
     assert {p.name for p in place.iterdir()} == {"lock", folder.name}
 
 
 @pytest.mark.parametrize("harm", one_always("edited", "gone", "link", "cut off"))
 def test_what_was_tampered_with_is_made_anew(bundle: Path, place: Path, harm: str) -> None:
     opened = Bundle(str(bundle))
-    folder = unpacked(opened, str(place))
+    folder = unpack_if_needed(opened, str(place))
     file = Path(folder, "app/cli/__init__.py")
     before = file.read_bytes()
     if harm == "edited":
@@ -47,7 +47,7 @@ def test_what_was_tampered_with_is_made_anew(bundle: Path, place: Path, harm: st
         file.unlink()
         if harm == "link":
             file.symlink_to("/etc/passwd")
-    assert unpacked(opened, str(place)) == folder
+    assert unpack_if_needed(opened, str(place)) == folder
     assert file.read_bytes() == before and not file.is_symlink()
     assert {p.name for p in place.iterdir()} == {"lock", Path(folder).name}
 
@@ -58,12 +58,12 @@ def test_what_a_killed_one_left_and_what_is_old_goes(bundle: Path, place: Path) 
     for folder in (old, used):
         folder.mkdir()
     os.utime(old, (1e9, 1e9))
-    folder = unpacked(Bundle(str(bundle)), str(place))
+    folder = unpack_if_needed(Bundle(str(bundle)), str(place))
     assert {p.name for p in place.iterdir()} == {"lock", used.name, Path(folder).name}
 
 
 def test_what_a_process_still_runs_from_stays(bundle: Path, place: Path, tmp_path: Path) -> None:
-    folder = Path(unpacked(Bundle(str(bundle)), str(place)))
+    folder = Path(unpack_if_needed(Bundle(str(bundle)), str(place)))
     old, ended = place / "hostdx-0.0.1-abc-cp311-x86_64", place / "hostdx-0.0.2-abc-cp311-x86_64"
     for tree in (old, ended):
         (tree / START).parent.mkdir(parents=True)
@@ -76,11 +76,11 @@ def test_what_a_process_still_runs_from_stays(bundle: Path, place: Path, tmp_pat
         assert process.stdout is not None and process.stdout.readline()
         os.utime(old, (1e9, 1e9))
         (folder / "app/cli/__init__.py").unlink()
-        unpacked(Bundle(str(bundle)), str(place))
+        unpack_if_needed(Bundle(str(bundle)), str(place))
         assert {p.name for p in place.iterdir()} == {"lock", old.name, folder.name}
         process.communicate(b"\n")
     (folder / "app/cli/__init__.py").unlink()
-    unpacked(Bundle(str(bundle)), str(place))
+    unpack_if_needed(Bundle(str(bundle)), str(place))
     assert not old.exists()
 
 
@@ -89,14 +89,14 @@ def test_a_part_that_was_damaged_on_its_way_is_refused(bundle: Path, place: Path
     data = bytearray(bundle.read_bytes())
     data[len(data) // 2] ^= 1
     damaged.write_bytes(data)
-    with pytest.raises(Unfit, match="copy"):
-        unpacked(Bundle(str(damaged)), str(place))
+    with pytest.raises(UnfitBundle, match="copy"):
+        unpack_if_needed(Bundle(str(damaged)), str(place))
     assert {p.name for p in place.iterdir()} == {"lock"}
 
 
 def test_an_interpreter_that_it_has_nothing_for(bundle: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(unpack.sys, "abiflags", "t")
-    with pytest.raises(Unfit, match=r"cp3\d+t"):
+    with pytest.raises(UnfitBundle, match=r"cp3\d+t"):
         Bundle(str(bundle))
 
 
@@ -107,11 +107,11 @@ def test_a_directory_that_others_rule_is_refused(tmp_path: Path, monkeypatch: py
     open_folder.chmod(0o777)
     (tmp_path / "link").symlink_to(loose)
     for path in (loose, open_folder / "hostdx", tmp_path / "link"):
-        with pytest.raises(Unfit):
-            prepared(str(path))
+        with pytest.raises(UnfitBundle):
+            prepare_place(str(path))
     monkeypatch.setattr(unpack.os, "ST_NOEXEC", os.statvfs(tmp_path).f_flag or 4096)
-    with pytest.raises(Unfit, match="noexec"):
-        prepared(str(tmp_path / "fine"))
+    with pytest.raises(UnfitBundle, match="noexec"):
+        prepare_place(str(tmp_path / "fine"))
 
 
 @needs(ROOT)
@@ -121,8 +121,8 @@ def test_another_users_directory_is_refused(tmp_path: Path) -> None:
     os.chown(tmp_path / "own", 1234, -1)
     os.chown(tmp_path / "above", 1234, -1)
     for path in (tmp_path / "own", tmp_path / "above/hostdx"):
-        with pytest.raises(Unfit):
-            prepared(str(path))
+        with pytest.raises(UnfitBundle):
+            prepare_place(str(path))
 
 
 @needs(ROOT)
@@ -141,10 +141,10 @@ def test_nothing_is_made_where_another_user_rules_the_way(
     before = sorted(tmp_path.rglob("*"))
     for variable in ("XDG_CACHE_HOME", "TMPDIR"):
         monkeypatch.setenv(variable, str(home / ".cache"))
-    first, _, last = places()
+    first, _, last = candidate_places()
     for place in (first, last):
-        with pytest.raises(Unfit):
-            prepared(place)
+        with pytest.raises(UnfitBundle):
+            prepare_place(place)
     assert sorted(tmp_path.rglob("*")) == before
 
 
@@ -156,20 +156,20 @@ def test_no_link_in_a_folder_for_everybody_is_followed(tmp_path: Path, owner: in
     everybody.chmod(0o1777)
     (everybody / "link").symlink_to(tmp_path / "absent")
     os.chown(everybody / "link", owner, -1, follow_symlinks=False)
-    with pytest.raises(Unfit):
-        prepared(f"{everybody}/link/hostdx")
-    assert prepared(f"{everybody}/new/folder/hostdx") == f"{everybody}/new/folder/hostdx"
+    with pytest.raises(UnfitBundle):
+        prepare_place(f"{everybody}/link/hostdx")
+    assert prepare_place(f"{everybody}/new/folder/hostdx") == f"{everybody}/new/folder/hostdx"
     assert not (tmp_path / "absent").exists()
 
 
 def test_a_way_of_our_own_is_made_over_our_own_links(tmp_path: Path) -> None:
     (tmp_path / "link").symlink_to("a/b")
     (tmp_path / "loop").symlink_to("loop")
-    assert prepared(f"{tmp_path}/link/c/hostdx") == f"{tmp_path}/a/b/c/hostdx"
-    assert prepared(f"{tmp_path}/link/../hostdx") == f"{tmp_path}/a/hostdx"
+    assert prepare_place(f"{tmp_path}/link/c/hostdx") == f"{tmp_path}/a/b/c/hostdx"
+    assert prepare_place(f"{tmp_path}/link/../hostdx") == f"{tmp_path}/a/hostdx"
     for path in ("absent/../hostdx", "loop/hostdx"):
-        with pytest.raises((OSError, Unfit)):
-            prepared(f"{tmp_path}/{path}")
+        with pytest.raises((OSError, UnfitBundle)):
+            prepare_place(f"{tmp_path}/{path}")
     assert not (tmp_path / "absent").exists() and not (tmp_path / "hostdx").exists()
 
 
@@ -177,7 +177,7 @@ def test_where_none_will_do_one_line_says_why(
     bundle: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (tmp_path / "file").touch()
-    monkeypatch.setattr(unpack, "places", lambda: iter([f"{tmp_path}/file/hostdx", "relative"]))
+    monkeypatch.setattr(unpack, "candidate_places", lambda: iter([f"{tmp_path}/file/hostdx", "relative"]))
     monkeypatch.setattr(unpack, "__file__", f"{bundle}/hostdx_unpack.py")
     with (tmp_path / "said").open("w+") as said:
         with pytest.raises(SystemExit) as end:

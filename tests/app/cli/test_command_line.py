@@ -165,7 +165,9 @@ def test_a_journal_on_the_device_under_test_is_refused_before_anything_is_writte
     capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     says = "the undo journal lies on sda itself"
-    monkeypatch.setattr("app.undo.journal_disk.lies_on", lambda host, place, target: says if target else "")
+    monkeypatch.setattr(
+        "app.undo.journal_disk.journal_on_device_reason", lambda host, place, target: says if target else ""
+    )
     (tmp_path / "there").mkdir()
     (tmp_path / "attribute").write_text("old")
     made = ("--dir", str(tmp_path / "there"), "--attribute", str(tmp_path / "attribute"))
@@ -357,7 +359,7 @@ def test_completion(capsys: pytest.CaptureFixture[str], shell: str) -> None:
         ("hostdx report demo:st", ["storage"]),  # behind the colon, at which bash breaks words
         (
             "hostdx report demo:",
-            sorted(name.removeprefix("demo:") for name in store.demos()),
+            sorted(name.removeprefix("demo:") for name in store.list_demos()),
         ),
         ("hostdx scen", ["scenarios"]),
         ("hostdx 'run' dsta", ["dstate"]),

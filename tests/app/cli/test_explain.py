@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from app.cli.entry import run_command_line
-from app.cli.telling.explain import text_of
+from app.cli.telling.explain import read_page
 from scenarios import registry
 
 
@@ -26,4 +26,4 @@ def test_a_scenario_without_a_page_says_what_it_declares() -> None:
         id, title, question, why = "mine", "A title", "What is it?", "Because."
 
     Mine.__module__ = "builtins"
-    assert text_of(Mine()).startswith("# mine: A title")  # type: ignore[arg-type]
+    assert read_page(Mine()).startswith("# mine: A title")  # type: ignore[arg-type]

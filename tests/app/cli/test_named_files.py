@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from app.cli.entry import run_command_line
-from probes.time_limit import alarm
+from probes.time_limit import limit_time
 from tests.needs import ROOT, needs
 
 pytestmark = pytest.mark.usefixtures("own_state")
@@ -36,7 +36,7 @@ COMMANDS = (
 def told(capsys: pytest.CaptureFixture[str], command: tuple[str, ...], path: Path) -> str:
     """All that it says; it says it soon, and not as a mistake of ours."""
     capsys.readouterr()
-    with alarm(20.0):
+    with limit_time(20.0):
         status = run_command_line([word.format(path) for word in command])
     captured = capsys.readouterr()
     said = captured.out + captured.err

@@ -12,7 +12,7 @@ from rich.live import Live
 
 from app.cli.measuring.progress import Plain
 from app.cli.measuring.progress_rich import Drawn
-from app.recording.reader import events_of
+from app.recording.reader import read_events
 from scenarios import events as ev
 from scenarios.disturbance import Disturbance, InterferenceCulprit
 
@@ -24,7 +24,7 @@ OURS = re.compile(r"\x1b\[(?:[0-9;]*m|\d*A|2K|1A|\?25[lh])")
 @pytest.mark.parametrize("path", FIXTURES, ids=lambda p: p.stem)
 def test_plain_lines(path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     view = Plain()
-    for event in events_of(path):
+    for event in read_events(path):
         view.show(event)
     said = capsys.readouterr().err
     assert all(re.match(r" *\d+\.\d s  \S", line) for line in said.splitlines())
@@ -38,7 +38,7 @@ def test_drawn(path: Path) -> None:
     view._console = Console(file=screen, force_terminal=True, width=80, height=24, highlight=False)
     view._live = Live(console=view._console, auto_refresh=False, transient=True)
     with view:
-        for event in events_of(path):
+        for event in read_events(path):
             view.show(event)
     rest = OURS.sub("", screen.getvalue())
     assert "\x1b" not in rest and "\x07" not in rest and "\u202e" not in rest

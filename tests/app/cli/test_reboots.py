@@ -13,7 +13,7 @@ from app.failure import Failure
 from app.state import recordings_dir
 from probes.types import Json
 from scenarios import events as ev
-from scenarios.kernel.scenario import Kernel
+from scenarios.kernel.scenario import KernelScenario
 from scenarios.plan import Metric, Plan, Workload
 
 HOST = "n1"
@@ -32,11 +32,11 @@ def now_in(monkeypatch: pytest.MonkeyPatch, boot: str) -> None:
 
 
 def check(**options: Json) -> bool:
-    return several_runs.one_of_several("run", Kernel(), options)
+    return several_runs.check_run_series("run", KernelScenario(), options)
 
 
 def after_run() -> list[str]:
-    return list(several_runs.so_far(Kernel()))
+    return list(several_runs.describe_progress(KernelScenario()))
 
 
 def record(

@@ -33,7 +33,7 @@ def left(folder: Path) -> list[str]:
 def test_rm_deletes_the_recording_with_its_parts_and_nothing_without_a_yes(
     kept: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert store.parts(kept / "a.jsonl") == [kept / "a.parts/1-null.jsonl"]
+    assert store.list_parts(kept / "a.jsonl") == [kept / "a.parts/1-null.jsonl"]
     assert run_command_line(["rm", "a"]) == 3 and "add --yes" in capsys.readouterr().err
     assert len(left(kept)) == 5
     assert run_command_line(["rm", "a", "--yes"]) == 0
@@ -84,12 +84,12 @@ def test_a_path_is_completed_as_far_as_it_is_certain(tmp_path: Path) -> None:
         (tmp_path / name).mkdir()
     (tmp_path / "data.txt").write_text("no directory")
     base = str(tmp_path)
-    assert places.completed(f"{base}/d") == (f"{base}/data ", ["data one", "data two"])
-    assert places.completed(f"{base}/o") == (f"{base}/other/", [])
-    assert places.completed(f"{base}/.h") == (f"{base}/.hidden/", [])
-    assert places.completed(f"{base}/x") == (f"{base}/x", []) == (f"{base}/x", [])
-    assert places.completed(f"{base}/") == (f"{base}/", ["data one", "data two", "other"])
-    assert places.completed("/nowhere/at/all") == ("/nowhere/at/all", [])
+    assert places.complete_path(f"{base}/d") == (f"{base}/data ", ["data one", "data two"])
+    assert places.complete_path(f"{base}/o") == (f"{base}/other/", [])
+    assert places.complete_path(f"{base}/.h") == (f"{base}/.hidden/", [])
+    assert places.complete_path(f"{base}/x") == (f"{base}/x", []) == (f"{base}/x", [])
+    assert places.complete_path(f"{base}/") == (f"{base}/", ["data one", "data two", "other"])
+    assert places.complete_path("/nowhere/at/all") == ("/nowhere/at/all", [])
 
 
 def test_the_places_are_told_with_what_carries_them(capsys: pytest.CaptureFixture[str]) -> None:
@@ -104,17 +104,19 @@ def test_a_recording_is_given_a_name_that_every_command_takes(
     kept: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert run_command_line(["recordings", "--name", "a", "before firmware"]) == 0
-    assert store.label_of(kept / "a.jsonl") == "before firmware" and store.label_of(kept / "b.jsonl") == ""
-    assert store.resolve("before firmware") == kept / "a.jsonl"
+    assert (
+        store.read_label(kept / "a.jsonl") == "before firmware" and store.read_label(kept / "b.jsonl") == ""
+    )
+    assert store.resolve_recording("before firmware") == kept / "a.jsonl"
     assert run_command_line(["recordings"]) == run_command_line(["report", "before firmware"]) == 0
     assert run_command_line(["compare", "a", "--", "b", "--anyway"]) in (0, 3)
     assert capsys.readouterr().out.count("before firmware") >= 3  # in each of them
     for argv in (["demo:null", "x"], ["a", "two\nlines"], ["a", "x" * 61], ["nosuch", "x"]):
         assert run_command_line(["recordings", "--name", *argv]) == 2, argv
     (kept / "b.name").write_bytes(b"\x1b[31m\xff red")  # by another hand
-    assert store.label_of(kept / "b.jsonl").isprintable()
+    assert store.read_label(kept / "b.jsonl").isprintable()
     assert run_command_line(["recordings", "--name", "a", ""]) == 0
-    assert store.label_of(kept / "a.jsonl") == "" and not (kept / "a.name").exists()
+    assert store.read_label(kept / "a.jsonl") == "" and not (kept / "a.name").exists()
     assert (
         run_command_line(["recordings", "--name", "a", "again"])
         == run_command_line(["rm", "a", "--yes"])

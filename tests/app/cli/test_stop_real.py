@@ -36,10 +36,12 @@ def test_a_run_is_stopped_with_its_end_recorded(tmp_path: Path, monkeypatch: pyt
     try:
         assert run.stderr is not None
         run.stderr.readline()  # it has begun to record
-        assert [entry.state for entry in store.listed()] == ["running"], list(recordings_dir().iterdir())
+        assert [entry.state for entry in store.list_recordings()] == ["running"], list(
+            recordings_dir().iterdir()
+        )
         assert run_command_line(["stop"]) == 0
         assert run.wait(30) == 130
-        assert [entry.state for entry in store.listed()] == ["interrupted"]
+        assert [entry.state for entry in store.list_recordings()] == ["interrupted"]
     finally:
         run.kill()
         run.communicate()

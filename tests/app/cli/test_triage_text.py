@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from app.recording.session import Session
+from app.recording.session import RunSession
 from app.report.forms import markdown
-from app.report.triage_text import told, triage
+from app.report.triage_text import triage_document, triage_lines
 from scenarios import events as ev
 from scenarios.finding import Evidence, Finding, Remedy
 
@@ -24,20 +24,22 @@ def test_a_finding_is_printed_with_its_remedy() -> None:
         evidence=(Evidence("sda"),),
         remedy=(remedy,),
     )
-    session = Session()
+    session = RunSession()
     session.apply(ev.Found(t=0.0, finding=finding))
     session.apply(ev.Checked(t=0.0, rule="iosched.choice", state="spoke"))
-    lines = ["".join(words for words, _ in line) for line in told(session)]
+    lines = ["".join(words for words, _ in line) for line in triage_lines(session)]
     assert "1 of 1 checks found something: 1 notice" in lines
     commands = [line.strip() for line in lines if line.startswith("    ")]
     assert commands == [*remedy.commands, *remedy.persistent, *remedy.undo]
     assert any(remedy.warning in line for line in lines)
-    assert "```sh\necho none > /sys/block/sda/queue/scheduler" in markdown.rendered(triage(session))
+    assert "```sh\necho none > /sys/block/sda/queue/scheduler" in markdown.render_markdown(
+        triage_document(session)
+    )
 
 
 def test_what_one_missing_thing_leaves_unknown_is_one_line() -> None:
-    session = Session()
+    session = RunSession()
     for rule, reason in (("a.one", "no nft"), ("b.two", "no log"), ("c.three", "no nft")):
         session.apply(ev.Checked(t=0.0, rule=rule, state="unreadable", reason=reason))
-    lines = ["".join(words for words, _ in line).strip() for line in told(session, unknown=True)]
+    lines = ["".join(words for words, _ in line).strip() for line in triage_lines(session, unknown=True)]
     assert lines[-2:] == ["a.one, c.three no nft", "b.two no log"]

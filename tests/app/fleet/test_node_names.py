@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from app.fleet.node_names import _own
+from app.fleet.node_names import _own_matcher
 
 
 @pytest.mark.parametrize(
@@ -22,10 +22,10 @@ from app.fleet.node_names import _own
     ],
 )
 def test_who_is_meant(words: str, name: str, meant: bool) -> None:
-    fits = _own(words)
+    fits = _own_matcher(words)
     assert fits is not None and fits(name) is meant
 
 
 @pytest.mark.parametrize("words", ["node[1-3", "node[a]", "node[1-]", "@group"])
 def test_what_is_no_expression(words: str) -> None:
-    assert _own(words) is None
+    assert _own_matcher(words) is None

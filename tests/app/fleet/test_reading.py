@@ -12,13 +12,13 @@ import pytest
 
 from app.failure import Failure
 from app.fleet import reading, summary
-from app.fleet.reading import fleet_of
-from app.fleet.rows import rows
+from app.fleet.reading import read_fleet
+from app.fleet.rows import judgement_rows
 from app.recording import store
 from app.report.forms import html, markdown
 from app.report.results.fleet import fleet_document
 
-DEMO = store.resolve("demo:kernel").read_text(encoding="utf-8").splitlines()
+DEMO = store.resolve_recording("demo:kernel").read_text(encoding="utf-8").splitlines()
 HOSTILE = "node\x1b]0;owned\x07[red]<script>alert(1)</script>/../../etc/passwd"
 
 
@@ -53,21 +53,21 @@ def triage(path: Path, host: str, **facts: Any) -> Path:
 def test_nodes_are_named_by_their_hosts(tmp_path: Path) -> None:
     for n in range(6):
         recording(tmp_path / f"job-{n}" / "run.jsonl", f"host{n}")
-    fleet = fleet_of([str(tmp_path)])
+    fleet = read_fleet([str(tmp_path)])
     assert sorted(fleet.rounds[0]) == [f"host{n}" for n in range(6)] and not fleet.missing
-    assert list(fleet.what) == ["kernel"] and len(fleet.judged(0.05).measures) > 10
+    assert list(fleet.scenario_names) == ["kernel"] and len(fleet.judge_answers(0.05).measures) > 10
 
 
 def test_nodes_of_one_name_are_named_by_their_paths(tmp_path: Path) -> None:
     for n in range(6):
         recording(tmp_path / f"n{n}" / "run.jsonl", "localhost")
-    assert sorted(fleet_of([str(tmp_path)]).rounds[0]) == [f"n{n}" for n in range(6)]
+    assert sorted(read_fleet([str(tmp_path)]).rounds[0]) == [f"n{n}" for n in range(6)]
 
 
 def test_several_runs_of_a_node_are_one_measure(tmp_path: Path) -> None:
     one = [recording(tmp_path / f"{n}.jsonl", "a", scale) for n, scale in enumerate((1.0, 1.0, 8.0))]
     recording(tmp_path / "b.jsonl", "b")
-    fleet = fleet_of([str(tmp_path)])
+    fleet = read_fleet([str(tmp_path)])
     a, b = fleet.rounds[0]["a"], fleet.rounds[0]["b"]
     assert len(one) == 3 and len(fleet.rounds[0]) == 2
     assert all(abs(abs(a.logs[key] - b.logs[key]) - 0.6931) < 0.01 for key in b.logs)  # a cube root of 8
@@ -76,7 +76,7 @@ def test_several_runs_of_a_node_are_one_measure(tmp_path: Path) -> None:
 def test_triages_have_facts_and_findings(tmp_path: Path) -> None:
     for n in range(12):
         triage(tmp_path / f"{n}.json", f"host{n}", **{"kernel numa_balancing": int(n == 3)})
-    found = fleet_of([str(tmp_path)]).judged(0.05)
+    found = read_fleet([str(tmp_path)]).judge_answers(0.05)
     assert [(one.name, one.nodes) for one in found.rare] == [("numa_balancing", ("host3",))]
     assert [(one.finding, one.count, one.of) for one in found.findings] == [("host.pressure", 12, 12)]
 
@@ -99,7 +99,7 @@ def test_a_fleet_runs_folder_with_its_rounds_and_who_did_not_answer(tmp_path: Pa
             "nodes": [f"n{n}" for n in range(10)]}  # fmt: skip
     (tmp_path / "fleet.json").write_text(json.dumps(head))
     (tmp_path / "answers.jsonl").write_text("\n".join(map(json.dumps, lines)) + '\n{"half')
-    fleet = fleet_of([str(tmp_path)])
+    fleet = read_fleet([str(tmp_path)])
     assert sorted(fleet.rounds[0]) == [f"n{n}" for n in range(6)] and list(fleet.rounds[1]) == ["n1"]
     states = {one.node: one.state for one in fleet.missing}
     assert states == {"n6": "hung", "n7": "rubbish", "n8": "rubbish", "n9": "interrupted"}
@@ -117,16 +117,16 @@ def test_rubbish_is_a_node_without_an_answer(tmp_path: Path, name: str, what: by
     (tmp_path / name).write_bytes(what)
     for n in range(5):
         recording(tmp_path / f"{n}.jsonl", f"host{n}")
-    fleet = fleet_of([str(tmp_path)])
+    fleet = read_fleet([str(tmp_path)])
     assert [(one.node, one.state) for one in fleet.missing] == [(name, "unreadable")]
     assert len(fleet.rounds[0]) == 5 and fleet.missing[0].reason
 
 
 def test_what_is_too_large_is_not_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(summary, "MOST_JSON", 1000)
+    monkeypatch.setattr(summary, "MAX_JSON_BYTES", 1000)
     triage(tmp_path / "a.json", "a", **{"x y": "z" * 2000})
     triage(tmp_path / "b.json", "b")
-    fleet = fleet_of([str(tmp_path)])
+    fleet = read_fleet([str(tmp_path)])
     assert [one.node for one in fleet.missing] == ["a.json"] and list(fleet.rounds[0]) == ["b"]
 
 
@@ -135,13 +135,13 @@ def test_wild_figures_end_nothing(tmp_path: Path, scale: float) -> None:
     """As few nodes as are judged: the interval of a retest is as wide as it can be."""
     for n in range(5):
         recording(tmp_path / "nodes" / f"{n}.jsonl", f"host{n}", scale ** (n / 4))
-    found = fleet_of([str(tmp_path / "nodes")]).judged(0.05)
-    again = fleet_of([str(tmp_path / "nodes")])
+    found = read_fleet([str(tmp_path / "nodes")]).judge_answers(0.05)
+    again = read_fleet([str(tmp_path / "nodes")])
     again.rounds |= dict.fromkeys((1, 2, 3), again.rounds[0])
-    for one in (found, again.judged(0.05)):
-        for form in (markdown, html):
-            assert form.rendered(fleet_document(one))
-        assert list(rows(one)) and not one.odd
+    for one in (found, again.judge_answers(0.05)):
+        for render in (markdown.render_markdown, html.render_html):
+            assert render(fleet_document(one))
+        assert list(judgement_rows(one)) and not one.odd
 
 
 def test_links_are_not_followed(tmp_path: Path) -> None:
@@ -151,7 +151,7 @@ def test_links_are_not_followed(tmp_path: Path) -> None:
     (folder / "link.jsonl").symlink_to(tmp_path / "elsewhere" / "secret.jsonl")
     (folder / "folder").symlink_to(tmp_path / "elsewhere")
     os.mkfifo(folder / "pipe.jsonl")
-    fleet = fleet_of([str(folder)])
+    fleet = read_fleet([str(folder)])
     assert list(fleet.rounds[0]) == ["a"]
     assert {one.node for one in fleet.missing} == {"link.jsonl", "pipe.jsonl"}
     head = {"schema": "hostdx-fleet/1", "scenario": "kernel", "seed": 1, "started": "", "nodes": ["a", "b"]}
@@ -159,14 +159,14 @@ def test_links_are_not_followed(tmp_path: Path) -> None:
     answers = [{"node": "a", "round": 0, "state": "answered", "file": "link.jsonl"},
                {"node": "b", "round": 0, "state": "answered", "file": "folder/secret.jsonl"}]  # fmt: skip
     (folder / "answers.jsonl").write_text("\n".join(map(json.dumps, answers)))
-    assert [one.state for one in fleet_of([str(folder)]).missing] == ["rubbish", "rubbish"]
+    assert [one.state for one in read_fleet([str(folder)]).missing] == ["rubbish", "rubbish"]
 
 
 def test_names_are_data(tmp_path: Path) -> None:
     for n in range(5):
         recording(tmp_path / f"{n}.jsonl", f"host{n}")
     recording(tmp_path / "hostile.jsonl", HOSTILE, 0.5)
-    assert HOSTILE in fleet_of([str(tmp_path)]).rounds[0]
+    assert HOSTILE in read_fleet([str(tmp_path)]).rounds[0]
     assert sorted(path.name for path in tmp_path.iterdir()) == [
         *(f"{n}.jsonl" for n in range(5)),
         "hostile.jsonl",
@@ -177,14 +177,14 @@ def test_many_are_read_by_several_processes_alike(tmp_path: Path, monkeypatch: p
     for n in range(8):
         triage(tmp_path / f"{n}.json", f"host{n}", **{"os name": "Debian"})
     (tmp_path / "x.json").write_text("no JSON")
-    alone = fleet_of([str(tmp_path)])
+    alone = read_fleet([str(tmp_path)])
     monkeypatch.setattr(reading, "_ALONE", 2)
     monkeypatch.setattr(os, "sched_getaffinity", lambda _: {0, 1})
-    together = fleet_of([str(tmp_path)])
-    assert alone.judged(0.05) == together.judged(0.05) and alone.missing == together.missing
+    together = read_fleet([str(tmp_path)])
+    assert alone.judge_answers(0.05) == together.judge_answers(0.05) and alone.missing == together.missing
 
 
 def test_nothing_to_read_is_said(tmp_path: Path) -> None:
     for arguments in ([str(tmp_path)], [str(tmp_path / "nosuch")]):
         with pytest.raises(Failure):
-            fleet_of(arguments)
+            read_fleet(arguments)

@@ -11,7 +11,7 @@ import pytest
 
 from app.failure import Failure
 from app.recording import baselines
-from scenarios.compare.worse import finding, worse
+from scenarios.compare.worse import worse_effects, worse_finding
 from tests.fakes.streams.small_recordings import recorded
 
 pytestmark = pytest.mark.usefixtures("own_state")
@@ -22,10 +22,10 @@ def test_what_got_worse_since(tmp_path: Path) -> None:
         "july", [recorded(tmp_path, "old", 1000.0), recorded(tmp_path, "disk", 1.0, scenario="storage")]
     )
     now = recorded(tmp_path, "now", 400.0, day=9)
-    found = baselines.since("july", now)
+    found = baselines.compare_since("july", now)
     assert (found.a.runs, found.b.names) == (1, ("now.jsonl",))  # the storage run is no part of it
-    assert [e.key.workload for e in worse(found)] == ["syscall"]
-    assert finding(found, "july", now.name).severity == "warning"
+    assert [e.key.workload for e in worse_effects(found)] == ["syscall"]
+    assert worse_finding(found, "july", now.name).severity == "warning"
 
 
 def test_the_hosts_own_baselines_are_found_the_latest_first(tmp_path: Path) -> None:
@@ -33,21 +33,21 @@ def test_the_hosts_own_baselines_are_found_the_latest_first(tmp_path: Path) -> N
     baselines.save("young", [recorded(tmp_path, "b", 1.0, day=5)])
     baselines.save("site", [recorded(tmp_path, "c", 1.0, day=6, host="reference")])
     baselines.save("disks", [recorded(tmp_path, "d", 1.0, day=7, scenario="storage")])
-    assert baselines.of_host("n1", "kernel") == ["young", "old"]
-    assert baselines.of_host("n2", "kernel") == []
+    assert baselines.baselines_of_host("n1", "kernel") == ["young", "old"]
+    assert baselines.baselines_of_host("n2", "kernel") == []
 
 
 def test_every_way_in_which_it_is_no_help_is_one_line(tmp_path: Path) -> None:
     now = recorded(tmp_path, "now", 1.0)
     with pytest.raises(Failure, match="there is no such baseline; `hostdx baseline save NAME` makes one"):
-        baselines.since("july", now)
+        baselines.compare_since("july", now)
     baselines.save("disks", [recorded(tmp_path, "disk", 1.0, scenario="storage")])
     with pytest.raises(Failure, match="holds no run of kernel, only of storage"):
-        baselines.since("disks", now)
+        baselines.compare_since("disks", now)
     saved = baselines.save("torn", [recorded(tmp_path, "torn", 1.0)])
     saved.recordings[0].write_bytes(b'{"type":"run"\n{')
     with pytest.raises(Failure, match=r"torn\.jsonl: line 1") as torn:
-        baselines.since("torn", now)
+        baselines.compare_since("torn", now)
     assert "\n" not in torn.value.text
 
 
@@ -62,18 +62,18 @@ def test_only_finished_runs_are_kept_and_a_cut_one_is_no_help(tmp_path: Path) ->
     ):
         with pytest.raises(Failure, match=why):
             baselines.save("x", [whole, path])
-    assert baselines.listed() == []
+    assert baselines.list_baselines() == []
     saved = baselines.save("x", [whole])
     saved.recordings[0].write_bytes(b"".join(whole.read_bytes().splitlines(keepends=True)[:2]))
     with pytest.raises(Failure, match="hold no figures"):
-        baselines.since("x", whole)
+        baselines.compare_since("x", whole)
 
 
 def test_nothing_in_common_before_anything_is_measured(tmp_path: Path) -> None:
     baselines.save("july", [recorded(tmp_path, "old", 1000.0)])
-    assert [run.name for run in baselines.kept("july", "kernel")] == ["old.jsonl"]
+    assert [run.name for run in baselines.load_baseline_runs("july", "kernel")] == ["old.jsonl"]
     with pytest.raises(Failure, match="holds no run of null"):
-        baselines.kept("july", "null")
+        baselines.load_baseline_runs("july", "null")
 
 
 def test_two_of_the_same_name_are_both_kept(tmp_path: Path) -> None:
@@ -104,9 +104,10 @@ def test_a_disk_that_takes_no_more_is_named_and_not_the_source(tmp_path: Path) -
         resource.setrlimit(resource.RLIMIT_FSIZE, before)
         signal.signal(signal.SIGXFSZ, ignored)
     assert (
-        str(baselines.directory() / "site/run.jsonl") in why.value.text and str(source) not in why.value.text
+        str(baselines.baselines_dir() / "site/run.jsonl") in why.value.text
+        and str(source) not in why.value.text
     )
-    assert baselines.listed() == []
+    assert baselines.list_baselines() == []
 
 
 def test_what_is_made_is_ours_alone_whatever_the_umask(tmp_path: Path) -> None:

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from app.recording.reader import events_of
-from app.recording.writer import Recorder, rescued
+from app.recording.reader import read_events
+from app.recording.writer import Recorder, rescue_recording
 from scenarios import events as ev
 from tests.app.launcher import hostdx
 from tests.needs import TMPFS, need
@@ -90,8 +90,8 @@ def test_a_disk_that_fills_up_in_between_costs_nothing_that_was_measured(small: 
     recorder.close()
     where = re.search(r"kept as (\S+) instead", said[-1])
     assert len(said) == 2 and where is not None and recorder.path == Path(where[1])
-    assert recorder.complete and not recorder.lost
-    assert list(events_of(recorder.path)) == events
+    assert recorder.is_complete and not recorder.lost
+    assert list(read_events(recorder.path)) == events
     assert recorder.path.stat().st_mode & 0o777 == 0o600
     assert [path.name for path in small.iterdir()] == [filler.name]  # the half one is not in the list
 
@@ -100,5 +100,5 @@ def test_nowhere_to_go(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "r.jsonl").write_bytes(b"12345")
     monkeypatch.setenv("TMPDIR", str(tmp_path))  # the same disk
     monkeypatch.setattr("app.recording.writer.PLACES", ("/nonexistent", "relative"))
-    assert rescued(tmp_path / "r.jsonl", 5, [b"6"]) is None
+    assert rescue_recording(tmp_path / "r.jsonl", 5, [b"6"]) is None
     assert [path.name for path in tmp_path.iterdir()] == ["r.jsonl"]

@@ -9,11 +9,11 @@ from pathlib import Path
 
 import pytest
 
-from app.output import out
+from app.output import print_result
 from app.recording.reader import BrokenRecording, load
-from app.recording.store import examined
+from app.recording.store import examine_recording
 from app.report import json_document
-from app.report.end_of_run import summary
+from app.report.end_of_run import summary_lines
 from app.report.forms import html as document_html
 from app.report.forms import markdown as document_markdown
 from app.report.full_report import report
@@ -42,7 +42,7 @@ EXTREMES = (
 
 def survived(path: Path) -> bool:
     """Loads and shows it in every form; False where it was refused in one line."""
-    listed = examined(path)
+    listed = examine_recording(path)
     try:
         session = load(path)
     except BrokenRecording as why:
@@ -50,10 +50,12 @@ def survived(path: Path) -> bool:
         return False
     assert listed.state != "unreadable"
     made = report(session, path.name)
-    assert "\x1b" not in document_markdown.rendered(made)
-    assert "<b>" not in document_html.rendered(made)
+    assert "\x1b" not in document_markdown.render_markdown(made)
+    assert "<b>" not in document_html.render_html(made)
     json.loads(json_document.document_json(session, path.name))
-    assert not any("\x1b" in text or "\n" in text for line in summary(session, path) for text, _ in line)
+    assert not any(
+        "\x1b" in text or "\n" in text for line in summary_lines(session, path) for text, _ in line
+    )
     return True
 
 
@@ -112,5 +114,5 @@ def test_what_is_nested_deeply_is_shown_cut_or_refused(tmp_path: Path, pair: str
 
 
 def test_a_result_can_always_be_printed(capsys: pytest.CaptureFixture[str]) -> None:
-    out("half a character \ud800")
+    print_result("half a character \ud800")
     assert "\\ud800" in capsys.readouterr().out

@@ -10,21 +10,21 @@ import pytest
 
 from app.cli.entry import run_command_line
 from app.recording import imported
-from app.recording.reader import events_of, load
-from app.recording.sides import takes
+from app.recording.reader import load, read_events
+from app.recording.sides import read_run_summaries
 from app.report.forms import html, markdown
 from app.report.full_report import report
 from app.report.results.result_parts import result_parts
 from scenarios import events as ev
-from scenarios.compare.bounding_box import Box, Corner
-from scenarios.compare.run_summary import take
+from scenarios.compare.bounding_box import BoundingBoxFigures, BoxCorner
+from scenarios.compare.run_summary import summarise_run
 from scenarios.imported.results import (
     Boxes,
     Contradictions,
     Histories,
     HistoriesResult,
-    History,
     ImportedFiles,
+    WorkloadHistory,
 )
 from scenarios.results.document import Picture
 from tests.probes.imports import originals as made
@@ -51,14 +51,14 @@ def test_every_kind_becomes_a_recording_that_loads_and_reports(kind: str, tmp_pa
     assert session.ended is not None and session.ended.status == "done"
     assert session.began is not None and session.began.scenario == "import"
     document = report(session, "r.jsonl")
-    assert "Nothing was measured on this host" in markdown.rendered(document)
-    assert "</html>" in html.rendered(document)
+    assert "Nothing was measured on this host" in markdown.render_markdown(document)
+    assert "</html>" in html.render_html(document)
     assert session.facts or session.blocks
 
 
 def test_values_are_what_compare_reads(tmp_path: Path) -> None:
     assert run_command_line(["import", "-o", "r.jsonl", *files(tmp_path, f=made.hepscore())]) == 0
-    taken = take(events_of(Path("r.jsonl")), "r.jsonl")
+    taken = summarise_run(read_events(Path("r.jsonl")), "r.jsonl")
     figures = {key.workload: figure for key, figure in taken.figures.items()}
     assert figures["HEPscoreTEST"].value == 30.0
     assert figures["a-bmk"].blocks == 3 and figures["a-bmk"].variance is not None  # its runs' own spread
@@ -68,7 +68,7 @@ def test_values_are_what_compare_reads(tmp_path: Path) -> None:
 def test_digest_version_and_both_figures_are_in_the_recording(tmp_path: Path) -> None:
     assert run_command_line(["import", "-o", "r.jsonl", *files(tmp_path, f=made.hepscore(31))]) == 0
     session = load(Path("r.jsonl"))
-    told, contradicted = session.result(ImportedFiles), session.result(Contradictions)
+    told, contradicted = session.find_result(ImportedFiles), session.find_result(Contradictions)
     assert told is not None and contradicted is not None
     [source], [row] = told.value, contradicted.value
     assert len(source.sha256) == 64 and (source.version, source.kind) == ("2.0", "hepscore")
@@ -92,7 +92,7 @@ def test_the_odd_runs_are_the_answer_and_the_box_is_drawn(tmp_path: Path) -> Non
     rows = "".join(f"0.9\t{0.47 if n % 2 else 1.9}\t11\t130\n" for n in range(9))
     assert run_command_line(["import", "-o", "r.jsonl", *files(tmp_path, t=TABLE + rows)]) == 0
     document = report(load(Path("r.jsonl")), "r.jsonl")
-    text, page = markdown.rendered(document), html.rendered(document)
+    text, page = markdown.render_markdown(document), html.render_html(document)
     assert "IOR easy lies below IOR hard in 4 of 9 runs: runs 2, 4, 6, 8" in text.splitlines()[2]
     assert "h, e: a run's hard and easy corner" in text
     assert page.count("<svg") == 2 and "<script" not in page and page.count('stroke="#c62828" fill') == 4
@@ -158,15 +158,15 @@ def test_hostile_names_in_a_file_reach_no_terminal(
     assert run_command_line(["import", "-o", "r.jsonl", *files(tmp_path, f=text)]) == 0
     out, err = capsys.readouterr()
     document = report(load(Path("r.jsonl")), "r.jsonl")
-    page = html.rendered(document)
-    for shown in (out, err, markdown.rendered(document), page):
+    page = html.render_html(document)
+    for shown in (out, err, markdown.render_markdown(document), page):
         assert "\x1b" not in shown and "\x07" not in shown and "\u202e" not in shown
     assert "<script" not in page
 
 
 def test_events_are_in_order_and_shown_at_once(tmp_path: Path) -> None:
     assert run_command_line(["import", "-o", "r.jsonl", *files(tmp_path, f=made.SAR)]) == 0
-    events = list(events_of(Path("r.jsonl")))
+    events = list(read_events(Path("r.jsonl")))
     assert [e.t for e in events] == sorted(e.t for e in events) and events[-1].t < 1
     assert [e.at_s for e in events if isinstance(e, ev.SampleTaken) and e.series == "CPU user"] == [0.0, 10.0]
 
@@ -183,8 +183,8 @@ def test_the_bundled_ones_draw_their_box_and_their_course_on_the_screen(demo: st
 
 
 def test_a_foreign_box_and_history_are_drawn_as_letters_or_not_at_all() -> None:
-    corner = Corner(workload="\x1b[2Jw", unit="B/s", values=(1.0,), median=1.0, low=1.0, high=1.0)
-    hostile = Box(title="\x1b]0;x\x07<script>", runs=("\u202e<b>",), corners=(corner,) * 4)
+    corner = BoxCorner(workload="\x1b[2Jw", unit="B/s", values=(1.0,), median=1.0, low=1.0, high=1.0)
+    hostile = BoundingBoxFigures(title="\x1b]0;x\x07<script>", runs=("\u202e<b>",), corners=(corner,) * 4)
     session = load(Path(__file__).parents[3] / "app/recording/demos/io500.jsonl")
     [picture] = result_parts(session, Boxes(t=1.0, value=(hostile,)))
     assert isinstance(picture, Picture)
@@ -195,7 +195,9 @@ def test_a_foreign_box_and_history_are_drawn_as_letters_or_not_at_all() -> None:
     without = msgspec.structs.replace(hostile, corners=(msgspec.structs.replace(corner, median=-1.0),) * 4)
     for none in (Boxes(t=1.0, value=()), Boxes(t=1.0, value=(without,))):
         assert result_parts(session, none) == ()
-    flat = History(workload="w", metric="m", unit="s", better="less", values=(0.0, 1.0), verdict="slower")
+    flat = WorkloadHistory(
+        workload="w", metric="m", unit="s", better="less", values=(0.0, 1.0), verdict="slower"
+    )
     for workloads in ((), (flat,)):
         empty = HistoriesResult(t=1.0, value=Histories(("a", "b"), (None, None), workloads))
         assert result_parts(session, empty) == ()
@@ -207,7 +209,8 @@ def test_more_than_a_thousand_results_of_one_date_are_kept(tmp_path: Path) -> No
         tail = f"-{n}" if n > 1 else ""
         (tmp_path / f"state/hostdx/recordings/import-io500-20261124-000000{tail}.jsonl").touch()
     assert (
-        imported.keep(b"x", "io500", "2026-11-24T00:00:00Z").name == "import-io500-20261124-000000-1005.jsonl"
+        imported.keep_recording(b"x", "io500", "2026-11-24T00:00:00Z").name
+        == "import-io500-20261124-000000-1005.jsonl"
     )
 
 
@@ -229,5 +232,5 @@ def test_columns_of_tables_of_one_name_are_told_apart(tmp_path: Path) -> None:
     for folder in "ab":
         (tmp_path / folder).mkdir()
         (tmp_path / folder / "t.tsv").write_text("phase\told\nior-hard-read\t1\n")
-    found = takes([tmp_path / folder / "t.tsv:old" for folder in "ab"])
+    found = read_run_summaries([tmp_path / folder / "t.tsv:old" for folder in "ab"])
     assert len({take.name for take in found}) == 2

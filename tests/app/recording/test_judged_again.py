@@ -6,9 +6,9 @@ import msgspec
 import pytest
 
 from app.recording import store
-from app.recording.reader import events_of
-from app.recording.session import Session
-from app.report.headline import answer
+from app.recording.reader import read_events
+from app.recording.session import RunSession
+from app.report.headline import find_answer
 from probes.bench.measured import Measured
 from scenarios import events as ev
 from scenarios.experiment.budget import Pace
@@ -21,7 +21,7 @@ from scenarios.experiment.wording import effect_words, explain_verdict
 from scenarios.plan import Metric, Plan
 from tests.fakes import FakeClock
 
-EVENTS = {name: list(events_of(store.resolve(name))) for name in store.demos()}
+EVENTS = {name: list(read_events(store.resolve_recording(name))) for name in store.list_demos()}
 ALPHA = 0.05
 MANY = 400  # groups planned where no estimate tells how many: the early looks lie the same
 # Numbers in a recording have five digits, and a level follows the number of groups that were planned.
@@ -134,14 +134,14 @@ def test_the_groups_give_the_same_verdict(name: str, verdict: ev.RunVerdict) -> 
 
 @pytest.mark.parametrize("name", sorted({name for name, _ in JUDGED}))
 def test_the_headline_is_what_todays_code_says_of_it(name: str) -> None:
-    recorded, again = Session(), Session()
+    recorded, again = RunSession(), RunSession()
     for event in EVENTS[name]:
         recorded.apply(event)
         if isinstance(event, ev.RunVerdict) and (name, event) in JUDGED:
             seconds = event.seconds_to_decide
             event = msgspec.structs.replace(judged_again(name, event), seconds_to_decide=seconds)
         again.apply(event)
-    assert answer(again).sentence == answer(recorded).sentence
+    assert find_answer(again).sentence == find_answer(recorded).sentence
 
 
 @pytest.mark.parametrize("name", [name for name in EVENTS if of(name, ev.SeriesVerdict)])

@@ -11,9 +11,9 @@ import pytest
 from app.recording import reader
 from app.recording.limits import RATIO_LIMIT
 from app.recording.reader import BrokenRecording, load
-from app.recording.session import CAPS, Session
+from app.recording.session import CAPS, RunSession
 from app.report import json_document
-from app.report.end_of_run import summary
+from app.report.end_of_run import summary_lines
 from app.report.forms import markdown
 from app.report.full_report import report
 from scenarios import events as ev
@@ -50,7 +50,7 @@ def test_what_two_bytes_stand_for_is_counted_before_it_is_made(
         load(path)
 
 
-def grown(session: Session) -> dict[str, int]:
+def grown(session: RunSession) -> dict[str, int]:
     kept = {name: value for name, value in vars(session).items() if isinstance(value, list | dict)}
     return {
         name: len(value) for name, value in kept.items() if name not in ("left_out", "results", "began_at")
@@ -64,7 +64,7 @@ def test_nothing_in_a_session_grows_without_a_bound(monkeypatch: pytest.MonkeyPa
     """
     for kind, cap in list(CAPS.items()):
         monkeypatch.setitem(CAPS, kind, cap._replace(most=1))
-    session = Session()
+    session = RunSession()
     for event in hostile.stream():
         session.apply(event)
     assert set(grown(session).values()) <= {1}, grown(session)
@@ -75,7 +75,7 @@ def test_nothing_in_a_session_grows_without_a_bound(monkeypatch: pytest.MonkeyPa
 
 def test_what_is_there_is_still_replaced(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(CAPS, ev.FactRead, CAPS[ev.FactRead]._replace(most=1))
-    session = Session()
+    session = RunSession()
     for name, value in (("a", 1), ("b", 2), ("a", 3)):
         session.apply(ev.FactRead(t=0, name=name, value=value, source="s"))
     assert [fact.value for fact in session.facts.values()] == [3] and session.left_out == {"facts": 1}
@@ -87,7 +87,7 @@ def test_what_is_not_kept_is_said_everywhere(tmp_path: Path) -> None:
     many = [ev.Note(t=1.0, text=f"note {n}") for n in range(CAPS[ev.Note].most + 7)]
     session = load(write(path, [storage()[0], verdict, *many]))
     said = "7 more notes"
-    assert said in markdown.rendered(report(session, "r"))
-    shown = " ".join(text.strip() for line in summary(session, path) for text, _ in line)
+    assert said in markdown.render_markdown(report(session, "r"))
+    shown = " ".join(text.strip() for line in summary_lines(session, path) for text, _ in line)
     assert said in " ".join(shown.split())
     assert json.loads(json_document.document_json(session, "r"))["left_out"] == {"notes": 7}

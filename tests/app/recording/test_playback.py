@@ -5,14 +5,14 @@ from __future__ import annotations
 import msgspec
 import pytest
 
-from app.recording.playback import SPEEDS, Playback, snapshot
-from app.recording.session import Session
+from app.recording.playback import SPEEDS, Playback, copy_session
+from app.recording.session import RunSession
 from scenarios import events as ev
 from tests.fakes.streams.stories import long
 from tests.fakes.streams.story import storage
 
 
-def state(session: Session) -> bytes:
+def state(session: RunSession) -> bytes:
     """Everything a session holds, for comparing."""
     return msgspec.json.encode(
         {k: list(v.items()) if isinstance(v, dict) else v for k, v in vars(session).items()}, enc_hook=list
@@ -24,8 +24,8 @@ def run() -> list[ev.AnyEvent]:
     return storage()
 
 
-def folded(events: list[ev.AnyEvent]) -> Session:
-    session = Session()
+def folded(events: list[ev.AnyEvent]) -> RunSession:
+    session = RunSession()
     for event in events:
         session.apply(event)
     return session
@@ -49,7 +49,7 @@ def test_checkpoints_folded_ahead_change_nothing(
     monkeypatch.setattr("app.recording.playback.CHECKPOINT_EVERY", 16)
     play = Playback(run)
     rounds = 0
-    while play.prepare():
+    while play.fold_checkpoint():
         rounds += 1
     assert rounds == len(run) // 16
     play.seek(50.0)
@@ -60,7 +60,7 @@ def test_checkpoints_folded_ahead_change_nothing(
 def test_a_snapshot_goes_its_own_way(run: list[ev.AnyEvent]) -> None:
     session = folded(run[:60])
     before = state(session)
-    copy = snapshot(session)
+    copy = copy_session(session)
     assert state(copy) == before
     for event in run[60:]:
         copy.apply(event)
@@ -72,25 +72,25 @@ def test_playing_follows_the_clock_at_every_speed(run: list[ev.AnyEvent]) -> Non
     for speed in SPEEDS[:-1]:
         play = Playback(run, speed=speed)
         play.toggle()
-        assert play.advance(0.5)
+        assert play.advance_time(0.5)
         assert play.time == pytest.approx(0.5 * speed)
         assert play.position == len([e for e in run if e.t <= 0.5 * speed])
     play = Playback(run, speed=float("inf"))
     play.toggle()
-    play.advance(0.001)
+    play.advance_time(0.001)
     assert play.at_end and not play.playing
 
 
 def test_paused_time_stands_still(run: list[ev.AnyEvent]) -> None:
     play = Playback(run)
-    assert not play.advance(10.0)
+    assert not play.advance_time(10.0)
     assert play.time == 0.0 and play.position == 0
 
 
 def test_playing_stops_at_the_end_and_space_begins_anew(run: list[ev.AnyEvent]) -> None:
     play = Playback(run, speed=64)
     play.toggle()
-    play.advance(10.0)
+    play.advance_time(10.0)
     assert play.at_end and not play.playing and play.time == play.end
     play.toggle()
     assert play.playing and play.time == 0.0
@@ -102,12 +102,12 @@ def test_steps_there_and_back_visit_the_same_places(run: list[ev.AnyEvent]) -> N
     play = Playback(run)
     there = [play.position]
     while not play.at_end:
-        play.step(1)
+        play.step_group(1)
         there.append(play.position)
     assert there == sorted(set(there)) and there[-1] == len(run)
     back = [play.position]
     while play.position:
-        play.step(-1)
+        play.step_group(-1)
         back.append(play.position)
     assert back == there[::-1]
 
@@ -115,7 +115,7 @@ def test_steps_there_and_back_visit_the_same_places(run: list[ev.AnyEvent]) -> N
 def test_a_step_takes_what_was_written_together(run: list[ev.AnyEvent]) -> None:
     play = Playback(run)
     play.seek(20.0)
-    play.step(1)
+    play.step_group(1)
     shown = run[play.position - 1]
     assert play.at_end or run[play.position].t - shown.t >= 0.05
 
@@ -125,7 +125,7 @@ def test_jumps_stop_right_after_steps_findings_and_the_end(run: list[ev.AnyEvent
     seen = []
     while not play.at_end:
         promised = play.next_mark
-        play.jump(1)
+        play.jump_to_mark(1)
         seen.append(run[play.position - 1])
         assert promised
     kinds = {type(e) for e in seen}
@@ -134,7 +134,7 @@ def test_jumps_stop_right_after_steps_findings_and_the_end(run: list[ev.AnyEvent
     assert play.next_mark == ""
     back = [seen[-1]]
     while play.position:
-        play.jump(-1)
+        play.jump_to_mark(-1)
         if play.position:
             back.append(run[play.position - 1])
     assert back == seen[::-1]
@@ -143,7 +143,7 @@ def test_jumps_stop_right_after_steps_findings_and_the_end(run: list[ev.AnyEvent
 def test_a_jump_back_from_between_goes_to_the_last_mark_seen(run: list[ev.AnyEvent]) -> None:
     play = Playback(run)
     play.seek(30.0)
-    play.jump(-1)
+    play.jump_to_mark(-1)
     shown = run[play.position - 1]
     assert isinstance(shown, ev.RunStep) and shown.id == "fsync-4k" and shown.state == "started"
 
@@ -151,12 +151,12 @@ def test_a_jump_back_from_between_goes_to_the_last_mark_seen(run: list[ev.AnyEve
 def test_speeds_go_up_and_down_and_no_further() -> None:
     play = Playback([])
     for wanted in SPEEDS[2:]:
-        play.faster(1)
+        play.change_speed(1)
         assert play.speed == wanted
-    play.faster(1)
+    play.change_speed(1)
     assert play.speed == SPEEDS[-1]
     for _ in SPEEDS:
-        play.faster(-1)
+        play.change_speed(-1)
     assert play.speed == SPEEDS[0] == 0.5
 
 
@@ -164,17 +164,26 @@ def test_live_stays_at_the_end_until_somebody_moves(run: list[ev.AnyEvent]) -> N
     play = Playback(run[:50], live=True)
     assert play.at_end
     assert play.extend(run[50:80]) and play.position == 80
-    play.step(-1)
+    play.step_group(-1)
     held = play.position
     assert not play.live and not play.extend(run[80:120]) and play.position == held
-    play.finish(live=True)
+    play.seek_end(live=True)
     assert play.live and play.position == 120
 
 
 def test_an_empty_recording_survives_every_key() -> None:
     play = Playback([])
-    for act in (lambda: play.step(1), lambda: play.step(-1), lambda: play.jump(1), lambda: play.jump(-1), play.start,
-                play.finish, play.toggle, lambda: play.seek(5.0), lambda: play.advance(1.0)):  # fmt: skip
+    for act in (
+        lambda: play.step_group(1),
+        lambda: play.step_group(-1),
+        lambda: play.jump_to_mark(1),
+        lambda: play.jump_to_mark(-1),
+        play.start,
+        play.seek_end,
+        play.toggle,
+        lambda: play.seek(5.0),
+        lambda: play.advance_time(1.0),
+    ):
         act()
     assert play.position == 0 and play.time == 0.0
 
@@ -190,10 +199,10 @@ def test_a_long_recording_is_refolded_from_near_by() -> None:
     """What a jump costs does not grow with the recording: at most one stretch between checkpoints is folded again."""
     events = long(40_000)
     play = Playback(events)
-    play.finish()
+    play.seek_end()
     applied = 0
 
-    class Counting(Session):
+    class Counting(RunSession):
         def apply(self, event: ev.AnyEvent) -> None:
             nonlocal applied
             applied += 1
@@ -203,6 +212,6 @@ def test_a_long_recording_is_refolded_from_near_by() -> None:
         session.__class__ = Counting  # type: ignore[assignment]
     for seconds in (3500.0, 10.0, 1800.0):
         applied = 0
-        play.session = snapshot(play.session)
+        play.session = copy_session(play.session)
         play.seek(seconds)
         assert applied <= 8192

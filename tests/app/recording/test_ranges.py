@@ -11,11 +11,11 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from msgspec import inspect
 
-from app.recording.reader import BrokenRecording, events_of, load
-from app.recording.sides import takes
-from app.recording.store import demos, examined, resolve
+from app.recording.reader import BrokenRecording, load, read_events
+from app.recording.sides import read_run_summaries
+from app.recording.store import examine_recording, list_demos, resolve_recording
 from app.report import json_document
-from app.report.end_of_run import summary
+from app.report.end_of_run import summary_lines
 from app.report.forms import markdown
 from app.report.full_report import report
 from app.report.headline import headline_of
@@ -66,9 +66,9 @@ def test_the_edges_of_a_range_can_be_scaled_inverted_and_raised() -> None:
         assert abs(value) < 1e-300 or math.isfinite(1 / value)
 
 
-@pytest.mark.parametrize("path", [*TRUE_ONES, *map(resolve, demos())], ids=lambda p: p.stem)
+@pytest.mark.parametrize("path", [*TRUE_ONES, *map(resolve_recording, list_demos())], ids=lambda p: p.stem)
 def test_nothing_that_a_run_wrote_is_left_out(path: Path) -> None:
-    assert not [event for event in events_of(path) if isinstance(event, ev.LeftOutLine)]
+    assert not [event for event in read_events(path) if isinstance(event, ev.LeftOutLine)]
 
 
 @pytest.mark.parametrize("path", EXTREMES, ids=lambda p: p.stem)
@@ -103,12 +103,12 @@ def test_a_line_out_of_range_is_left_out_counted_and_told_everywhere(tmp_path: P
     assert len(session.blocks["w"]) == 1
     assert session.unsound == 2
     assert session.ended is not None
-    assert json_document.document(session, None)["left_out"] == {"lines out of range": 2}
-    assert takes([path])[0].left_out == 2
+    assert json_document.make_document(session, None)["left_out"] == {"lines out of range": 2}
+    assert read_run_summaries([path])[0].left_out == 2
     without = load(written(tmp_path / "sound.jsonl", block(1.0), ev.RunEnded(t=3.0, status="done")))
-    assert len(summary(session, path)) > len(summary(without, path))
-    assert session.unsound_why in markdown.rendered(report(session, "r")).replace("\\", "")
-    assert [e.why.partition(": ")[0] for e in events_of(path) if isinstance(e, ev.LeftOutLine)] == [
+    assert len(summary_lines(session, path)) > len(summary_lines(without, path))
+    assert session.unsound_why in markdown.render_markdown(report(session, "r")).replace("\\", "")
+    assert [e.why.partition(": ")[0] for e in read_events(path) if isinstance(e, ev.LeftOutLine)] == [
         "line 3",
         "line 4",
     ]
@@ -117,9 +117,9 @@ def test_a_line_out_of_range_is_left_out_counted_and_told_everywhere(tmp_path: P
 def test_no_comparison_holds_more_facts_than_a_host_has(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("scenarios.compare.run_summary.MOST_FACTS", 5)
+    monkeypatch.setattr("scenarios.compare.run_summary.MAX_FACTS", 5)
     facts = [ev.FactRead(t=1.0, name=f"n{n}", value=n, source="s") for n in range(9)]
-    [found] = takes([written(tmp_path / "r.jsonl", *facts)])
+    [found] = read_run_summaries([written(tmp_path / "r.jsonl", *facts)])
     assert {name for subject, name in found.facts if not subject} == {f"n{n}" for n in range(5)}
     assert found.left_out == 4
 
@@ -129,7 +129,7 @@ def test_a_head_out_of_range_is_a_bad_recording_in_the_list(tmp_path: Path) -> N
     path.write_bytes(msgspec.json.encode(HEAD).replace(b'"seed":1', b'"seed":' + b"9" * 40) + b"\n")
     with pytest.raises(BrokenRecording, match=": line 1: "):
         load(path)
-    assert examined(path).state == "unreadable"
+    assert examine_recording(path).state == "unreadable"
 
 
 def test_a_wrong_type_is_still_a_damaged_recording(tmp_path: Path) -> None:
@@ -139,7 +139,7 @@ def test_a_wrong_type_is_still_a_damaged_recording(tmp_path: Path) -> None:
         load(path)
 
 
-@pytest.mark.parametrize("read", [load, lambda path: takes([path])])
+@pytest.mark.parametrize("read", [load, lambda path: read_run_summaries([path])])
 def test_a_line_that_is_no_json_is_damaged_whatever_was_out_of_range_before(
     read: Callable[[Path], object], tmp_path: Path
 ) -> None:
@@ -157,8 +157,8 @@ def test_a_headline_that_cannot_be_made_ends_no_list(tmp_path: Path, monkeypatch
     def broken(_session: object) -> None:
         raise OverflowError("cannot convert float infinity to integer")
 
-    monkeypatch.setattr("app.report.headline.answer", broken)
-    found = headline_of(examined(path))
+    monkeypatch.setattr("app.report.headline.find_answer", broken)
+    found = headline_of(examine_recording(path))
     assert found is not None
     assert found.weight == "unknown"
 

@@ -13,8 +13,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from app.recording.limits import LINE_LIMIT
-from app.recording.reader import BrokenRecording, Follower, events_of, load
-from app.recording.writer import Recorder, encoded
+from app.recording.reader import BrokenRecording, RecordingFollower, load, read_events
+from app.recording.writer import Recorder, encode_event
 from probes.lossless_json import Decoder
 from scenarios import events as ev
 from scenarios.finding import Finding
@@ -51,7 +51,7 @@ def test_every_event_is_readable_at_once(tmp_path: Path) -> None:
     everything: list[ev.AnyEvent] = [HEAD, block(1), ev.Note(t=2, text="x")]
     for number, event in enumerate(everything, 1):
         recorder.write(event)
-        follower = follower or Follower(path)
+        follower = follower or RecordingFollower(path)
         assert follower.poll() == [event]
         assert follower.line == number
         assert follower.poll() == []
@@ -60,11 +60,11 @@ def test_every_event_is_readable_at_once(tmp_path: Path) -> None:
 
 def test_half_a_line_waits_for_its_end(tmp_path: Path) -> None:
     path = written(tmp_path / "r.jsonl", block(1))
-    whole = encoded(block(2))
+    whole = encode_event(block(2))
     with path.open("ab") as file:
         file.write(whole[:20])
         file.flush()
-        follower = Follower(path)
+        follower = RecordingFollower(path)
         assert len(follower.poll()) == 2
         assert follower.unfinished
         assert follower.poll() == []
@@ -72,7 +72,7 @@ def test_half_a_line_waits_for_its_end(tmp_path: Path) -> None:
         file.flush()
         assert follower.poll() == [block(2)]
         assert not follower.unfinished
-    assert list(events_of(path))[-1] == block(2)
+    assert list(read_events(path))[-1] == block(2)
 
 
 def test_unknown_type_and_field_are_survived(tmp_path: Path) -> None:
@@ -81,7 +81,7 @@ def test_unknown_type_and_field_are_survived(tmp_path: Path) -> None:
         file.write(
             b'{"type":"hologram","t":1.0,"depth":[[[]]]}\n{"type":"note","t":2.0,"text":"x","colour":"red"}\n\n'
         )
-    follower = Follower(path)
+    follower = RecordingFollower(path)
     assert follower.poll() == [HEAD, ev.Note(t=2.0, text="x")]
     assert follower.unknown == 1
 
@@ -95,21 +95,27 @@ def test_unknown_type_and_field_are_survived(tmp_path: Path) -> None:
         (b'{"type":"run","schema":"hostdx/7"}\n', "line 1: was written in the schema hostdx/7"),
         (b"\x7fELF\x00\xff\xfe\n", "line 1: is not a hostdx recording"),
         (b"etc/".ljust(257, b"\0") + b"ustar\n", "`hostdx triage --root`"),
-        (encoded(HEAD)[:-2], "line 1: is unfinished"),
-        (encoded(HEAD) + encoded(block(1)) + b'{"type":"note","t":2.0}\n', "line 3: is damaged"),
-        (encoded(HEAD) + b'{"type":"note","t":"now","text":"x"}\n' + encoded(block(1)), "line 2: is damaged"),
-        (encoded(HEAD) + b"[" * 100_000 + b"\n", "line 2: is damaged"),
-        (encoded(HEAD) + b'{"type":"note","t":2.0,"text":"\xff"}\n', "line 2: is damaged"),
-        (encoded(HEAD) + b"\n" + b"x" * LINE_LIMIT + b"\n", "line 3: longer than 1 MiB"),
+        (encode_event(HEAD)[:-2], "line 1: is unfinished"),
+        (encode_event(HEAD) + encode_event(block(1)) + b'{"type":"note","t":2.0}\n', "line 3: is damaged"),
+        (
+            encode_event(HEAD) + b'{"type":"note","t":"now","text":"x"}\n' + encode_event(block(1)),
+            "line 2: is damaged",
+        ),
+        (encode_event(HEAD) + b"[" * 100_000 + b"\n", "line 2: is damaged"),
+        (encode_event(HEAD) + b'{"type":"note","t":2.0,"text":"\xff"}\n', "line 2: is damaged"),
+        (encode_event(HEAD) + b"\n" + b"x" * LINE_LIMIT + b"\n", "line 3: longer than 1 MiB"),
         (b"x" * (3 * LINE_LIMIT), "line 1: longer than 1 MiB"),
-        (gzip.compress(encoded(HEAD) + encoded(block(1)) * 10_000)[:20] + b"x" * 99, "cannot be read"),
+        (
+            gzip.compress(encode_event(HEAD) + encode_event(block(1)) * 10_000)[:20] + b"x" * 99,
+            "cannot be read",
+        ),
     ],
 )
 def test_damage_is_one_line_with_its_number(tmp_path: Path, content: bytes, says: str) -> None:
     path = tmp_path / "r.jsonl"
     path.write_bytes(content)
     with pytest.raises(BrokenRecording) as why:
-        list(events_of(path))
+        list(read_events(path))
     assert says in why.value.text
     assert "\n" not in why.value.text and str(path) in why.value.text
 
@@ -124,13 +130,15 @@ def test_what_is_no_file(tmp_path: Path) -> None:
 
 def test_compressed(tmp_path: Path) -> None:
     path = tmp_path / "r.jsonl.gz"
-    path.write_bytes(gzip.compress(encoded(HEAD) + b"".join(encoded(block(t)) for t in range(30_000))))
+    path.write_bytes(
+        gzip.compress(encode_event(HEAD) + b"".join(encode_event(block(t)) for t in range(30_000)))
+    )
     assert len(load(path).blocks["w"]) == 30_000
 
 
 def test_memory_is_bounded_by_chunks(tmp_path: Path) -> None:
     path = written(tmp_path / "r.jsonl", *(block(t) for t in range(20_000)))
-    follower = Follower(path)
+    follower = RecordingFollower(path)
     first = follower.poll()
     assert 1 < len(first) < 20_001
     assert follower.bytes <= 1 << 20
@@ -138,16 +146,16 @@ def test_memory_is_bounded_by_chunks(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("value", [math.nan, math.inf, -math.inf])
 def test_what_json_cannot_hold_is_left_out(value: float) -> None:
-    line = encoded(block(1, value))
+    line = encode_event(block(1, value))
     assert b"null" not in line and b'"values":{}' in line
-    note = encoded(
+    note = encode_event(
         ev.RunningEstimate(t=1, workload="w", metric="m", baseline="A", variant="B", groups=1, ratio=value)
     )
     assert b'"note"' in note
 
 
 def test_a_line_too_long_is_left_out() -> None:
-    line = encoded(ev.Note(t=1, text="x" * LINE_LIMIT))
+    line = encode_event(ev.Note(t=1, text="x" * LINE_LIMIT))
     assert len(line) < 200 and b"left out" in line
 
 
@@ -156,7 +164,7 @@ def test_a_line_too_long_is_left_out() -> None:
 def test_any_text_comes_back(text: str, odd: str) -> None:
     for value in (text, odd, text + odd):
         finding = Finding(id="x", severity="ok", title=value)
-        line = encoded(ev.Found(t=0, finding=finding))
+        line = encode_event(ev.Found(t=0, finding=finding))
         back = Decoder(ev.Common).decode(line)
         assert isinstance(back, ev.Found)
         assert back.finding.title == value
@@ -176,7 +184,7 @@ def test_where_nothing_could_be_written_nothing_is_left(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, named: bool
 ) -> None:
     from app.recording.stream import Stream
-    from app.report.end_of_run import summary
+    from app.report.end_of_run import summary_lines
 
     def full(descriptor: int, data: object) -> int:
         raise OSError(errno.ENOSPC, "No space left on device")
@@ -187,13 +195,13 @@ def test_where_nothing_could_be_written_nothing_is_left(
     monkeypatch.setattr("app.recording.writer.PLACES", ())
     monkeypatch.delenv("TMPDIR", raising=False)
     stream.emit(HEAD)
-    stream.record(tmp_path / "r.jsonl", named=named)
+    stream.record(tmp_path / "r.jsonl", is_requested=named)
     stream.emit(ev.RunEnded(t=1, status="done"))
     stream.close(hurry=False)
     assert (tmp_path / "r.jsonl").exists() == named
-    assert stream.recording is None
+    assert stream.recording_path is None
     assert not any(
-        "report:" in text for line in summary(stream.session, stream.recording) for text, _ in line
+        "report:" in text for line in summary_lines(stream.session, stream.recording_path) for text, _ in line
     )
     assert len(said) == 2 and "only printed" in said[0]
 
@@ -202,18 +210,18 @@ def test_where_nothing_could_be_written_nothing_is_left(
 def test_a_truncated_gz_keeps_what_can_be_read(tmp_path: Path, cut: int) -> None:
     path = tmp_path / "r.jsonl.gz"
     events: list[ev.AnyEvent] = [HEAD, *(block(t) for t in range(8_000))]
-    whole = gzip.compress(b"".join(encoded(event) for event in events))
+    whole = gzip.compress(b"".join(encode_event(event) for event in events))
     path.write_bytes(whole[:-cut])
-    found = list(events_of(path))
+    found = list(read_events(path))
     assert 1000 < len(found) < len(events) and found == events[: len(found)]
-    follower = Follower(path)
+    follower = RecordingFollower(path)
     while follower.poll():
         pass
     assert follower.unfinished
     follower.close()
     path.write_bytes(whole[:12])
     with pytest.raises(BrokenRecording, match="unfinished"):
-        list(events_of(path))
+        list(read_events(path))
 
 
 @pytest.mark.real("cpu")
@@ -233,15 +241,15 @@ def test_a_full_disk_costs_no_event(tmp_path: Path) -> None:
         events: list[ev.AnyEvent] = [HEAD, *(block(t) for t in range(200))]
         for event in events:
             recorder.write(event)
-        assert not recorder.complete
+        assert not recorder.is_complete
         assert len(said) == 1 and "no space left" in said[0]
-        part = list(events_of(mountpoint / "r.jsonl"))
+        part = list(read_events(mountpoint / "r.jsonl"))
         assert part == events[: len(part)] and len(part) < len(events)
         filler.unlink()
         subprocess.run(["mount", "-o", "remount,size=1m", str(mountpoint)], check=True)
         recorder.write(block(300))
         recorder.close()
-        assert recorder.complete
-        assert list(events_of(mountpoint / "r.jsonl")) == [*events, block(300)]
+        assert recorder.is_complete
+        assert list(read_events(mountpoint / "r.jsonl")) == [*events, block(300)]
     finally:
         unmount(mountpoint)

@@ -13,12 +13,12 @@ from typing import Any, ClassVar
 import msgspec
 import pytest
 
-from app.recording.reader import events_of, load
-from app.recording.results import FORMER, result_in
-from app.recording.store import demos, resolve
-from app.recording.writer import encoded
+from app.recording.reader import load, read_events
+from app.recording.results import FORMER, decode_result
+from app.recording.store import list_demos, resolve_recording
+from app.recording.writer import encode_event
 from app.report import json_document
-from app.report.end_of_run import summary
+from app.report.end_of_run import summary_lines
 from app.report.forms import html, markdown
 from app.report.full_report import report
 from scenarios import events as ev
@@ -30,7 +30,7 @@ from tests.fakes.streams.hostile import _built
 from tests.soak.strategies import types
 
 FIXTURES = Path(__file__).parents[2] / "fixtures" / "former"
-RECORDED = [*sorted(FIXTURES.glob("*.jsonl")), *map(resolve, demos())]
+RECORDED = [*sorted(FIXTURES.glob("*.jsonl")), *map(resolve_recording, list_demos())]
 KINDS = result_types.bundled_results()
 YOUNGER = {
     "box.corners/1",
@@ -65,24 +65,24 @@ def test_what_was_recorded_without_a_type_is_read_with_one(tag: str) -> None:
     found = former(KINDS[tag].name)
     assert found
     for path, line in found:
-        told = result_in(line)
+        told = decode_result(line)
         assert type(told) is KINDS[tag]
         assert within(msgspec.json.decode(msgspec.json.encode(told.as_json)), json.loads(line)["value"])
-        assert type(load(path).result(KINDS[tag])) is KINDS[tag]
+        assert type(load(path).find_result(KINDS[tag])) is KINDS[tag]
 
 
 @pytest.mark.parametrize("tag", KINDS)
 def test_what_is_written_is_read_again_as_the_same_and_every_view_shows_it(tag: str, tmp_path: Path) -> None:
     event = _built(types()[tag], 0, 1.0)
     assert isinstance(event, ev.Result)
-    assert result_in(encoded(event)) == event
+    assert decode_result(encode_event(event)) == event
     path = written(tmp_path / "r.jsonl", event, ev.RunEnded(t=2.0, status="done"))
     session = load(path)
-    assert session.result(KINDS[tag]) == event
+    assert session.find_result(KINDS[tag]) == event
     made = report(session, "r.jsonl")
-    assert markdown.rendered(made) and html.rendered(made) and summary(session, path)
+    assert markdown.render_markdown(made) and html.render_html(made) and summary_lines(session, path)
     document = json.loads(json_document.document_json(session, None))
-    assert document[event.name] == json.loads(json_document.encoded(event.as_json))
+    assert document[event.name] == json.loads(json_document.encode_document(event.as_json))
 
 
 def test_no_two_results_have_one_name_and_each_says_its_version() -> None:
@@ -110,8 +110,8 @@ def test_a_result_that_does_not_fit_is_left_out_and_said_and_the_rest_is_read(
     head, note = path.read_bytes().splitlines(keepends=True)
     path.write_bytes(head + b"".join(json.dumps(line).encode() + b"\n" for line in lines) + note)
     session = load(path)
-    assert session.result(Levels) is None and session.unsound == 2
-    assert [type(e) for e in events_of(path)] == [ev.Began, ev.LeftOutLine, ev.LeftOutLine, ev.Note]
+    assert session.find_result(Levels) is None and session.unsound == 2
+    assert [type(e) for e in read_events(path)] == [ev.Began, ev.LeftOutLine, ev.LeftOutLine, ev.Note]
 
 
 def test_a_later_version_and_an_unknown_scenarios_result_are_survived(tmp_path: Path) -> None:
@@ -120,7 +120,7 @@ def test_a_later_version_and_an_unknown_scenarios_result_are_survived(tmp_path: 
     strange = (b'"storage.levels/9"', b'"none.such/1"', b'"extra","name":"none"')
     lines = [b'{"type":%s,"t":1.0,"value":[]}\n' % tag for tag in strange]
     path.write_bytes(head + b"".join(lines) + note)
-    assert [type(e) for e in events_of(path)] == [ev.Began, ev.Note]
+    assert [type(e) for e in read_events(path)] == [ev.Began, ev.Note]
 
 
 class Told(ev.Result, frozen=True, tag="thp.told/1"):
@@ -144,14 +144,14 @@ def test_another_packages_module_that_does_not_load_leaves_its_results_out(
 
     brought(monkeypatch, broken)
     path = written(tmp_path / "r.jsonl", Told(t=1.0, value="so"), ev.Note(t=2.0, text="after"))
-    assert [type(e) for e in events_of(path)] == [ev.Began, ev.Note]
+    assert [type(e) for e in read_events(path)] == [ev.Began, ev.Note]
 
 
 def test_another_packages_scenario_brings_its_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     brought(monkeypatch, lambda: None)
     session = load(written(tmp_path / "r.jsonl", Told(t=1.0, value="so")))
-    assert session.result(Told) == Told(t=1.0, value="so")
-    assert "so" in markdown.rendered(report(session, "r.jsonl")).splitlines()
+    assert session.find_result(Told) == Told(t=1.0, value="so")
+    assert "so" in markdown.render_markdown(report(session, "r.jsonl")).splitlines()
 
 
 def test_a_figure_that_is_none_unmasks_no_secret() -> None:
@@ -159,4 +159,4 @@ def test_a_figure_that_is_none_unmasks_no_secret() -> None:
         t=1.0, workload="w", metric="m", baseline="a", variant="b", verdict=Word.UNDECIDED, ratio=math.nan,
         explain="ran PGPASSWORD=hunter2 psql",
     )  # fmt: skip
-    assert b"hunter2" not in encoded(told)
+    assert b"hunter2" not in encode_event(told)

@@ -11,7 +11,7 @@ import pytest
 
 from app.cli.entry import run_command_line
 from app.recording import store
-from app.state import private, recordings_dir
+from app.state import make_private, recordings_dir
 
 FAILS = "/proc/self/mem"
 
@@ -21,8 +21,8 @@ def own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A folder of recordings: one that can be read, and a newer one that cannot."""
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
     monkeypatch.setenv("XDG_RUNTIME_DIR", str(tmp_path / "run"))
-    folder = private(recordings_dir())
-    shutil.copy(store.resolve("demo:null"), folder / "a-null.jsonl")
+    folder = make_private(recordings_dir())
+    shutil.copy(store.resolve_recording("demo:null"), folder / "a-null.jsonl")
     os.utime(folder / "a-null.jsonl", (1, 1))
     (folder / "b-null.jsonl").symlink_to(FAILS)
     return folder
@@ -58,7 +58,7 @@ def test_in_a_list_it_is_one_line(own: Path, capsys: pytest.CaptureFixture[str])
 
 
 def test_last_is_the_newest_that_can_be_read(own: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert store.resolve("last") == own / "a-null.jsonl"
+    assert store.resolve_recording("last") == own / "a-null.jsonl"
     assert run_command_line(["report", "last"]) == 0
     (own / "a-null.jsonl").unlink()
     assert run_command_line(["report", "last"]) in (2, 3)

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import pytest
 
-from app.recording.session import Session
-from app.report.confirmation import command, mounts, options
+from app.recording.session import RunSession
+from app.report.confirmation import confirmation_command, confirmation_options, local_mounts
 from scenarios import events as ev
 from scenarios.finding import Finding
 
 ROOT, DATA, FAST = ("/", "/dev/vda1"), ("/data", "/dev/sdb1"), ("/fast", "/dev/nvme0n1p2")
 
 
-def host(*mounts: tuple[str, str]) -> Session:
-    session = Session()
+def host(*mounts: tuple[str, str]) -> RunSession:
+    session = RunSession()
     for path, source in mounts:
         for name, value in (("type", "ext4"), ("source", source), ("options", "rw,relatime")):
             fact = ev.FactRead(t=0.0, subject=f"mount:{path}", name=name, value=value, source="mountinfo")
@@ -45,14 +45,17 @@ def found(subject: str, *argv: str, prove: str = "storage") -> Finding:
 def test_what_is_suspected_is_measured_against_another_disk(
     finding: Finding, mounts: tuple[tuple[str, str], ...], expected: list[str]
 ) -> None:
-    assert list(options(finding, host(*mounts))) == expected
+    assert list(confirmation_options(finding, host(*mounts))) == expected
 
 
 def test_the_command_can_be_pasted() -> None:
-    assert command(found("/data", "--dir", "/data b"), host()) == "hostdx run storage --dir '/data b'"
+    assert (
+        confirmation_command(found("/data", "--dir", "/data b"), host())
+        == "hostdx run storage --dir '/data b'"
+    )
 
 
 def test_a_foreign_recording_s_type_of_a_file_system_that_is_no_word_is_none_of_ours() -> None:
     session = host(ROOT)
     session.apply(ev.FactRead(t=0.0, subject="mount:/data", name="type", value={"a": 1}, source="mountinfo"))
-    assert list(mounts(session)) == [ROOT]
+    assert list(local_mounts(session)) == [ROOT]

@@ -9,12 +9,12 @@ from pathlib import Path
 import pytest
 
 from app.recording.reader import load as read_recording
-from app.recording.session import Session
-from app.recording.sides import takes
-from app.recording.store import demos, resolve
-from app.report.forms.csv_rows import COMPARED, MEASURED, compared, measured
+from app.recording.session import RunSession
+from app.recording.sides import read_run_summaries
+from app.recording.store import list_demos, resolve_recording
+from app.report.forms.csv_rows import COMPARED, MEASURED, csv_of_comparison, csv_of_recording
 from scenarios import events as ev
-from scenarios.compare.comparison import compared as comparison
+from scenarios.compare.comparison import compare_recordings as comparison
 from scenarios.plan import Metric, Plan, Workload
 
 HOSTILE = ("=1+1", "+1", "-1", "@A1", "\t=1", "  =cmd|'/C calc'!A0", "＝1")
@@ -24,8 +24,8 @@ def read(text: str) -> list[dict[str, str]]:
     return list(csv.DictReader(io.StringIO(text)))
 
 
-def session(title: str = "synced write") -> Session:
-    told = Session()
+def session(title: str = "synced write") -> RunSession:
+    told = RunSession()
     metrics = (Metric("latency", "ns", "less"),)
     load = Workload(id="w", title=title, metrics=metrics)
     plan = Plan(scenario="storage", title="t", question="q", workloads=(load,))
@@ -50,7 +50,7 @@ def verdict(baseline: str = "A", variant: str = "B") -> ev.RunVerdict:
 def test_a_comparison_has_both_sides_values_its_effect_and_both_sides_latencies() -> None:
     told = session()
     told.apply(verdict())
-    (row,) = read(measured(told, "r.jsonl"))
+    (row,) = read(csv_of_recording(told, "r.jsonl"))
     assert list(row) == list(MEASURED)
     wanted = {
         "recording": "r.jsonl", "load": "synced write", "metric": "latency", "unit": "ns", "better": "less",
@@ -63,7 +63,7 @@ def test_a_comparison_has_both_sides_values_its_effect_and_both_sides_latencies(
 
 
 def test_what_was_compared_with_nothing_has_a_row_of_its_own() -> None:
-    rows = read(measured(session(), "r.jsonl"))
+    rows = read(csv_of_recording(session(), "r.jsonl"))
     assert [(r["baseline"], r["variant"], r["variant_value"], r["verdict"]) for r in rows] == [
         ("", "A", "2000", ""),
         ("", "B", "4000", ""),
@@ -74,24 +74,24 @@ def test_what_was_compared_with_nothing_has_a_row_of_its_own() -> None:
 def test_no_name_is_a_formula_nor_breaks_a_row(name: str) -> None:
     told = session(title=name)
     told.apply(verdict(variant=name))
-    (row, *rest) = read(measured(told, name))
+    (row, *rest) = read(csv_of_recording(told, name))
     assert all(set(one) == set(MEASURED) for one in (row, *rest))
     for cell in (row["load"], row["variant"], row["recording"]):
         assert cell.startswith("'") == (name in HOSTILE and name[0] != "\t") and "\n" not in cell
 
 
-@pytest.mark.parametrize("demo", demos())
+@pytest.mark.parametrize("demo", list_demos())
 def test_every_verdict_of_a_demo_is_a_row(demo: str) -> None:
-    told = read_recording(resolve(demo))
-    rows = read(measured(told, demo))
+    told = read_recording(resolve_recording(demo))
+    rows = read(csv_of_recording(told, demo))
     assert [r["verdict"] for r in rows if r["verdict"]] == [str(v.verdict) for v in told.verdicts.values()]
     assert rows or not told.blocks
 
 
 def test_every_load_of_two_sides_is_a_row() -> None:
-    sides = [takes([resolve(name)]) for name in ("demo:kernel-5-10", "demo:kernel")]
+    sides = [read_run_summaries([resolve_recording(name)]) for name in ("demo:kernel-5-10", "demo:kernel")]
     found = comparison(*sides)
-    rows = read(compared(found))
+    rows = read(csv_of_comparison(found))
     assert len(rows) == len(found.effects) and list(rows[0]) == list(COMPARED)
     for row, effect in zip(rows, found.effects, strict=True):
         assert float(row["ratio"]) == pytest.approx(effect.ratio, rel=1e-6)

@@ -11,14 +11,14 @@ import pytest
 from markdown_it import MarkdownIt
 
 from app.recording.reader import load
-from app.recording.session import Session
+from app.recording.session import RunSession
 from app.report import json_document
 from app.report.forms import html as document_html
 from app.report.forms import markdown as document_markdown
 from app.report.full_report import report
-from app.report.headline import answer
-from app.report.numbers import over_the_run
-from app.report.wording import legend
+from app.report.headline import find_answer
+from app.report.numbers import run_galleries
+from app.report.wording import legend_text
 from scenarios import events as ev
 from scenarios.finding import Evidence, Finding, Remedy
 from scenarios.fstrim.results import LedgerRow, TrimLedger
@@ -45,9 +45,9 @@ class Status(ev.Result, frozen=True, tag="test.status/1"):
     value: str
 
 
-def small() -> Session:
+def small() -> RunSession:
     """One of everything that the result document sums up."""
-    session = Session()
+    session = RunSession()
     for event in (
         ev.Began(t=0, schema=ev.SCHEMA, version="1", scenario="storage", command=["hostdx", "run"], host="h",
                  wall="2026-01-01T00:00:00Z", seed=1, pid=1, pid_start=1, boot_id="b"),
@@ -79,18 +79,18 @@ def test_the_result_document_is_pinned() -> None:
 @pytest.mark.parametrize("name", ["storage", "interrupted"])
 def test_the_report_is_pinned(name: str) -> None:
     session = load(FIXTURES / f"{name}.jsonl")
-    agrees(f"{name}.md", document_markdown.rendered(report(session, f"{name}.jsonl")))
+    agrees(f"{name}.md", document_markdown.render_markdown(report(session, f"{name}.jsonl")))
 
 
 @pytest.mark.parametrize("path", sorted(DEMOS.glob("*.jsonl")), ids=lambda p: p.stem)
 def test_the_report_of_a_bundled_recording_is_pinned(path: Path) -> None:
-    agrees(f"demo-{path.stem}.md", document_markdown.rendered(report(load(path), path.name)))
+    agrees(f"demo-{path.stem}.md", document_markdown.render_markdown(report(load(path), path.name)))
 
 
 @pytest.mark.parametrize("path", RECORDINGS, ids=lambda p: p.stem)
 def test_every_recording_has_a_report(path: Path) -> None:
     made = report(load(path), path.name)
-    tokens = MarkdownIt("gfm-like", {"html": True}).parse(document_markdown.rendered(made))
+    tokens = MarkdownIt("gfm-like", {"html": True}).parse(document_markdown.render_markdown(made))
     inner = {inner.type for token in tokens for inner in (token.children or [token])}
     assert not inner & {"html_inline", "html_block", "image"}
     headings = [
@@ -99,18 +99,18 @@ def test_every_recording_has_a_report(path: Path) -> None:
         if token.type == "heading_open" and token.tag == "h2"
     ]
     assert "How it was measured" in headings
-    assert "<script" not in document_html.rendered(made)
-    assert answer(load(path)).sentence
+    assert "<script" not in document_html.render_html(made)
+    assert find_answer(load(path)).sentence
 
 
 def test_the_answer_comes_first() -> None:
-    lines = document_markdown.rendered(report(small(), "r.jsonl")).splitlines()
+    lines = document_markdown.render_markdown(report(small(), "r.jsonl")).splitlines()
     assert lines[2].startswith("randread-4k-qd1: B is 27 % slower than A in IOPS (95 % CI 24 to 29 %)")
 
 
 def test_a_cost_is_told_by_its_difference() -> None:
     """ "0.703 times in ns/packet" would say that it got cheaper."""
-    said = answer(load(DEMOS / "rpfilter.jsonl")).sentence
+    said = find_answer(load(DEMOS / "rpfilter.jsonl")).sentence
     assert re.search(r"\d+ % .*\([\d.]+ .*\+[\d.]+ [nµ]s/packet|\d+ % .*\+[\d.]+ [nµ]s/packet", said)
 
 
@@ -154,10 +154,10 @@ def test_a_cost_is_told_by_its_difference() -> None:
     ],
 )
 def test_headlines(events: tuple[ev.AnyEvent, ...], says: str) -> None:
-    session = Session()
+    session = RunSession()
     for event in events:
         session.apply(event)
-    assert says in answer(session).sentence
+    assert says in find_answer(session).sentence
 
 
 def test_a_truncated_recording_says_so(tmp_path: Path) -> None:
@@ -166,8 +166,8 @@ def test_a_truncated_recording_says_so(tmp_path: Path) -> None:
     for cut in range(1, len(lines), 25):
         path.write_bytes(b"".join(lines[:cut]))
         session = load(path)
-        assert "has no end" in document_markdown.rendered(report(session, "r.jsonl"))
-        assert json_document.document(session, "r.jsonl")["status"] == "failed"
+        assert "has no end" in document_markdown.render_markdown(report(session, "r.jsonl"))
+        assert json_document.make_document(session, "r.jsonl")["status"] == "failed"
 
 
 def test_an_own_commands_arguments_are_shown_only_where_asked_for() -> None:
@@ -178,21 +178,23 @@ def test_an_own_commands_arguments_are_shown_only_where_asked_for() -> None:
     plan = Plan(scenario="fstrim", title="t", question="q?", workloads=(load_,), commands=(own,))
     session = small()
     session.apply(ev.Planned(t=0, plan=plan))
-    short = document_markdown.rendered(report(session, "r"))
+    short = document_markdown.render_markdown(report(session, "r"))
     assert "/opt/job" in short and "--account" not in short
-    assert "/opt/job --account=7" in document_markdown.rendered(report(session, "r", with_arguments=True))
+    assert "/opt/job --account=7" in document_markdown.render_markdown(
+        report(session, "r", with_arguments=True)
+    )
 
 
 @pytest.mark.parametrize("name", ["null", "storage", "rpfilter", "iosched"])
 def test_a_plots_legend_names_the_sides_as_the_tables_do(name: str) -> None:
     session = load(DEMOS / f"{name}.jsonl")
     planned = [v.id for v in session.plan.variants] if session.plan else []
-    told = {legend(session, mark, variant) for mark, variant in zip("ABCD", planned, strict=False)}
+    told = {legend_text(session, mark, variant) for mark, variant in zip("ABCD", planned, strict=False)}
     for words, variant in zip(sorted(told), planned, strict=True):
         assert variant in (words[0], *re.split(r"[ ()]", words[2:]))
     drawn = [
         {one.legend for one in chart.series}
-        for part in over_the_run(session)
+        for part in run_galleries(session)
         for chart in part.drawings
         if isinstance(chart, Chart)
     ]

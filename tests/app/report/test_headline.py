@@ -5,8 +5,8 @@ from __future__ import annotations
 import msgspec
 import pytest
 
-from app.recording.session import Session
-from app.report.headline import DISTRUST, answer
+from app.recording.session import RunSession
+from app.report.headline import DISTRUST, find_answer
 from scenarios import events as ev
 from scenarios.finding import Finding
 from scenarios.plan import Metric, Plan, Variant, Workload
@@ -31,7 +31,7 @@ def judged(
 
 def told(own: str, ratio: float, controls: tuple[str, ...]) -> str:
     """The host's own check at `ratio`, a dearer variant of it, another workload that is clearer still."""
-    session = Session()
+    session = RunSession()
     plan = Plan(
         scenario="rpfilter",
         title="t",
@@ -54,7 +54,7 @@ def told(own: str, ratio: float, controls: tuple[str, ...]) -> str:
         one = judged(workload, verdict, ratio_of, variant=variant, control=variant == "trivial")
         session.apply(msgspec.structs.replace(one, metric="ns/packet", baseline="none"))
     session.apply(ev.RunEnded(t=2, status="done"))
-    return answer(session).sentence
+    return find_answer(session).sentence
 
 
 @pytest.mark.parametrize(
@@ -79,11 +79,11 @@ def test_the_pair_that_was_asked_about_is_the_answer(
 
 
 def test_what_a_control_that_moved_does_to_the_answer() -> None:
-    session = Session()
+    session = RunSession()
     for variant, control in (("B", False), ("C", True)):
         session.apply(judged(variant, "slower", 0.8, variant=variant, ci95=(0.75, 0.85), control=control))
     session.apply(ev.RunEnded(t=2, status="done"))
-    said = answer(session)
+    said = find_answer(session)
     assert said.sentence == (
         f"{DISTRUST}: in the control load C, C is 20 % slower than A; the two must not differ. "
         "B: B is 20 % slower than A in IOPS (95 % CI 15 to 25 %)"
@@ -93,19 +93,19 @@ def test_what_a_control_that_moved_does_to_the_answer() -> None:
 
 @pytest.mark.parametrize("word", ["not measured", "not applicable"])
 def test_a_run_that_could_compare_nothing_is_not_said_to_have_stopped_early(word: str) -> None:
-    session = Session()
+    session = RunSession()
     session.apply(judged("read", word))
     session.apply(ev.RunEnded(t=2, status="skipped", reason="none: served by a cache", exit=3))
-    said = answer(session)
+    said = find_answer(session)
     assert said.sentence == "skipped: none: served by a cache" and said.weight == "warning"
 
 
 def test_a_control_that_moved_is_the_headline_of_an_undecided_run_too() -> None:
-    session = Session()
+    session = RunSession()
     session.apply(judged("read", "inconclusive", 0.9, ci95=(0.7, 1.2)))
     session.apply(judged("cpu", "slower", 0.9, ci95=(0.85, 0.94), control=True))
     session.apply(ev.RunEnded(t=2, status="done"))
-    said = answer(session)
+    said = find_answer(session)
     assert said.sentence.startswith(
         f"{DISTRUST}: in the control load cpu, B is 10 % slower than A; the two must not differ. read"
     )
@@ -123,52 +123,54 @@ def test_a_control_that_moved_is_the_headline_of_an_undecided_run_too() -> None:
 def test_what_was_decided_before_the_end_is_the_answer(
     status: ev.Status, reason: str, begins: str, weight: str
 ) -> None:
-    session = Session()
+    session = RunSession()
     session.apply(judged("B", "slower", 0.8))
-    assert answer(session).sentence.startswith(
+    assert find_answer(session).sentence.startswith(
         "incomplete (not ended, or killed); so far: B: B is 20 % slower"
     )
     session.apply(ev.RunEnded(t=2, status=status, reason=reason))
-    said = answer(session)
+    said = find_answer(session)
     assert said.sentence.startswith(begins) and said.weight == weight
 
 
 def test_where_nothing_was_measured_no_verdict_came_before_the_end() -> None:
-    session = Session()
+    session = RunSession()
     session.apply(judged("B", "not measured"))
     session.apply(ev.RunEnded(t=2, status="skipped", reason="why"))
-    assert answer(session)[:3] == ("skipped: why", "warning", None)
+    assert find_answer(session)[:3] == ("skipped: why", "warning", None)
 
 
 def test_several_undecided_workloads_share_one_sentence() -> None:
-    session = Session()
+    session = RunSession()
     for workload, smallest in (("read", 0.1), ("write", 0.3)):
         open_one = judged(workload, "inconclusive")
         session.apply(msgspec.structs.replace(open_one, groups=6, smallest_effect=smallest))
     session.apply(ev.RunEnded(t=2, status="done"))
-    assert answer(session)[:2] == (
+    assert find_answer(session)[:2] == (
         "inconclusive for read and write (smallest detectable effect here: ±30 %)",
         "unknown",
     )
     session.apply(judged("metadata", "no material difference", 1.0))
-    assert answer(session).sentence == (
+    assert find_answer(session).sentence == (
         "B against A: no material difference for metadata; "
         "inconclusive for read and write (smallest detectable effect here: ±30 %)"
     )
     session.apply(msgspec.structs.replace(judged("open", "inconclusive"), groups=6))
-    assert "; inconclusive for 3 of 4 comparisons (" in answer(session).sentence
+    assert "; inconclusive for 3 of 4 comparisons (" in find_answer(session).sentence
     remark = Finding(id="a.b", severity="notice", confidence="measured", title="all of it: inconclusive")
     session.apply(ev.Found(t=3, finding=remark))
-    assert "no material difference for metadata" in answer(session).sentence  # what was decided comes first
+    assert (
+        "no material difference for metadata" in find_answer(session).sentence
+    )  # what was decided comes first
 
 
 def test_a_loss_comes_before_a_larger_gain_and_the_gain_is_said() -> None:
-    session = Session()
+    session = RunSession()
     session.apply(judged("sync", "slower", 0.6))
     session.apply(judged("read", "slower", 0.8))
     session.apply(judged("metadata", "faster", 2.9))
     session.apply(ev.RunEnded(t=2, status="done"))
-    said = answer(session)
+    said = find_answer(session)
     assert said.sentence == (
         "B is slower than A in 2 of 3 loads, 20 to 40 % (read to sync); but 2.9 × faster for metadata"
     )
@@ -177,7 +179,7 @@ def test_a_loss_comes_before_a_larger_gain_and_the_gain_is_said() -> None:
 
 def test_a_finding_that_answers_stands_before_every_verdict() -> None:
     """A check that is not loaded slows nobody, however clear its verdict is."""
-    session = Session()
+    session = RunSession()
     title = (
         "the firewall here has no reverse-path check: firewalld's default check would cost 560 ns a packet"
     )
@@ -191,24 +193,24 @@ def test_a_finding_that_answers_stands_before_every_verdict() -> None:
         )
         session.apply(ev.Found(t=2, finding=finding))
         session.apply(ev.RunEnded(t=3, status="done"))
-        said = answer(session)
+        said = find_answer(session)
         assert (said.sentence == title, said.weight) == ((True, "ok") if answers else (False, "critical"))
     session.apply(ev.Found(t=3, finding=msgspec.structs.replace(finding, confidence="hint")))
-    assert answer(session).weight == "unknown"
+    assert find_answer(session).weight == "unknown"
     session.apply(ev.Found(t=3, finding=finding))
     session.apply(msgspec.structs.replace(slower, variant="trivial", control=True))
     words = f"{DISTRUST}: in load six, the control trivial is 40 % slower than none; the two must not differ. {title}"
-    assert answer(session)[:3] == (words, "warning", None)
+    assert find_answer(session)[:3] == (words, "warning", None)
 
 
 def test_a_rule_is_no_answer_of_a_run_that_compared_something() -> None:
     rule = Finding(id="storage.mount-options", severity="warning", title="read", subject="/s")
     level = Finding(id="storage.levels", severity="notice", title="measured", confidence="measured")
-    compared, alone = Session(), Session()
+    compared, alone = RunSession(), RunSession()
     compared.apply(judged("w", "inconclusive", 1.0))
     alone.apply(ev.Found(t=1, finding=level))
     for session in (compared, alone):
         session.apply(ev.Found(t=1, finding=rule))
         session.apply(ev.RunEnded(t=2, status="done"))
-    assert answer(compared).weight == "unknown"
-    assert answer(alone).sentence == level.title
+    assert find_answer(compared).weight == "unknown"
+    assert find_answer(alone).sentence == level.title

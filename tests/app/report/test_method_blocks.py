@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from app.recording.session import Session
-from app.report.method import method
+from app.recording.session import RunSession
+from app.report.method import method_parts
 from scenarios import events as ev
 from scenarios.plan import Metric, Plan, Workload
 from scenarios.results.document import Table
@@ -17,7 +17,7 @@ from scenarios.results.document import Table
 )
 def test_what_a_block_lasted_is_said_where_it_is_not_what_was_planned(seconds: float, cell: str) -> None:
     load = Workload(id="churn", title="new files", metrics=(Metric(name="MB/s", unit="MB/s"),), block_s=1.5)
-    session = Session()
+    session = RunSession()
     session.apply(ev.Planned(t=0.0, plan=Plan(scenario="fstrim", title="", question="", workloads=(load,))))
     for index in range(6):
         phase: ev.Phase = "warmup" if index == 0 else "before"
@@ -28,7 +28,7 @@ def test_what_a_block_lasted_is_said_where_it_is_not_what_was_planned(seconds: f
                 values={"MB/s": 1.0}, phase=phase,
             )
         )  # fmt: skip
-    [table] = [part for part in method(session, "x") if isinstance(part, Table)]
+    [table] = [part for part in method_parts(session, "x") if isinstance(part, Table)]
     assert table.rows[0][1] == cell
 
 
@@ -50,9 +50,9 @@ def test_why_slices_are_as_long_is_said_with_its_figure(
     event: ev.SliceLengthChosen, length: str, by: str
 ) -> None:
     load = Workload(id="reads", title="random read", metrics=(Metric(name="IOPS", unit="IOPS"),))
-    session = Session()
+    session = RunSession()
     session.apply(ev.Planned(t=0.0, plan=Plan(scenario="null", title="", question="", workloads=(load,))))
     session.apply(event)
-    rows = [row for part in method(session, "x") if isinstance(part, Table) for row in part.rows]
+    rows = [row for part in method_parts(session, "x") if isinstance(part, Table) for row in part.rows]
     [row] = [row for row in rows if length in row]
     assert by in row

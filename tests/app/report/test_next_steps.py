@@ -8,10 +8,10 @@ from typing import Any
 import msgspec
 import pytest
 
-from app.recording.session import Session
-from app.report.headline import answer
-from app.report.next_steps import following, to_do, to_the_whole
-from app.report.verdict_style import role_of
+from app.recording.session import RunSession
+from app.report.headline import find_answer
+from app.report.next_steps import checkup_command, list_remedies, next_steps_for
+from app.report.verdict_style import verdict_role
 from app.state import recordings_dir
 from probes.action import Action
 from probes.system.running.job_identity import JobTarget, JobUse
@@ -20,17 +20,19 @@ from scenarios import registry
 from scenarios.card import bundled_cards, card_of
 from scenarios.cpus.usable import usable_cpus
 from scenarios.cpuwatch.findings import WatchedJob
-from scenarios.cpuwatch.findings import findings as cpuwatch
+from scenarios.cpuwatch.findings import cpuwatch_findings as cpuwatch
 from scenarios.finding import Finding, Remedy
-from scenarios.kernel.findings import Figures, findings
+from scenarios.kernel.findings import Figures, build_findings
 from scenarios.plan import Metric, Plan, Workload, Written
 from tests.fakes.hosts.tree import Tree
 
 IOPS = Metric("IOPS", "IOPS", "more")
 
 
-def ended(*events: ev.AnyEvent, scenario: str = "storage", status: Any = "done", **options: Any) -> Session:
-    session = Session()
+def ended(
+    *events: ev.AnyEvent, scenario: str = "storage", status: Any = "done", **options: Any
+) -> RunSession:
+    session = RunSession()
     session.apply(ev.Began(t=0.0, schema=ev.SCHEMA, version="1", scenario=scenario, command=[], host="h", wall="",
                            seed=1, pid=1, pid_start=1, boot_id="", options=options))  # fmt: skip
     for event in (*events, ev.RunEnded(t=60.0, status=status)):
@@ -59,10 +61,10 @@ def priced(measuring_s: float = 60.0, rights: str = "", **options: Any) -> ev.Pl
 def test_a_step_has_its_price_and_keeps_the_options_that_were_given() -> None:
     said = verdict("inconclusive", seconds_to_decide=100.0, ratio=1.0)
     given = {"dir": ["/a"], "budget": 60.0, "seed": 5, "again": True}
-    step = following(ended(priced(rights="root"), said, **given))[0]
+    step = next_steps_for(ended(priced(rights="root"), said, **given))[0]
     assert (step.seconds, step.writes, step.rights) == (135.0, 8 << 30, "root")
     assert step.command == "hostdx run storage --dir=/a --again --budget=120"
-    step = following(ended(priced(), status="interrupted", **given))[0]
+    step = next_steps_for(ended(priced(), status="interrupted", **given))[0]
     assert step.command == "hostdx run storage --dir=/a --budget=60 --again"
     assert (step.seconds, step.rights) == (75.0, "")
 
@@ -70,21 +72,24 @@ def test_a_step_has_its_price_and_keeps_the_options_that_were_given() -> None:
 def test_a_longer_limit_of_bytes_is_in_the_price() -> None:
     said = verdict("inconclusive", ratio=1.0, seconds_to_decide=2246.0, bytes_to_decide=24 << 30)
     session = ended(priced(**{"most-bytes": None}), said)
-    step = following(session)[0]
+    step = next_steps_for(session)[0]
     assert (step.seconds, step.writes) == (2281.0, 24 << 30)
     assert (
-        step.title_with_price in to_do(session)[0].title.lower()
-        or step.title_with_price[1:] in to_do(session)[0].title
+        step.title_with_price in list_remedies(session)[0].title.lower()
+        or step.title_with_price[1:] in list_remedies(session)[0].title
     )
 
 
 def test_what_stays_undecided_has_more_than_the_same_run_once_more() -> None:
     wide = verdict("inconclusive", ratio=1.02, ci95=(0.88, 1.21), seconds_to_decide=1e6)
-    again, coarser, smallest = following(ended(priced(), wide, dir=["/a"], margin=0.05))
+    again, coarser, smallest = next_steps_for(ended(priced(), wide, dir=["/a"], margin=0.05))
     assert coarser.command == "hostdx run storage --dir=/a --margin=0.3"  # 1.21 with some slack
     assert again.command.startswith("hostdx run storage") and smallest.command == "hostdx run null"
     wider = verdict("inconclusive", ratio=1.02, ci95=(0.4, 1.55), seconds_to_decide=1e6)
-    assert [step.command for step in following(ended(wider))] == ["hostdx run storage", "hostdx run null"]
+    assert [step.command for step in next_steps_for(ended(wider))] == [
+        "hostdx run storage",
+        "hostdx run null",
+    ]
 
 
 def test_beside_a_decided_difference_what_had_too_few_groups_has_more_time() -> None:
@@ -92,9 +97,11 @@ def test_beside_a_decided_difference_what_had_too_few_groups_has_more_time() -> 
     plan = msgspec.structs.replace(priced().plan, workloads=loads)
     short = msgspec.structs.replace(verdict("inconclusive", groups=2), workload="x")
     session = ended(ev.Planned(t=0.0, plan=plan), verdict("faster", ratio=1.5), short, budget=60.0)
-    groups, longer = following(session)
+    groups, longer = next_steps_for(session)
     assert groups.command == "hostdx replay last" and longer.command == "hostdx run storage --budget=240"
-    assert [step.command for step in following(session)][1] in " ".join(to_do(session)[0].commands)
+    assert [step.command for step in next_steps_for(session)][1] in " ".join(
+        list_remedies(session)[0].commands
+    )
 
 
 STOPPED = ev.Guard(t=8.0, kind="bystanders", text="stopped: others wait", severity="warning")
@@ -102,25 +109,25 @@ STOPPED = ev.Guard(t=8.0, kind="bystanders", text="stopped: others wait", severi
 
 def test_a_run_that_stopped_itself_is_run_again_as_it_was_when_it_is_quiet() -> None:
     said = verdict("inconclusive", ratio=1.0, seconds_to_decide=2246.0, bytes_to_decide=24 << 30)
-    step = following(ended(priced(**{"most-bytes": None}), said, STOPPED))[0]
+    step = next_steps_for(ended(priced(**{"most-bytes": None}), said, STOPPED))[0]
     assert (step.command, step.seconds) == ("hostdx run storage", 75.0)
     decided = ended(priced(), verdict("faster", ratio=1.5), STOPPED)
-    told = answer(decided)
+    told = find_answer(decided)
     assert told.weight == "warning" and told.sentence.startswith(STOPPED.guard_sentence)
 
 
 @pytest.mark.parametrize(
     ("word", "ratio", "command"),
-    [("faster", 1.094, "hostdx run storage"), ("inconclusive", 1.02, to_the_whole())],
+    [("faster", 1.094, "hostdx run storage"), ("inconclusive", 1.02, checkup_command())],
 )
 def test_on_one_file_system_no_difference_is_expected(word: Any, ratio: float, command: str) -> None:
     said = verdict(
         word, ratio=ratio, seconds_to_decide=2246.0, bytes_to_decide=24 << 30, one_file_system=True
     )
     session = ended(priced(**{"most-bytes": None}), said)
-    assert [step.command for step in following(session)] == [command]
-    assert answer(session).weight in ("warning", "unknown")
-    assert role_of(said) in ("warning", "unknown")
+    assert [step.command for step in next_steps_for(session)] == [command]
+    assert find_answer(session).weight in ("warning", "unknown")
+    assert verdict_role(said) in ("warning", "unknown")
 
 
 LOUD = Finding(
@@ -151,13 +158,13 @@ LOUD = Finding(
          "run it with more time; the same command with --budget=240", ""),
     ],
 )  # fmt: skip
-def test_the_step_that_the_answer_asks_for(session: Session, words: str, command: str) -> None:
-    step = following(session, "r.jsonl")[0]
+def test_the_step_that_the_answer_asks_for(session: RunSession, words: str, command: str) -> None:
+    step = next_steps_for(session, "r.jsonl")[0]
     assert words in step.title and step.command == command
 
 
 def test_more_time_helps_nothing_where_nothing_could_be_compared() -> None:
-    assert following(ended(verdict("not applicable", groups=0), status="skipped"), "r.jsonl") == ()
+    assert next_steps_for(ended(verdict("not applicable", groups=0), status="skipped"), "r.jsonl") == ()
 
 
 QUIET = Finding(
@@ -173,19 +180,19 @@ QUIET = Finding(
         ("faster", QUIET, "nft list chain x"),
         ("slower", msgspec.structs.replace(QUIET, confidence="rule"), "hostdx replay last"),
         ("slower", msgspec.structs.replace(QUIET, remedy=()), "hostdx replay last"),
-        ("no material difference", QUIET, to_the_whole()),
+        ("no material difference", QUIET, checkup_command()),
     ],
 )
 def test_a_decided_difference_with_a_remedy_gives_it_though_it_is_a_notice(
     word: Any, finding: Finding, command: str
 ) -> None:
-    step = following(ended(ev.Found(t=9.0, finding=finding), verdict(word, ratio=0.9)))[0]
+    step = next_steps_for(ended(ev.Found(t=9.0, finding=finding), verdict(word, ratio=0.9)))[0]
     assert step.command == command
 
 
 def test_what_to_do_names_that_remedy_once_and_with_its_undo() -> None:
     session = ended(ev.Found(t=9.0, finding=QUIET), verdict("slower", ratio=0.9))
-    assert to_do(session) == QUIET.remedy
+    assert list_remedies(session) == QUIET.remedy
 
 
 @pytest.mark.parametrize(
@@ -195,7 +202,7 @@ def test_what_to_do_names_that_remedy_once_and_with_its_undo() -> None:
 def test_where_the_write_limit_ended_it_more_time_alone_is_not_advised(options: Any, more: str) -> None:
     said = verdict("inconclusive", ratio=1.0, seconds_to_decide=100.0, bytes_to_decide=(19 << 30) + 1)
     plan = Plan(scenario="storage", title="", question="", options=options, measuring_s=60.0)
-    step = following(ended(ev.Planned(t=0.0, plan=plan), said))[0]
+    step = next_steps_for(ended(ev.Planned(t=0.0, plan=plan), said))[0]
     assert step.command == f"hostdx run storage{more}"
 
 
@@ -203,7 +210,7 @@ def test_a_battery_is_followed_by_its_comparison_and_by_what_is_suspected_here(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
-    recorded = findings(Plan(scenario="kernel", title="", question=""), Figures())[0]
+    recorded = build_findings(Plan(scenario="kernel", title="", question=""), Figures())[0]
     busy = Finding(
         id="host.pressure-cpu",
         severity="notice",
@@ -217,11 +224,11 @@ def test_a_battery_is_followed_by_its_comparison_and_by_what_is_suspected_here(
     assert compared[0] == "hostdx compare OLD -- last"  # true at its end only
     compared[0] = "hostdx compare OLD -- r.jsonl"
     known = ["fstrim /x", "hostdx run cpuwatch --pid 9"]
-    assert [step.command for step in following(session, "r.jsonl")] == [*compared, *known]
+    assert [step.command for step in next_steps_for(session, "r.jsonl")] == [*compared, *known]
     kept = recordings_dir() / "r.jsonl"
     kept.parent.mkdir(parents=True)
     kept.touch()
-    assert [step.command for step in following(session, "r.jsonl")][1] == f"scp {kept} HOST:"
+    assert [step.command for step in next_steps_for(session, "r.jsonl")][1] == f"scp {kept} HOST:"
 
 
 def test_what_cpuwatch_saw_is_followed_by_what_to_do_with_the_job(tmp_path: Path) -> None:
@@ -232,16 +239,16 @@ def test_what_cpuwatch_saw_is_followed_by_what_to_do_with_the_job(tmp_path: Path
     for others in (1.2, 0.0):
         uses = [msgspec.structs.replace(use, others_waited=others)] * 3
         [found] = cpuwatch(host, usable_cpus(host), job, uses, None)
-        [step] = following(ended(ev.Found(t=9.0, finding=found), scenario="cpuwatch", pid=131))
-        assert step.command == found.remedy[0].commands[0] != to_the_whole()
+        [step] = next_steps_for(ended(ev.Found(t=9.0, finding=found), scenario="cpuwatch", pid=131))
+        assert step.command == found.remedy[0].commands[0] != checkup_command()
 
 
 def test_nothing_follows_a_run_under_way_a_refused_one_and_a_checkup() -> None:
     assert (
-        following(Session())
-        == following(ended(status="skipped"))
-        == following(ended(verdict("slower", ratio=0.5), status="skipped"))
-        == following(ended(scenario="checkup"))
+        next_steps_for(RunSession())
+        == next_steps_for(ended(status="skipped"))
+        == next_steps_for(ended(verdict("slower", ratio=0.5), status="skipped"))
+        == next_steps_for(ended(scenario="checkup"))
         == ()
     )
 
@@ -251,12 +258,16 @@ def test_a_part_of_a_checkup_does_not_lead_back_to_it() -> None:
     said = verdict("inconclusive", ratio=1.02, one_file_system=True)
     session = ended(priced(), said)
     whole = [
-        command for step in to_do(session, "20261126T230630Z-null-39398b.jsonl") for command in step.commands
+        command
+        for step in list_remedies(session, "20261126T230630Z-null-39398b.jsonl")
+        for command in step.commands
     ]
     part = [
-        command for step in to_do(session, "/r/a-checkup.parts/1-null.jsonl") for command in step.commands
+        command
+        for step in list_remedies(session, "/r/a-checkup.parts/1-null.jsonl")
+        for command in step.commands
     ]
-    assert to_the_whole() in whole and to_the_whole() not in part
+    assert checkup_command() in whole and checkup_command() not in part
 
 
 @pytest.mark.parametrize(
@@ -276,4 +287,4 @@ def test_a_run_is_never_offered_again_without_an_option_of_its_own(
     options: dict[str, Any], command: str
 ) -> None:
     session = ended(scenario="numa", status="interrupted", **options)
-    assert [step.command for step in following(session)] == [command]
+    assert [step.command for step in next_steps_for(session)] == [command]

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from app.recording.session import Session
-from app.report.method import method
-from app.report.numbers import _value, numbers, over_the_run
-from app.report.wording import legend
+from app.recording.session import RunSession
+from app.report.method import method_parts
+from app.report.numbers import _value, number_parts, run_galleries
+from app.report.wording import legend_text
 from scenarios import events as ev
 from scenarios.experiment.looks import nominal_level, plan_analyses
 from scenarios.guards.thresholds import THRESHOLDS
@@ -13,9 +13,9 @@ from scenarios.plan import Plan, Variant
 from scenarios.results.document import Chart, Table
 
 
-def session(operations: int) -> Session:
+def session(operations: int) -> RunSession:
     """Two groups of two blocks; of 100 operations 98 take up to 50 µs, one 80 µs, and one 3 ms."""
-    told = Session()
+    told = RunSession()
     each = operations // 100
     for number in range(4):
         told.apply(
@@ -36,7 +36,7 @@ def session(operations: int) -> Session:
 
 
 def test_how_it_was_measured_names_every_guard_with_its_threshold_and_the_looks_levels() -> None:
-    parts = method(session(500), "x.jsonl")
+    parts = method_parts(session(500), "x.jsonl")
     guards = next(part for part in parts if isinstance(part, Table) and part.header[0] == "guard")
     assert [row[0] for row in guards.rows] == [rule.kind for rule in THRESHOLDS]
     assert guards.rows[0][1] == "25 % of all CPUs, where the CPUs were 90 % busy"
@@ -55,7 +55,7 @@ def test_a_value_has_its_unit_unless_the_metric_is_one() -> None:
 def test_each_side_keeps_its_letter_and_its_place_whoever_was_measured_first() -> None:
     """The order within a group is random; a side whose id is no single letter (A') is none of the other's letters."""
     for first, second in (("A", "A'"), ("mq-deadline", "bfq")):
-        told = Session()
+        told = RunSession()
         sides = (Variant(id=first, label="itself"), Variant(id=second, label="itself again"))
         told.apply(ev.Planned(t=0, plan=Plan(scenario="null", title="", question="", variants=sides)))
         for n, variant in enumerate((second, first, first, second)):
@@ -63,12 +63,15 @@ def test_each_side_keeps_its_letter_and_its_place_whoever_was_measured_first() -
             told.apply(
                 ev.Block(t=n, workload="r", variant=variant, group=0, index=n, seconds=1, values=values)
             )
-        ((drawn,),) = (gallery.drawings for gallery in over_the_run(told))
+        ((drawn,),) = (gallery.drawings for gallery in run_galleries(told))
         assert isinstance(drawn, Chart)
         assert [one.marker for one in drawn.series] == ["A", "B"]
-        assert [one.legend for one in drawn.series] == [legend(told, "A", first), legend(told, "B", second)]
+        assert [one.legend for one in drawn.series] == [
+            legend_text(told, "A", first),
+            legend_text(told, "B", second),
+        ]
         assert all(one.points for one in drawn.series)
-        table = next(part for part in numbers(told) if isinstance(part, Table))
+        table = next(part for part in number_parts(told) if isinstance(part, Table))
         column = table.header.index("variant")
         assert [row[column].split(" ")[0] for row in table.rows] == [first, second]
         assert drawn.y.log

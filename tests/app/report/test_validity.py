@@ -8,7 +8,7 @@ import pytest
 from msgspec.structs import replace
 
 from app.recording.reader import load
-from app.recording.session import Session
+from app.recording.session import RunSession
 from app.report import validity
 from scenarios import events as ev
 from scenarios.disturbance import Disturbance, InterferenceCulprit
@@ -28,7 +28,7 @@ def test_blocks_beyond_all_measure(tmp_path: Path, value: float) -> None:
             event["drift"] = {}
         made.append(json.dumps(event))
     (tmp_path / "r.jsonl").write_text("\n".join(made) + "\n")
-    assert validity.trust(load(tmp_path / "r.jsonl"))
+    assert validity.list_trust_signs(load(tmp_path / "r.jsonl"))
 
 
 def judged(workload: str, **more: Any) -> ev.RunVerdict:
@@ -36,11 +36,11 @@ def judged(workload: str, **more: Any) -> ev.RunVerdict:
 
 
 def test_with_several_loads_a_control_names_its_own() -> None:
-    session = Session()
+    session = RunSession()
     for name in ("udp-ipv6", "udp-ipv4"):
         session.apply(judged(name, variant="check", verdict="slower"))
         session.apply(judged(name, variant="trivial", verdict="no material difference", control=True))
-        said = [sign.text for sign in validity.trust(session) if "trivial" in sign.text]
+        said = [sign.text for sign in validity.list_trust_signs(session) if "trivial" in sign.text]
         if name == "udp-ipv6":
             assert not any("udp" in text for text in said)  # one load: nothing to tell apart
     assert len(said) == 2 and "udp-ipv6" in said[0] and "udp-ipv4" in said[1]
@@ -64,7 +64,7 @@ def disturbances(
     devices: tuple[str, ...] = ("vda",),
 ) -> list[validity.Sign]:
     """What the trust line says of a run whose guards saw that, of 20 groups."""
-    session = Session()
+    session = RunSession()
     session.apply(judged("reads", variant="B", verdict="inconclusive"))
     for number in range(20):
         bad = (DD,) if number < repeated else ()
@@ -76,14 +76,14 @@ def disturbances(
         session.apply(ev.Watched(t=1, workload="reads", surroundings=seen, devices=devices, told=told))
     return [
         s
-        for s in validity.trust(session)
+        for s in validity.list_trust_signs(session)
         if any(word in s.text for word in ("disturb", "other", "measuring"))
     ]
 
 
 @pytest.mark.parametrize(("noisy", "state"), [(0, "ok"), (3, "notice"), (15, "critical")])
 def test_one_side_alone_was_measured_on_the_host_as_it_was_too(noisy: int, state: str) -> None:
-    session = Session()
+    session = RunSession()
     for n in range(20):
         bad = (DD,) if n < noisy else ()
         session.apply(
@@ -92,7 +92,7 @@ def test_one_side_alone_was_measured_on_the_host_as_it_was_too(noisy: int, state
             )
         )
         session.apply(ev.Watched(t=n, workload="reads", surroundings=SEEN, devices=("vda",), told=bad))
-    signs = validity.trust(session)
+    signs = validity.list_trust_signs(session)
     assert signs[0].state == state and [sign for sign in signs if DD.culprit.name in sign.text] == signs[1:2]
     assert bool(signs[1:]) == bool(noisy)
 
@@ -120,9 +120,9 @@ def test_more_than_half_of_the_groups_disturbed_is_no_mere_notice(repeated: int,
     ],
 )
 def test_a_control_that_differs_either_way_forbids_the_run(word: str, state: str) -> None:
-    session = Session()
+    session = RunSession()
     session.apply(judged("cpu", variant="B", verdict=word, control=True, ratio=1.1))
-    assert next(sign.state for sign in validity.trust(session)) == state
+    assert next(sign.state for sign in validity.list_trust_signs(session)) == state
 
 
 def test_what_lasts_all_the_time_is_said_of_the_figures() -> None:
@@ -189,16 +189,16 @@ def test_how_often_is_of_the_time_in_which_that_was_looked_at(kind: str, field: 
 
 @pytest.mark.parametrize(("reached", "state"), [(96, "ok"), (94, "notice"), (60, "notice")])
 def test_a_load_that_a_cache_served_in_part_has_no_check_mark(reached: int, state: str) -> None:
-    session = Session()
+    session = RunSession()
     session.apply(judged("reads", variant="B", verdict="slower"))
-    before = len(validity.trust(session))
+    before = len(validity.list_trust_signs(session))
     session.apply(
         ev.Block(
             t=1, workload="reads", variant="B", index=0, group=0, seconds=1, values={},
             bytes=100 << 20, device_bytes=reached << 20,
         )
     )  # fmt: skip
-    said = validity.trust(session)
+    said = validity.list_trust_signs(session)
     assert len(said) == before + 1
     assert (state == "notice") == any(sign.state == "notice" for sign in said)
 
@@ -215,7 +215,7 @@ def test_levels_that_both_sides_climb_alike_are_no_steady_ones(
     levels: list[float], state: str | None
 ) -> None:
     """Both directories of one disk went from 10,000 to 200,000 names a second within seconds, beside a check mark."""
-    session = Session()
+    session = RunSession()
     for group, level in enumerate(levels):
         for side in ("A", "B"):
             session.apply(
@@ -241,5 +241,9 @@ def test_levels_that_both_sides_climb_alike_are_no_steady_ones(
             ratio=1.1,
         )
     )
-    told = [sign.state for sign in validity.trust(session) if "drift" in sign.text or "while" in sign.text]
+    told = [
+        sign.state
+        for sign in validity.list_trust_signs(session)
+        if "drift" in sign.text or "while" in sign.text
+    ]
     assert told == ([state] if state else [])

@@ -8,8 +8,8 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from app.cli.telling.triage import _events, with_rates
-from app.run.earlier_answer import line_rates, resolution
+from app.cli.telling.triage import _triage_events, add_rates
+from app.run.earlier_answer import read_line_rates, resolution_sentence
 from probes.host import Host
 from scenarios import events as ev
 from scenarios.finding import Finding
@@ -49,17 +49,17 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def test_without_a_null_run_nothing_is_quoted(folder: Path) -> None:
-    assert resolution("here") == ""
+    assert resolution_sentence("here") == ""
     recording(folder, "a.jsonl", scenario="storage")
     recording(folder, "b.jsonl", host="elsewhere")
     recording(folder, "c.jsonl", end=False)
     (folder / "d.jsonl").write_text("no recording\n")
-    assert resolution("here") == ""
+    assert resolution_sentence("here") == ""
 
 
 def test_this_hosts_null_run_is_quoted_with_its_date(folder: Path) -> None:
     recording(folder, "a.jsonl", share=0.021)
-    said = resolution("here")
+    said = resolution_sentence("here")
     assert said.startswith(
         "measured against itself in /data, this host has a resolution after one minute of ±2.1 % (random reads)"
     )
@@ -84,23 +84,23 @@ def streamed(folder: Path, name: str, wall: str, rate: float) -> None:
 
 
 def test_what_a_rule_says_of_a_disk_stands_beside_what_that_disk_gave_last(folder: Path) -> None:
-    assert line_rates() == {}
+    assert read_line_rates() == {}
     streamed(folder, "a.jsonl", "2026-01-02T03:04:05Z", 5e8)
     streamed(folder, "b.jsonl", "2026-01-03T03:04:05Z", 9e8)
     recording(folder, "c.jsonl", host=os.uname().nodename)
-    rates = line_rates()
+    rates = read_line_rates()
     assert set(rates) == {"sda", "eth0"}
     assert "900 MB/s" in str(rates["sda"].value) and "2026-01-03" in rates["sda"].source
     said = {
         one: ev.Found(t=1, finding=Finding(id="storage.queue", severity="notice", title="t", subject=one))
         for one in ("sda", "sdb")
     }
-    assert [len(with_rates(one, rates).finding.evidence) for one in said.values()] == [1, 0]
+    assert [len(add_rates(one, rates).finding.evidence) for one in said.values()] == [1, 0]
 
 
 def test_a_triage_tells_the_host_before_it_reads_recordings(monkeypatch: pytest.MonkeyPatch) -> None:
     """The first facts of the home screen waited for them."""
     read: list[int] = []
-    monkeypatch.setattr("app.run.earlier_answer.line_rates", lambda: read.append(1) or {})
-    told = _events(Host(), None, facts=True)
+    monkeypatch.setattr("app.run.earlier_answer.read_line_rates", lambda: read.append(1) or {})
+    told = _triage_events(Host(), None, facts=True)
     assert any(isinstance(event, ev.FactRead) for event in iter(lambda: next(told), None)) and not read

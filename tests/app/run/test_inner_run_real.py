@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from app.recording.answers import items
+from app.recording.answers import ranked_items
 from app.recording.reader import load
 from tests.app.launcher import hostdx, started
 from tests.needs import one_always
@@ -48,7 +48,7 @@ def test_what_a_part_measured_until_the_end_of_the_whole_stands(how: str, tmp_pa
     assert ended is not None and ended.status == "interrupted"
     whole = load(part.parent.with_suffix(".jsonl"))
     if how == "stop":
-        assert [one.scenario for one in items(whole) if one.recording] == [
+        assert [one.scenario for one in ranked_items(whole) if one.recording] == [
             "dstate"
         ]  # the host may have its own
         assert whole.ended is not None and whole.ended.status == "interrupted"

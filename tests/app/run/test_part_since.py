@@ -8,31 +8,31 @@ import pytest
 
 from app.recording import baselines
 from app.run.inner_run import InnerRun
-from scenarios.kernel.scenario import Kernel
+from scenarios.kernel.scenario import KernelScenario
 from tests.fakes.streams.small_recordings import recorded
 
 pytestmark = pytest.mark.usefixtures("own_state")
 
 
 def _ended(place: Path, rate: float) -> InnerRun:
-    part = InnerRun(place / "whole.jsonl", Kernel(), {})
+    part = InnerRun(place / "whole.jsonl", KernelScenario(), {})
     part.recording.write_bytes(recorded(place, "now", rate, day=9).read_bytes())
-    part._read(lambda event: None)
+    part._read_new_events(lambda event: None)
     return part
 
 
 def test_a_part_tells_what_got_worse(tmp_path: Path) -> None:
-    assert _ended(tmp_path, 400.0).outcome.findings == ()  # no baseline: nothing to say
+    assert _ended(tmp_path, 400.0).run_outcome.findings == ()  # no baseline: nothing to say
     baselines.save("july", [recorded(tmp_path, "old", 1000.0)])
-    (finding,) = _ended(tmp_path, 400.0).outcome.findings
+    (finding,) = _ended(tmp_path, 400.0).run_outcome.findings
     assert (finding.id, finding.severity) == ("kernel.worse", "warning") and "july" in finding.title
-    (finding,) = _ended(tmp_path, 1000.0).outcome.findings
+    (finding,) = _ended(tmp_path, 1000.0).run_outcome.findings
     assert (finding.id, finding.severity) == ("kernel.worse", "ok")
 
 
 def test_a_baseline_that_is_no_help_is_none(tmp_path: Path) -> None:
     saved = baselines.save("july", [recorded(tmp_path, "old", 1000.0)])
     saved.recordings[0].write_bytes(b"")
-    assert _ended(tmp_path, 400.0).outcome.findings == ()
+    assert _ended(tmp_path, 400.0).run_outcome.findings == ()
     baselines.save("site", [recorded(tmp_path, "far", 1000.0, host="reference")])
-    assert _ended(tmp_path, 400.0).outcome.findings == ()  # another host's is asked for by name only
+    assert _ended(tmp_path, 400.0).run_outcome.findings == ()  # another host's is asked for by name only

@@ -29,7 +29,7 @@ def loaded(host: Host) -> Iterator[Finding]:
 def without_nft(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
     monkeypatch.setenv("XDG_RUNTIME_DIR", str(tmp_path / "run"))
-    monkeypatch.setattr(rpfilter, "tool", lambda name: "")
+    monkeypatch.setattr(rpfilter, "find_tool", lambda name: "")
     monkeypatch.setattr(rpfilter, "RULES", (HostRule("rpfilter.loaded", "rpfilter", "a rule", loaded),))
 
 

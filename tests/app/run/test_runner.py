@@ -12,16 +12,16 @@ import msgspec
 import pytest
 
 from app.failure import Failure
-from app.process import identity
-from app.recording.session import _FOLDS, Session
+from app.process import identity_of
+from app.recording.session import _FOLDS, RunSession
 from app.run import signals
 from app.run.runner import CANCELLED, Runner
-from app.run.signals import Stops, through
+from app.run.signals import StopRequests, finish_despite_cancel
 from app.state import journal_dir
 from app.undo import effects
-from app.undo.changes import Changes
-from app.undo.journal import SCHEMA, Header, Outcome, journals
-from app.undo.supervisor import Guardian
+from app.undo.changes import HostChanges
+from app.undo.journal import SCHEMA, JournalHeader, UndoOutcome, list_journals
+from app.undo.supervisor import SupervisorProcess
 from probes.action import Action, private_directory
 from probes.bench.measured import BenchRefused
 from probes.host import Host
@@ -41,20 +41,22 @@ def own_state(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
     monkeypatch.setenv("XDG_RUNTIME_DIR", str(tmp_path / "run"))
     # this process is the runner and does not end with a test: nobody is to wait for that
-    monkeypatch.setattr(Guardian, "bequeath", Guardian.dismiss)
+    monkeypatch.setattr(SupervisorProcess, "hand_over", SupervisorProcess.end_watch)
 
 
 class Bench:
     """A runner whose scenario is one function; `changes` may be replaced."""
 
     def __init__(self, work: Work, actions: tuple[Action, ...] = ()) -> None:
-        self.session = Session()
+        self.session = RunSession()
         self.events: list[ev.AnyEvent] = []
-        self.stops = Stops()
+        self.stops = StopRequests()
         self.saved: list[BaseException] = []
         plan = Plan(scenario="fake", title="t", question="q", actions=actions)
-        head = Header(schema=SCHEMA, run="r", who=identity(), command=["hostdx"], recording="", began_s=0.0)
-        self.changes: Any = Changes(
+        head = JournalHeader(
+            schema=SCHEMA, run="r", who=identity_of(), command=["hostdx"], recording="", began_s=0.0
+        )
+        self.changes: Any = HostChanges(
             plan=plan, consented=True, header=head, lies_on=lambda _: "", warn=lambda _: None
         )
         self.runner = Runner(
@@ -72,7 +74,7 @@ class Bench:
         return "a mistake"
 
     async def conduct(self) -> ev.RunEnded:
-        ended = await self.runner.conduct(lambda: [ev.Note(t=0, text="facts")], self.stops)
+        ended = await self.runner.run_to_end(lambda: [ev.Note(t=0, text="facts")], self.stops)
         assert self.events[-1] is ended
         assert [e for e in self.events if isinstance(e, ev.RunEnded)] == [ended]
         self.changes.close()
@@ -81,7 +83,7 @@ class Bench:
 
 def raising(error: BaseException) -> Work:
     async def work(run: Run) -> None:
-        run.emit(ev.Note(t=run.time(), text="worked"))
+        run.emit(ev.Note(t=run.elapsed_s(), text="worked"))
         raise error
 
     return work
@@ -159,11 +161,11 @@ async def test_a_stop_that_takes_longer_says_why(
 ) -> None:
     monkeypatch.setattr(signals, "PROMISED_S", 0.0)
     one = Process(7, "worker", state, 1, 1, 0.0, 0.0)
-    monkeypatch.setattr("app.run.runner.family_of", lambda host: {7: one} if state else {})
+    monkeypatch.setattr("app.run.runner.find_family", lambda host: {7: one} if state else {})
     said = asyncio.Event()
 
     async def work(run: Run) -> None:
-        bench.stops.stop(signal.SIGINT)
+        bench.stops.request_stop(signal.SIGINT)
         try:
             await asyncio.Event().wait()
         finally:
@@ -187,12 +189,12 @@ async def test_a_stop_that_takes_longer_says_why(
 
 async def test_a_stop_in_time_says_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     async def work(run: Run) -> None:
-        bench.stops.stop(signal.SIGINT)
+        bench.stops.request_stop(signal.SIGINT)
         await asyncio.Event().wait()
 
     bench = Bench(work)
     await bench.conduct()
-    bench.stops._look()
+    bench.stops._report_if_late()
     assert [note.text for note in bench.session.notes] == ["facts"]
 
 
@@ -203,10 +205,10 @@ async def test_stopped_with_everything_undone(tmp_path: Path, number: int, code:
     action = Action(kind="attribute", title="set", target=str(target), new="new", consent=True)
 
     async def work(run: Run) -> None:
-        async with run.change(private_directory(str(tmp_path))) as made, run.change(action):
+        async with run.apply_change(private_directory(str(tmp_path))) as made, run.apply_change(action):
             assert Path(made.value).is_dir() and target.read_text() == "new\n"
-            bench.stops.stop(number)
-            bench.stops.stop(signal.SIGINT)
+            bench.stops.request_stop(number)
+            bench.stops.request_stop(signal.SIGINT)
             await asyncio.Event().wait()
 
     bench = Bench(work, (action,))
@@ -215,23 +217,23 @@ async def test_stopped_with_everything_undone(tmp_path: Path, number: int, code:
     assert target.read_text() == "old\n"
     assert not list(tmp_path.glob(".hostdx-*"))
     assert {a.state for a in bench.session.actions.values()} == {"reverted"}
-    assert journals(journal_dir()) == []
+    assert list_journals(journal_dir()) == []
 
 
 async def test_stopped_while_a_change_is_made(tmp_path: Path) -> None:
     """It is made to its end, and then undone: what is half made could not be."""
 
     async def work(run: Run) -> None:
-        apply = bench.changes.apply
+        apply = bench.changes.apply_action
 
         def slow(action: Action) -> Any:
             applied = apply(action)
-            loop.call_soon_threadsafe(bench.stops.stop, signal.SIGTERM)
+            loop.call_soon_threadsafe(bench.stops.request_stop, signal.SIGTERM)
             asyncio.run_coroutine_threadsafe(asyncio.sleep(0), loop).result()  # the cancellation has come in
             return applied
 
-        bench.changes.apply = slow
-        async with run.change(private_directory(str(tmp_path))):
+        bench.changes.apply_action = slow
+        async with run.apply_change(private_directory(str(tmp_path))):
             raise AssertionError("never reached")
 
     loop = asyncio.get_running_loop()
@@ -242,19 +244,19 @@ async def test_stopped_while_a_change_is_made(tmp_path: Path) -> None:
 
 async def test_cancelled_again_while_it_is_undone(tmp_path: Path) -> None:
     async def work(run: Run) -> None:
-        revert = bench.changes.revert
+        revert = bench.changes.revert_action
         task = asyncio.current_task()
         assert task is not None
 
-        def slow(identifier: str) -> Outcome:
+        def slow(identifier: str) -> UndoOutcome:
             for _ in range(3):
                 loop.call_soon_threadsafe(task.cancel)
                 asyncio.run_coroutine_threadsafe(asyncio.sleep(0), loop).result()
-            found: Outcome = revert(identifier)
+            found: UndoOutcome = revert(identifier)
             return found
 
-        bench.changes.revert = slow
-        async with run.change(private_directory(str(tmp_path))):
+        bench.changes.revert_action = slow
+        async with run.apply_change(private_directory(str(tmp_path))):
             pass
 
     loop = asyncio.get_running_loop()
@@ -267,9 +269,11 @@ async def test_cancelled_again_while_it_is_undone(tmp_path: Path) -> None:
 async def test_a_refused_change_is_an_event_and_the_scenario_may_go_on(tmp_path: Path) -> None:
     async def work(run: Run) -> None:
         with pytest.raises(RunRefused, match="not in the plan"):
-            async with run.change(Action(kind="attribute", title="set", target="/x", new="y", consent=True)):
+            async with run.apply_change(
+                Action(kind="attribute", title="set", target="/x", new="y", consent=True)
+            ):
                 raise AssertionError("never reached")
-        run.emit(ev.Note(t=run.time(), text="went on"))
+        run.emit(ev.Note(t=run.elapsed_s(), text="went on"))
 
     bench = Bench(work)
     assert (await bench.conduct()).status == "done"
@@ -278,19 +282,19 @@ async def test_a_refused_change_is_an_event_and_the_scenario_may_go_on(tmp_path:
 
 def failing(monkeypatch: pytest.MonkeyPatch, times: int) -> None:
     """Undoing fails that often, as on a device that does not answer."""
-    revert, calls = effects.revert, iter(range(times))
+    revert, calls = effects.revert_entry, iter(range(times))
 
-    def reverted(*what: Any) -> Outcome:
-        return Outcome("failed", "stuck") if next(calls, None) is not None else revert(*what)
+    def reverted(*what: Any) -> UndoOutcome:
+        return UndoOutcome("failed", "stuck") if next(calls, None) is not None else revert(*what)
 
-    monkeypatch.setattr(effects, "revert", reverted)
+    monkeypatch.setattr(effects, "revert_entry", reverted)
 
 
 async def test_what_cannot_be_undone_ends_the_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     async def work(run: Run) -> None:
-        async with run.change(private_directory(str(tmp_path))):
-            run.emit(ev.Note(t=run.time(), text="measured"))
-        run.emit(ev.Note(t=run.time(), text="went on"))
+        async with run.apply_change(private_directory(str(tmp_path))):
+            run.emit(ev.Note(t=run.elapsed_s(), text="measured"))
+        run.emit(ev.Note(t=run.elapsed_s(), text="went on"))
 
     failing(monkeypatch, 2)
     bench = Bench(work)
@@ -300,14 +304,14 @@ async def test_what_cannot_be_undone_ends_the_run(tmp_path: Path, monkeypatch: p
     assert [note.text for note in bench.session.notes] == ["facts", "measured"]
     (found,) = bench.session.worst_first
     assert found.severity == "critical" and found.remedy[0].commands == ("hostdx undo",)
-    assert len(journals(journal_dir())) == 1
+    assert len(list_journals(journal_dir())) == 1
 
 
 async def test_what_can_be_undone_at_the_end_only_is_no_finding(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     async def work(run: Run) -> None:
-        async with run.change(private_directory(str(tmp_path))):
+        async with run.apply_change(private_directory(str(tmp_path))):
             pass
 
     failing(monkeypatch, 1)
@@ -316,15 +320,15 @@ async def test_what_can_be_undone_at_the_end_only_is_no_finding(
     assert (ended.status, ended.exit) == ("failed", 3) and ended.reason
     assert bench.session.worst_first == []
     assert [a.state for a in bench.session.actions.values()] == ["reverted"]
-    assert journals(journal_dir()) == [] and not list(tmp_path.glob(".hostdx-*"))
+    assert list_journals(journal_dir()) == [] and not list(tmp_path.glob(".hostdx-*"))
 
 
 async def test_a_stop_stays_a_stop_where_something_is_left(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     async def work(run: Run) -> None:
-        async with run.change(private_directory(str(tmp_path))):
-            bench.stops.stop(signal.SIGINT)
+        async with run.apply_change(private_directory(str(tmp_path))):
+            bench.stops.request_stop(signal.SIGINT)
             await asyncio.sleep(3600)
 
     failing(monkeypatch, 2)
@@ -341,7 +345,7 @@ async def test_through_gives_the_result_whatever_comes() -> None:
         await gate.wait()
         return "result"
 
-    outer = asyncio.ensure_future(through(slow()))
+    outer = asyncio.ensure_future(finish_despite_cancel(slow()))
     for _ in range(3):
         await asyncio.sleep(0)
         outer.cancel()

@@ -13,7 +13,7 @@ import pytest
 
 from app.recording import store as recordings
 from app.recording.reader import load
-from app.recording.session import Session
+from app.recording.session import RunSession
 from tests.app.launcher import argv, environment, hostdx, started
 from tests.real.polled import within
 
@@ -49,7 +49,7 @@ def measured(process: subprocess.Popen[bytes]) -> None:
     raise AssertionError("it ended before it measured")
 
 
-def session_of(place: Path) -> Session:
+def session_of(place: Path) -> RunSession:
     (path,) = (place / "state/hostdx/recordings").iterdir()
     return load(path)
 
@@ -144,7 +144,7 @@ def test_both_killed_then_undo(place: Path) -> None:
     environment(place)
     os.environ["XDG_STATE_HOME"], before = str(place / "state"), os.environ.get("XDG_STATE_HOME")
     try:
-        assert [entry.state for entry in recordings.listed()] == ["failed"]
+        assert [entry.state for entry in recordings.list_recordings()] == ["failed"]
     finally:
         if before is None:
             del os.environ["XDG_STATE_HOME"]

@@ -67,9 +67,9 @@ def test_our_own_run_is_stopped(kept: Path) -> None:
     path = recording(kept / "r.jsonl")
     with process(path) as child:
         began = names(path, child.pid)
-        assert launch.stop(path, began) == ""
+        assert launch.stop_runner(path, began) == ""
         assert child.wait(10) == 7
-        assert launch.stop(path, began) == "the runner is gone"
+        assert launch.stop_runner(path, began) == "the runner is gone"
 
 
 @pytest.mark.parametrize(
@@ -84,16 +84,16 @@ def test_our_own_run_is_stopped(kept: Path) -> None:
 def test_no_other_process_is(kept: Path, how: str, name: str, later: int, why: str) -> None:
     path = recording(kept / "r.jsonl")
     with process(path, how, name) as child:
-        assert why in launch.stop(path, names(path, child.pid, later))
+        assert why in launch.stop_runner(path, names(path, child.pid, later))
         assert child.poll() is None
 
 
 def test_nor_through_a_recording_from_elsewhere(kept: Path, tmp_path: Path) -> None:
     ours, foreign = recording(kept / "r.jsonl"), recording(tmp_path / "foreign.jsonl")
     with process(ours) as child, process(foreign) as its_own:
-        assert "is not one of yours" in launch.stop(foreign, names(foreign, child.pid))
-        assert "is not one of yours" in launch.stop(foreign, names(foreign, its_own.pid))
+        assert "is not one of yours" in launch.stop_runner(foreign, names(foreign, child.pid))
+        assert "is not one of yours" in launch.stop_runner(foreign, names(foreign, its_own.pid))
         link = kept / "link.jsonl"
         link.symlink_to(foreign)
-        assert "cannot be read" in launch.stop(link, names(foreign, its_own.pid))
+        assert "cannot be read" in launch.stop_runner(link, names(foreign, its_own.pid))
         assert child.poll() is None and its_own.poll() is None

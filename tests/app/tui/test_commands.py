@@ -7,7 +7,7 @@ import inspect
 from graphlib import TopologicalSorter
 from pathlib import Path
 
-from app.tui.commands import Commands, Shown
+from app.tui.commands import ShellCommands, Shown
 from app.tui.shell import Shell
 
 ROOT = Path(__file__).parents[3]
@@ -27,7 +27,9 @@ def test_no_file_of_the_screen_imports_in_a_circle_not_even_for_types() -> None:
 
 
 def test_the_app_does_what_the_screens_may_ask() -> None:
-    asked = {name: one for kind in (Shown, Commands) for name, one in vars(kind).items() if name[0] != "_"}
+    asked = {
+        name: one for kind in (Shown, ShellCommands) for name, one in vars(kind).items() if name[0] != "_"
+    }
     assert len(asked) > 25
     for name, one in asked.items():
         mine = getattr(Shell, name)

@@ -36,26 +36,26 @@ def test_follows_a_recording_while_it_grows_by_half_lines(tmp_path: Path) -> Non
     path = tmp_path / "r.jsonl"
     path.write_bytes(data[:5000])
     feed = RunFeed(path, live=True)
-    assert feed.growing and feed.playback.live
+    assert feed.is_growing and feed.playback.live
     for end in range(5000, len(data) + 3000, 3000):
         path.write_bytes(data[:end])
         feed.poll()
     while feed.poll():
         pass
     assert feed.session.count == len(run) and feed.session.ended is not None
-    assert not feed.growing and not feed.playback.live
+    assert not feed.is_growing and not feed.playback.live
     feed.close()
 
 
 def test_a_runner_that_is_gone_without_an_end_is_dead(tmp_path: Path) -> None:
     feed = RunFeed(write(tmp_path / "r.jsonl", storage(cut="live")), live=True)
-    assert feed.dead and not feed.growing and feed.stop() == "the runner is gone"
+    assert feed.dead and not feed.is_growing and feed.stop() == "the runner is gone"
 
 
 def test_a_recording_not_there_yet_is_waited_for(tmp_path: Path) -> None:
     path = tmp_path / "r.jsonl"
     feed = RunFeed(path, live=True, awaited=True)
-    assert not feed.poll() and feed.growing
+    assert not feed.poll() and feed.is_growing
     write(path, failed())
     assert feed.poll() and feed.session.ended is not None
 
@@ -63,8 +63,8 @@ def test_a_recording_not_there_yet_is_waited_for(tmp_path: Path) -> None:
 def test_a_refused_runner_is_quoted(tmp_path: Path) -> None:
     path = tmp_path / "r.jsonl"
     feed = RunFeed(path, live=True, awaited=True)
-    launch.log_of(path).write_text("progress\nhostdx: run storage: tmpfs is no disk\n")
-    assert feed.refused() == "hostdx: run storage: tmpfs is no disk"
+    launch.log_path_of(path).write_text("progress\nhostdx: run storage: tmpfs is no disk\n")
+    assert feed.refusal_text() == "hostdx: run storage: tmpfs is no disk"
 
 
 @pytest.mark.parametrize(
@@ -88,12 +88,12 @@ def test_a_runner_started_by_the_app_is_in_a_session_of_its_own(
     code = "import os,sys; open(sys.argv[-1],'w').write(f'{os.getsid(0)} {os.getpid()} {sys.argv[1:]}')"
     monkeypatch.setattr(launch, "HOSTDX", (sys.executable, "-c", code))
     path = tmp_path / "r.jsonl"
-    child = launch.start("storage", ["--dir=/a b"], digest="", recording=path)
+    child = launch.start_runner("storage", ["--dir=/a b"], digest="", recording=path)
     assert child.wait(20) == 0
     session, pid, argv = path.read_text().split(" ", 2)
     assert session == pid == str(child.pid) != str(os.getsid(0))
     assert argv.startswith("['run', 'storage', '--dir=/a b', ")
-    assert launch.log_of(path).stat().st_mode & 0o077 == 0
+    assert launch.log_path_of(path).stat().st_mode & 0o077 == 0
 
 
 def test_options_become_arguments_that_cannot_be_taken_for_options() -> None:
@@ -111,7 +111,7 @@ def test_options_become_arguments_that_cannot_be_taken_for_options() -> None:
 
 def test_new_recordings_never_collide(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
-    names = {launch.new_recording("storage") for _ in range(50)}
+    names = {launch.new_recording_path("storage") for _ in range(50)}
     assert len(names) == 50 and all(p.parent == tmp_path / "hostdx" / "recordings" for p in names)
 
 

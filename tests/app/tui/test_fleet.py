@@ -9,17 +9,17 @@ import msgspec
 import pytest
 
 from app.fleet import node_names
-from app.fleet.node_names import matcher
-from app.tui.children.command import Outcome
+from app.fleet.node_names import node_matcher
+from app.tui.children.command import CommandOutcome
 from app.tui.screens.many import fleet as fleet_screen
 from app.tui.screens.many.fleet import FleetScreen
 from app.tui.shell import Shell
 from app.tui.widgets.fleet_table import NodePicker
 from probes.types import Json
 from scenarios.compare.run_summary import FactKey
-from scenarios.peers.judge import judge
-from scenarios.peers.judgement import FleetJudgement, Missing
-from scenarios.peers.screen import screen
+from scenarios.peers.judge import judge_fleet
+from scenarios.peers.judgement import FleetJudgement, MissingNode
+from scenarios.peers.screen import screen_nodes
 from tests.app.fleet.test_reading import HOSTILE
 from tests.fakes.many_nodes import Nodes, table_of
 from tests.fakes.streams.golden import agrees
@@ -41,14 +41,21 @@ def planted(count: int = 60, *, retest: bool = True, hostile: bool = False) -> F
         }  # fmt: skip
 
     first = nodes.all()
-    rounds = nodes.rounds(screen(first)) if retest else []
+    rounds = nodes.rounds(screen_nodes(first)) if retest else []
     missing = [
-        Missing(node="node0060", state="hung", reason="its shell is in D state"),
-        Missing(node=HOSTILE if hostile else "node0061", state="unreachable", reason="No route to host"),
+        MissingNode(node="node0060", state="hung", reason="its shell is in D state"),
+        MissingNode(node=HOSTILE if hostile else "node0061", state="unreachable", reason="No route to host"),
     ]
     files = {name: f"/no/such/{name}.jsonl" for name in nodes.levels}
-    return judge(first, table_of(list(nodes.levels), facts), nodes.loads, rounds, missing=missing, what=["kernel"],
-                 files=files)  # fmt: skip
+    return judge_fleet(
+        first,
+        table_of(list(nodes.levels), facts),
+        nodes.loads,
+        rounds,
+        missing=missing,
+        measurement_names=["kernel"],
+        files=files,
+    )
 
 
 async def pushed(app: Shell, found: FleetJudgement) -> FleetScreen:
@@ -86,17 +93,17 @@ async def test_keys_sort_filter_and_choose_a_measure(tmp_path: Path) -> None:
         made = await pushed(app, planted())
         await settled(pilot)
         picker = made.query_one(NodePicker)
-        assert picker.shown[0].key == "node0007"
+        assert picker.shown_rows[0].key == "node0007"
         await keys(pilot, "S", "S")
-        assert [row.key for row in picker.shown[:2]] == ["node0000", "node0001"]
+        assert [row.key for row in picker.shown_rows[:2]] == ["node0000", "node0001"]
         await keys(pilot, *(["left"] * 3), *(["right"] * 50))
-        assert made.view().at == 5
+        assert made.current_view().at == 5
         picker.filter = "node[0010-0012],node0007"
-        assert [row.key for row in picker.shown] == ["node0007", "node0010", "node0011", "node0012"]
+        assert [row.key for row in picker.shown_rows] == ["node0007", "node0010", "node0011", "node0012"]
         picker.filter = "odd"
-        assert [row.key for row in picker.shown] == ["node0007"]
+        assert [row.key for row in picker.shown_rows] == ["node0007"]
         await keys(pilot, "escape")
-        assert picker.filter == "" and len(picker.shown) == 62
+        assert picker.filter == "" and len(picker.shown_rows) == 62
 
 
 async def test_enter_opens_the_nodes_own_recording(tmp_path: Path) -> None:
@@ -119,9 +126,9 @@ async def test_a_folder_is_judged_by_a_child(tmp_path: Path, monkeypatch: pytest
 
     def child(_asking: object, argv: list[str], then: object, _timeout: float) -> None:
         asked.append(argv)
-        then(Outcome(msgspec.json.encode(planted()).decode(), ""))  # type: ignore[operator]
+        then(CommandOutcome(msgspec.json.encode(planted()).decode(), ""))  # type: ignore[operator]
 
-    monkeypatch.setattr(fleet_screen, "hostdx", child)
+    monkeypatch.setattr(fleet_screen, "run_hostdx", child)
     async with opened(tmp_path, triage="triage") as (app, pilot):
         app.open_fleet(Path("/srv/answers"))
         await settled(pilot)
@@ -140,16 +147,16 @@ def test_sets_of_nodes(own: bool, monkeypatch: pytest.MonkeyPatch) -> None:
         "node[007,009]": ["node007", "node009"],
     }
     for words, wanted in expected.items():
-        fits = matcher(words)
+        fits = node_matcher(words)
         assert fits is not None and [name for name in names if fits(name)] == wanted
     if own:
-        but = matcher("node[000-003],!node[001-002]")
+        but = node_matcher("node[000-003],!node[001-002]")
         assert but is not None and [name for name in names if but(name)] == ["node000", "node003"]
     for words in ("node", "node[0", "a b,c", "[", "x" * 1000 + ",", "\x1b[31m,"):
-        assert matcher(words) is None
+        assert node_matcher(words) is None
 
 
 def test_the_judgement_survives_its_json() -> None:
     found = planted()
     assert msgspec.json.decode(json.dumps(msgspec.to_builtins(found)), type=FleetJudgement) == found
-    assert node_names.MOST
+    assert node_names.MAX_CHARACTERS

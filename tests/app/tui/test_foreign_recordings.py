@@ -9,11 +9,11 @@ from typing import NoReturn
 import msgspec
 import pytest
 
-from app.cli.options import declared
+from app.cli.options import declared_options
 from app.run import launch
 from app.tui.children.event_child import EventChild
 from app.tui.children.feed import RunFeed
-from app.tui.option_values import is_scenario, proposed
+from app.tui.option_values import is_scenario, parse_proposed
 from app.tui.screens.before.consent import ConsentScreen
 from app.tui.screens.before.plan import PlanScreen
 from app.tui.screens.finding import FindingScreen
@@ -46,7 +46,12 @@ HOSTILE = Finding(
     ),
 )
 OFFER = ev.ScenarioOffer(
-    t=0.0, id="fstrim", title="Trim", question="Does it help?", takes_s=60.0, options=declared(Fstrim())
+    t=0.0,
+    id="fstrim",
+    title="Trim",
+    question="Does it help?",
+    takes_s=60.0,
+    options=declared_options(Fstrim()),
 )
 
 
@@ -61,8 +66,8 @@ class Started:
         if plan is not None:
             story = [story[0], ev.Planned(t=0.1, plan=plan)]
         write(self._plan, story)
-        monkeypatch.setattr("app.tui.screens.before.plan.planner", self._planner)
-        monkeypatch.setattr(launch, "start", self._start)
+        monkeypatch.setattr("app.tui.screens.before.plan.start_planner", self._planner)
+        monkeypatch.setattr(launch, "start_runner", self._start)
 
     def _planner(self, argv: Sequence[str]) -> EventChild:
         self.planned.append(list(argv))
@@ -149,13 +154,13 @@ ANY: tuple[Option, ...] = (
     ],
 )
 def test_only_what_is_measured_is_proposed(words: list[str], values: dict[str, Json]) -> None:
-    assert proposed(words, ANY) == values
+    assert parse_proposed(words, ANY) == values
 
 
 def test_no_scenario_has_a_proposable_option_that_is_hidden_or_of_another_kind() -> None:
     kinds = {o.name: o.kind for o in ANY} | {"ioprio": "flag"}
     for name in registry.scenario_names():
-        for option in declared(registry.load(name)):
+        for option in declared_options(registry.load(name)):
             assert option.name not in kinds or (kinds[option.name] == option.kind and not option.hidden)
 
 

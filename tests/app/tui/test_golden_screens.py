@@ -7,10 +7,10 @@ from pathlib import Path
 import pytest
 
 from app.recording import store as recordings
-from app.recording.sides import takes
-from app.report.results.comparison import comparison
+from app.recording.sides import read_run_summaries
+from app.report.results.comparison import comparison_document
 from app.tui.screens.report import ReportScreen
-from scenarios.compare.comparison import compared
+from scenarios.compare.comparison import compare_recordings
 from tests.fakes.streams.golden import agrees
 from tests.fakes.terminals.screen import feed, grid, keys, opened, ready, recorded, settled, until
 
@@ -72,7 +72,7 @@ async def test_home_and_what_opens_from_it(size: str, tmp_path: Path) -> None:
 async def test_plan_consent_and_options(
     story: str, size: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("app.tui.screens.before.plan.planner", lambda argv: recorded(story))
+    monkeypatch.setattr("app.tui.screens.before.plan.start_planner", lambda argv: recorded(story))
     async with opened(tmp_path, triage="triage", size=size) as (app, pilot):
         app.open_plan(story)
         await ready(app, pilot)
@@ -144,8 +144,11 @@ async def test_no_color_shows_the_same_cells_in_no_colour(size: str, tmp_path: P
 @pytest.mark.parametrize("size", ["narrow", "wide"])
 async def test_two_kernels_compared(size: str, tmp_path: Path) -> None:
     """The bundled boots of 5.10 and 6.12: the answer, and a page further the picture of every effect."""
-    a, b = (takes([recordings.resolve(f"demo:{name}")]) for name in ("kernel-5-10", "kernel"))
-    document = comparison(compared(a, b))
+    a, b = (
+        read_run_summaries([recordings.resolve_recording(f"demo:{name}")])
+        for name in ("kernel-5-10", "kernel")
+    )
+    document = comparison_document(compare_recordings(a, b))
     async with opened(tmp_path, triage="triage", size=size) as (app, pilot):
         app.push_screen(ReportScreen("comparison", document))
         await settled(pilot)

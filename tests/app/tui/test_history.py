@@ -9,20 +9,20 @@ import msgspec
 import pytest
 
 from app.report.results.nights import nights_document
-from app.tui.children.command import Outcome
+from app.tui.children.command import CommandOutcome
 from app.tui.screens.many import history as history_screen
 from app.tui.screens.many.history import HistoryScreen, LoadList
 from app.tui.screens.recordings import RecordingsScreen
 from app.tui.screens.report import ReportScreen
 from app.tui.shell import Shell
-from scenarios.nights.history import History
+from scenarios.nights.history import HostHistory
 from tests.app.fleet.test_reading import HOSTILE
 from tests.fakes.streams.golden import agrees
 from tests.fakes.terminals.screen import grid, keys, opened, settled
 from tests.scenarios.nights.test_history import folded, steady, taken
 
 
-def slowed(nights: int = 40, suspect: str = "6.12", title: str = "fork") -> History:
+def slowed(nights: int = 40, suspect: str = "6.12", title: str = "fork") -> HostHistory:
     """The kernel changed before the last six nights, and one load is slower from then on."""
     before, facts = steady(nights - 6), {"kernel/release": suspect}
     after = steady(6, seed=2, first=nights - 6)
@@ -39,7 +39,7 @@ def slowed(nights: int = 40, suspect: str = "6.12", title: str = "fork") -> Hist
     return folded([*before, *made])
 
 
-async def pushed(app: Shell, found: History) -> HistoryScreen:
+async def pushed(app: Shell, found: HostHistory) -> HistoryScreen:
     made = HistoryScreen(["n1"], found)
     await app.push_screen(made)
     return made
@@ -61,7 +61,7 @@ async def test_few_nights_and_more_than_cells(nights: int, tmp_path: Path) -> No
     async with opened(tmp_path, triage="triage", size="narrow") as (app, pilot):
         made = await pushed(app, folded(steady(nights)))
         await settled(pilot)
-        assert len(made.query_one(LoadList).shown) == (3 if nights > 28 else 0)
+        assert len(made.query_one(LoadList).shown_rows) == (3 if nights > 28 else 0)
         assert max(map(len, grid(app).splitlines())) <= 80
 
 
@@ -79,12 +79,14 @@ async def test_opened_from_the_recordings_and_its_report_from_it(
     asked: list[list[str]] = []
     found = slowed()
 
-    def child(_asking: object, argv: list[str], then: Callable[[Outcome], None]) -> None:
+    def child(_asking: object, argv: list[str], then: Callable[[CommandOutcome], None]) -> None:
         asked.append(argv)
         made = nights_document(found) if "document" in argv else found
-        then(Outcome(msgspec.json.encode(made).decode(), "" if len(asked) > 1 else "history: no nights"))
+        then(
+            CommandOutcome(msgspec.json.encode(made).decode(), "" if len(asked) > 1 else "history: no nights")
+        )
 
-    monkeypatch.setattr(history_screen, "hostdx", child)
+    monkeypatch.setattr(history_screen, "run_hostdx", child)
     async with opened(tmp_path, triage="triage", size="wide") as (app, pilot):
         await app.push_screen(RecordingsScreen())
         await keys(pilot, "W")

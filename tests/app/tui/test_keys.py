@@ -181,23 +181,23 @@ async def test_lists_move_filter_and_leave_over_the_edge(size: str, tmp_path: Pa
     async with opened(tmp_path, triage="triage", size=size) as (app, pilot):
         scenarios = app.screen.query_one("#scenarios", Picker)
         suspects = app.screen.query_one("#suspects", Picker)
-        assert scenarios.has_focus and scenarios.selected == "?1"
+        assert scenarios.has_focus and scenarios.selected_key == "?1"
         await keys(pilot, *["down"] * 9)
-        assert scenarios.selected == "null"
+        assert scenarios.selected_key == "null"
         await keys(pilot, "home", "end")
-        assert scenarios.selected == "null"
+        assert scenarios.selected_key == "null"
         await keys(pilot, "home", "up")
-        assert scenarios.selected == "?1"
+        assert scenarios.selected_key == "?1"
         await keys(pilot, "end", "down")
-        assert suspects.has_focus and scenarios.selected == "null"
+        assert suspects.has_focus and scenarios.selected_key == "null"
         await keys(pilot, "pagedown")
-        assert suspects.selected.startswith("fstrim")
+        assert suspects.selected_key.startswith("fstrim")
         await keys(pilot, "pageup", "down", "tab")
-        assert scenarios.has_focus and suspects.selected.startswith("rpfilter")
+        assert scenarios.has_focus and suspects.selected_key.startswith("rpfilter")
         await keys(pilot, "slash", *"stuck", "enter")
-        assert [r.key for r in scenarios.shown] == ["?5"] and "/stuck" in grid(app)
+        assert [r.key for r in scenarios.shown_rows] == ["?5"] and "/stuck" in grid(app)
         await keys(pilot, "slash", *"zz")
-        assert scenarios.shown == [] and "nothing matches" in grid(app)
+        assert scenarios.shown_rows == [] and "nothing matches" in grid(app)
         await keys(pilot, "escape")
         assert scenarios.filter == "stuck"
 
@@ -207,7 +207,7 @@ async def test_a_finding_leads_to_the_plan_that_proves_it(
     size: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     asked = planned(monkeypatch, "storage")
-    monkeypatch.setattr("app.tui.screens.before.directories.hostdx", lambda *asked: None)
+    monkeypatch.setattr("app.tui.screens.before.directories.run_hostdx", lambda *asked: None)
     async with opened(tmp_path, triage="triage", size=size) as (app, pilot):
         await keys(pilot, "tab", "home", "down", "down", "enter")
         assert isinstance(app.screen, FindingScreen) and app.screen.finding.id == "storage.pcie-link"
@@ -242,7 +242,7 @@ async def test_nothing_starts_without_consent(
     size: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     started: list[tuple[str, str]] = []
-    monkeypatch.setattr("app.tui.screens.before.plan.planner", lambda argv: recorded("iosched"))
+    monkeypatch.setattr("app.tui.screens.before.plan.start_planner", lambda argv: recorded("iosched"))
     monkeypatch.setattr(
         Shell, "start_run", lambda self, scenario, argv, plan: started.append((scenario, plan.digest))
     )
@@ -293,7 +293,7 @@ async def test_the_palette_runs_what_it_lists(size: str, tmp_path: Path) -> None
         await keys(pilot, "ctrl+p", *"all facts", "enter")
         assert isinstance(app.screen, FactsScreen)
         await keys(pilot, "end", "up", "pageup", "home", "down", "pagedown", "escape", "question_mark")
-        listed = grid(app) + "".join(r.searched for r in app.screen.query_one(Picker).shown)
+        listed = grid(app) + "".join(r.searched for r in app.screen.query_one(Picker).shown_rows)
         for binding in HomeScreen.BINDINGS:
             assert isinstance(binding, Binding)
             if binding.action not in ("attach", "undo"):  # only while something runs, or is left over
@@ -308,7 +308,9 @@ async def test_the_palette_runs_what_it_lists(size: str, tmp_path: Path) -> None
 async def test_the_mouse_does_what_enter_and_the_keys_do(size: str, tmp_path: Path) -> None:
     async with opened(tmp_path, triage="triage", size=size) as (app, pilot):
         await keys(pilot, "tab", "down", "down")
-        await until(pilot, lambda: app.screen.query_one("#suspects", Picker).selected.startswith("storage."))
+        await until(
+            pilot, lambda: app.screen.query_one("#suspects", Picker).selected_key.startswith("storage.")
+        )
         await until(pilot, lambda: "takes a route lookup" in grid(app))
         rows = grid(app).splitlines()
         y = max(n for n, row in enumerate(rows) if "nvme1n1 runs" in row)  # above stands all of it
@@ -325,6 +327,6 @@ async def test_the_mouse_does_what_enter_and_the_keys_do(size: str, tmp_path: Pa
         await keys(pilot)
         assert isinstance(app.screen, HomeScreen)
         suspects = app.screen.query_one("#suspects", Picker)
-        before = suspects.selected
+        before = suspects.selected_key
         suspects.on_mouse_scroll_down()
-        assert suspects.selected != before
+        assert suspects.selected_key != before

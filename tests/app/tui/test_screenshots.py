@@ -7,7 +7,7 @@ from collections.abc import Iterable
 
 import pytest
 
-from app.recording.reader import events_of
+from app.recording.reader import read_events
 from scenarios import events as ev
 from scenarios.triage import all_rules
 from tests.fakes.streams import stories
@@ -57,7 +57,7 @@ def invented(told: Iterable[ev.AnyEvent]) -> list[str]:
 
 
 def test_the_home_screens_picture_shows_what_a_host_really_told() -> None:
-    real: list[ev.AnyEvent] = list(events_of(RECORDINGS / "home.jsonl"))
+    real: list[ev.AnyEvent] = list(read_events(RECORDINGS / "home.jsonl"))
     assert sum(isinstance(event, ev.Found) for event in real) > 1 and not invented(real)
 
 

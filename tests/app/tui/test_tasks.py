@@ -61,7 +61,7 @@ async def test_why_is_this_host_slow(tmp_path: Path, started: list[list[str]]) -
     async with opened(tmp_path, triage="triage", size="wide") as (app, pilot):
         hand = Hand(pilot)
         await hand.presses("1")
-        await until(pilot, lambda: isinstance(app.screen, PlanScreen) and app.screen.ready)
+        await until(pilot, lambda: isinstance(app.screen, PlanScreen) and app.screen.is_plan_final)
         await hand.presses("enter")
         assert [run[0] for run in started] == ["checkup"] and hand.pressed == 2
 
@@ -70,7 +70,7 @@ async def test_did_the_kernel_update_cost_anything(tmp_path: Path) -> None:
     kept = tmp_path / "hostdx" / "recordings"
     kept.mkdir(parents=True)
     for name in ("kernel-6-1", "kernel"):  # the newer one stands first
-        (kept / f"{name}.jsonl").write_bytes(store.resolve(f"demo:{name}").read_bytes())
+        (kept / f"{name}.jsonl").write_bytes(store.resolve_recording(f"demo:{name}").read_bytes())
     async with opened(tmp_path, triage="triage", size="wide") as (app, pilot):
         hand = Hand(pilot)
         await hand.presses("r")

@@ -9,7 +9,7 @@ import msgspec
 import pytest
 from textual.css.query import NoMatches
 
-from app.process import identity
+from app.process import identity_of
 from app.tui.app import open_app
 from app.tui.children.feed import RunFeed
 from app.tui.screens.home import HomeScreen
@@ -27,14 +27,14 @@ from tests.fakes.terminals.screen import SIZES, feed, grid, keys, opened, settle
 
 def running(tmp_path: Path, story: list[ev.AnyEvent], until: float, *, alive: bool = True) -> RunFeed:
     """The first seconds of a run whose runner is this process, or one that is gone."""
-    me = identity()
+    me = identity_of()
     assert isinstance(story[0], ev.Began)
     if alive:
         story[0] = msgspec.structs.replace(story[0], pid=me.pid, pid_start=me.start, boot_id=me.boot_id)
     path = tmp_path / "r.jsonl"
     path.write_bytes(b"".join(msgspec.json.encode(e) + b"\n" for e in story if e.t <= until))
     one = RunFeed(path, live=True)
-    one.playback.finish(live=one.growing)
+    one.playback.seek_end(live=one.is_growing)
     return one
 
 
@@ -42,9 +42,9 @@ async def test_esc_clears_the_filter_and_never_ends_the_program(tmp_path: Path) 
     async with opened(tmp_path, triage="triage") as (app, pilot):
         scenarios = app.screen.query_one("#scenarios", Picker)
         await keys(pilot, "slash", *"stuck", "enter")
-        assert len(scenarios.shown) == 1  # the question, its scenario beside it
+        assert len(scenarios.shown_rows) == 1  # the question, its scenario beside it
         await keys(pilot, "escape")
-        assert scenarios.filter == "" and len(scenarios.shown) > 2
+        assert scenarios.filter == "" and len(scenarios.shown_rows) > 2
         await keys(pilot, "escape", "escape")
         assert isinstance(app.screen, HomeScreen) and app.is_running and app.return_code is None
         assert "q quits" in grid(app)
@@ -63,16 +63,16 @@ async def test_esc_on_a_replay_of_its_own_does_not_end_it(tmp_path: Path) -> Non
 async def test_lists_move_by_the_letters_of_a_pager(tmp_path: Path) -> None:
     async with opened(tmp_path, triage="triage") as (app, pilot):
         scenarios = app.screen.query_one("#scenarios", Picker)
-        first = scenarios.selected
+        first = scenarios.selected_key
         await keys(pilot, "j", "j")
-        third = scenarios.selected
-        assert third == scenarios.shown[2].key
+        third = scenarios.selected_key
+        assert third == scenarios.shown_rows[2].key
         await keys(pilot, "k")
-        assert scenarios.selected == scenarios.shown[1].key
+        assert scenarios.selected_key == scenarios.shown_rows[1].key
         await keys(pilot, "G")
-        assert scenarios.selected == scenarios.shown[-1].key
+        assert scenarios.selected_key == scenarios.shown_rows[-1].key
         await keys(pilot, "g")
-        assert scenarios.selected == first
+        assert scenarios.selected_key == first
 
 
 async def test_the_palette_runs_at_the_first_enter(tmp_path: Path) -> None:
@@ -116,7 +116,7 @@ async def test_ctrl_c_on_a_run_under_way_asks(tmp_path: Path, monkeypatch: pytes
     one = running(tmp_path, storage(), 20.0)
     monkeypatch.setattr(one, "stop", lambda: stopped.append(1) or "")
     async with opened(tmp_path, run=one) as (app, pilot):
-        assert isinstance(app.screen, LiveScreen) and one.growing
+        assert isinstance(app.screen, LiveScreen) and one.is_growing
         await keys(pilot, "ctrl+c")
         assert app.return_code is None and "leave it running" in " ".join(grid(app).split())
         await keys(pilot, "escape")
@@ -131,7 +131,7 @@ def while_changed() -> tuple[list[ev.AnyEvent], float]:
     """A run and a time at which it has switched a scheduler."""
     story = iosched()
     applied = next(
-        e for e in story if isinstance(e, ev.ActionEvent) and e.state == "applied" and e.action.asks
+        e for e in story if isinstance(e, ev.ActionEvent) and e.state == "applied" and e.action.needs_consent
     )
     return story, applied.t
 
@@ -161,7 +161,7 @@ async def test_what_a_killed_run_left_is_homes_first_suspect(tmp_path: Path) -> 
         app.draw()
         await pilot.pause()
         suspects = app.screen.query_one("#suspects", Picker)
-        assert suspects.shown[0].key == "left over"
+        assert suspects.shown_rows[0].key == "left over"
         assert "! critical" in grid(app) and "scheduler of sda" in grid(app) and "u put it back" in grid(app)
 
 
@@ -194,7 +194,7 @@ def test_on_a_busy_host_the_first_screen_does_not_share_the_cpus_with_triage(
         assert bool(begun) == (load == 0.0)
         monkeypatch.setattr(Shell, "watch_triage", lambda self: None)
         monkeypatch.setattr(Shell, "look_around", lambda self: None)
-        self._started()
+        self._finish_start()
 
     monkeypatch.setattr("os.getloadavg", lambda: (load, load, load))
     for module in ("children.event_child", "requests"):

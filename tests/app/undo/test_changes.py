@@ -12,15 +12,15 @@ import pytest
 
 from app import locks
 from app.failure import Failure, NotUndone
-from app.process import identity
+from app.process import identity_of
 from app.state import journal_dir
 from app.undo import changes as changes_module
 from app.undo import effects, undo
-from app.undo.changes import Changes
-from app.undo.journal import SCHEMA, Header, Outcome, journals, peek
+from app.undo.changes import HostChanges
+from app.undo.journal import SCHEMA, JournalHeader, UndoOutcome, list_journals, read_unlocked
 from app.undo.kinds import attribute
 from app.undo.kinds.attribute import AttributeTrouble
-from app.undo.supervisor import Guardian
+from app.undo.supervisor import SupervisorProcess
 from probes.action import Action, private_directory
 from scenarios.plan import Plan
 
@@ -30,7 +30,7 @@ def own_state(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
     monkeypatch.setenv("XDG_RUNTIME_DIR", str(tmp_path / "run"))
     # this process is the runner and does not end with a test: nobody is to wait for that
-    monkeypatch.setattr(Guardian, "bequeath", Guardian.dismiss)
+    monkeypatch.setattr(SupervisorProcess, "hand_over", SupervisorProcess.end_watch)
     (tmp_path / "data").mkdir()
     (tmp_path / "attribute").write_text("old\n")
 
@@ -39,24 +39,24 @@ def setting(tmp_path: Path, new: str | None = "new") -> Action:
     return Action(kind="attribute", title="set", target=str(tmp_path / "attribute"), new=new, consent=True)
 
 
-def changes(*planned: Action, consented: bool = True, lies_on: str = "", run: str = "r") -> Changes:
-    head = Header(
-        schema=SCHEMA, run=run, who=identity(), command=["hostdx", "run"], recording="", began_s=0.0
+def changes(*planned: Action, consented: bool = True, lies_on: str = "", run: str = "r") -> HostChanges:
+    head = JournalHeader(
+        schema=SCHEMA, run=run, who=identity_of(), command=["hostdx", "run"], recording="", began_s=0.0
     )
     plan = Plan(scenario="fake", title="t", question="q", actions=planned)
-    return Changes(
+    return HostChanges(
         plan=plan, consented=consented, header=head, lies_on=lambda _: lies_on, warn=lambda _: None
     )
 
 
 def test_a_private_directory_needs_no_consent(tmp_path: Path) -> None:
     made = changes(consented=False)
-    applied = made.apply(private_directory(str(tmp_path / "data")))
+    applied = made.apply_action(private_directory(str(tmp_path / "data")))
     assert Path(applied.value).is_dir()
-    assert len(journals(journal_dir())) == 1
-    assert made.revert(applied.id).state == "reverted"
+    assert len(list_journals(journal_dir())) == 1
+    assert made.revert_action(applied.id).state == "reverted"
     assert made.close() == []
-    assert journals(journal_dir()) == []
+    assert list_journals(journal_dir()) == []
 
 
 @pytest.mark.parametrize(
@@ -73,35 +73,35 @@ def test_refused_and_untouched(
     action = setting(tmp_path)
     made = changes(*([action] if planned else []), consented=consented, lies_on=lies_on)
     with pytest.raises(Failure, match=says):
-        made.apply(action)
+        made.apply_action(action)
     assert made.close() == []
     assert (tmp_path / "attribute").read_text() == "old\n"
-    assert journals(journal_dir()) == []
+    assert list_journals(journal_dir()) == []
 
 
 def test_another_value_than_planned_is_refused(tmp_path: Path) -> None:
     made = changes(setting(tmp_path, "new"))
     with pytest.raises(Failure, match="not in the plan"):
-        made.apply(setting(tmp_path, "other"))
+        made.apply_action(setting(tmp_path, "other"))
     open_plan = changes(setting(tmp_path, None), run="s")
-    applied = open_plan.apply(setting(tmp_path, "other"))
-    open_plan.revert(applied.id)
+    applied = open_plan.apply_action(setting(tmp_path, "other"))
+    open_plan.revert_action(applied.id)
     open_plan.close()
 
 
 def test_the_second_is_told_who_is_at_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     first, second = changes(setting(tmp_path)), changes(setting(tmp_path), run="s")
-    applied = first.apply(setting(tmp_path))
-    monkeypatch.setattr(locks, "runs_hostdx", lambda pid: True)
-    with pytest.raises(locks.Held, match=rf"pid {identity().pid} \(hostdx run fake, since r\)"):
-        second.apply(setting(tmp_path))
-    nested = first.apply(setting(tmp_path))  # the same run may change it again
-    first.revert(nested.id)
-    with pytest.raises(locks.Held):
-        second.apply(setting(tmp_path))
-    first.revert(applied.id)
-    again = second.apply(setting(tmp_path))
-    second.revert(again.id)
+    applied = first.apply_action(setting(tmp_path))
+    monkeypatch.setattr(locks, "is_running_hostdx", lambda pid: True)
+    with pytest.raises(locks.LockHeld, match=rf"pid {identity_of().pid} \(hostdx run fake, since r\)"):
+        second.apply_action(setting(tmp_path))
+    nested = first.apply_action(setting(tmp_path))  # the same run may change it again
+    first.revert_action(nested.id)
+    with pytest.raises(locks.LockHeld):
+        second.apply_action(setting(tmp_path))
+    first.revert_action(applied.id)
+    again = second.apply_action(setting(tmp_path))
+    second.revert_action(again.id)
     first.close()
     second.close()
 
@@ -114,19 +114,19 @@ def test_what_fails_half_way_is_undone(tmp_path: Path) -> None:
     )  # fmt: skip
     made = changes(action)
     with pytest.raises(Failure, match="exit status 7"):
-        made.apply(action)
+        made.apply_action(action)
     assert not Path(target).exists()
     assert made.close() == []
 
 
 def test_what_cannot_be_undone_stays_in_the_journal(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     made = changes(setting(tmp_path))
-    applied = made.apply(setting(tmp_path))
-    failed = Outcome("failed", "stuck")
-    monkeypatch.setattr(effects, "revert", lambda *_: failed)
-    assert made.revert(applied.id) == failed
+    applied = made.apply_action(setting(tmp_path))
+    failed = UndoOutcome("failed", "stuck")
+    monkeypatch.setattr(effects, "revert_entry", lambda *_: failed)
+    assert made.revert_action(applied.id) == failed
     assert [entry.id for entry in made.close()] == [applied.id]
-    assert len(journals(journal_dir())) == 1
+    assert len(list_journals(journal_dir())) == 1
 
 
 class Hung:
@@ -134,15 +134,15 @@ class Hung:
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
         self.process = subprocess.Popen(["sleep", "600"])
-        self._write = attribute.write
-        monkeypatch.setattr(attribute, "write", self.write)
+        self._write = attribute.write_attribute
+        monkeypatch.setattr(attribute, "write_attribute", self.write)
         monkeypatch.setattr(changes_module, "END_S", 0.0)
         self.hangs = True
 
     def write(self, *what: Any) -> Any:
         if self.hangs:
             self.hangs = False
-            raise AttributeTrouble(errno.ETIMEDOUT, "the device is stuck", identity(self.process.pid))
+            raise AttributeTrouble(errno.ETIMEDOUT, "the device is stuck", identity_of(self.process.pid))
         return self._write(*what)
 
     def finishes(self, path: Path, text: str) -> None:
@@ -165,13 +165,13 @@ def test_a_switch_that_hangs_stays_open_and_is_undone_when_it_has_happened(
 ) -> None:
     made = changes(setting(tmp_path))
     with pytest.raises(NotUndone, match="stuck; it may still happen") as why:
-        made.apply(setting(tmp_path))
-    assert made.revert(why.value.identifier).state == "failed"  # "old" is there, and that says nothing
-    assert [one.outcome.state for one in made.retry()] == ["failed"]
-    (_, entries) = peek(journals(journal_dir())[0])
+        made.apply_action(setting(tmp_path))
+    assert made.revert_action(why.value.identifier).state == "failed"  # "old" is there, and that says nothing
+    assert [one.outcome.state for one in made.retry_open()] == ["failed"]
+    (_, entries) = read_unlocked(list_journals(journal_dir())[0])
     assert [w.pid for w in entries[0].writers] == [hung.process.pid]
     hung.finishes(tmp_path / "attribute", "new\n")
-    assert [one.outcome.state for one in made.retry()] == ["reverted"]
+    assert [one.outcome.state for one in made.retry_open()] == ["reverted"]
     assert (tmp_path / "attribute").read_text() == "old\n"
     assert made.close() == []
 
@@ -180,27 +180,27 @@ def test_a_switch_that_hangs_stays_open_and_is_undone_when_it_has_happened(
 def test_a_switch_that_hung_is_undone_by_the_journal(tmp_path: Path, hung: Hung, after: str) -> None:
     made = changes(setting(tmp_path))
     with pytest.raises(NotUndone):
-        made.apply(setting(tmp_path))
+        made.apply_action(setting(tmp_path))
     assert len(made.close()) == 1
     for state in ("failed", "reverted"):
-        journal = undo.take(journals(journal_dir())[0])
+        journal = undo.lock_journal(list_journals(journal_dir())[0])
         assert journal is not None
         assert [one.outcome.state for one in undo.undo_entries(journal)] == [state]
         journal.close()
         if state == "failed":
             hung.finishes(tmp_path / "attribute", f"{after}\n")
     assert (tmp_path / "attribute").read_text() == "old\n"
-    assert journals(journal_dir()) == []
+    assert list_journals(journal_dir()) == []
 
 
 def test_a_way_back_that_hangs_keeps_the_target_locked(tmp_path: Path, hung: Hung) -> None:
     hung.hangs = False
     first, second = changes(setting(tmp_path)), changes(setting(tmp_path), run="s")
-    applied = first.apply(setting(tmp_path))
+    applied = first.apply_action(setting(tmp_path))
     hung.hangs = True
-    assert first.revert(applied.id).state == "failed"
-    with pytest.raises(locks.Held):
-        second.apply(setting(tmp_path))
+    assert first.revert_action(applied.id).state == "failed"
+    with pytest.raises(locks.LockHeld):
+        second.apply_action(setting(tmp_path))
     hung.finishes(tmp_path / "attribute", "old\n")
-    assert [one.outcome.state for one in first.retry()] == ["reverted"]
+    assert [one.outcome.state for one in first.retry_open()] == ["reverted"]
     assert first.close() == [] and second.close() == []

@@ -17,7 +17,7 @@ def attribute(path: Path, new: str, **more: object) -> Action:
 
 
 def applied(action: Action) -> JournalEntry:
-    return effects.carry_out(effects.prepare(action, "x"), ())
+    return effects.carry_out_entry(effects.prepare_entry(action, "x"), ())
 
 
 @pytest.fixture
@@ -27,11 +27,11 @@ def path(tmp_path: Path) -> Path:
 
 
 def test_the_active_one_is_what_counts() -> None:
-    from app.undo.kinds.attribute import selected
+    from app.undo.kinds.attribute import selected_word
 
-    assert selected("none [mq-deadline] kyber bfq \n") == "mq-deadline"
-    assert selected(" 128\n") == "128"
-    assert selected("[]") == "[]"
+    assert selected_word("none [mq-deadline] kyber bfq \n") == "mq-deadline"
+    assert selected_word(" 128\n") == "128"
+    assert selected_word("[]") == "[]"
 
 
 def test_written_read_back_and_restored(path: Path) -> None:
@@ -40,10 +40,10 @@ def test_written_read_back_and_restored(path: Path) -> None:
     entry = applied(attribute(path, "bfq", side_paths=(str(side),)))
     assert (entry.old, entry.saved, entry.became) == ("none", {str(side): "64"}, "bfq")
     side.write_text("256\n")  # what a switch of the scheduler does
-    assert effects.revert(entry) == effects.UNDONE
+    assert effects.revert_entry(entry) == effects.UNDONE
     assert path.read_text() == "none\n"
     assert side.read_text() == "64\n"
-    assert effects.revert(entry) == effects.UNDONE  # twice does no harm
+    assert effects.revert_entry(entry) == effects.UNDONE  # twice does no harm
 
 
 def test_side_paths_by_pattern(tmp_path: Path, path: Path) -> None:
@@ -57,7 +57,7 @@ def test_side_paths_by_pattern(tmp_path: Path, path: Path) -> None:
 def test_somebody_else_changed_it_meanwhile(path: Path) -> None:
     entry = applied(attribute(path, "bfq"))
     path.write_text("kyber\n")
-    outcome = effects.revert(entry)
+    outcome = effects.revert_entry(entry)
     assert outcome.state == "kept"
     assert "kyber" in outcome.reason
     assert path.read_text() == "kyber\n"
@@ -65,36 +65,36 @@ def test_somebody_else_changed_it_meanwhile(path: Path) -> None:
 
 @pytest.mark.parametrize("came", ["nothing written", "written"])
 def test_killed_before_it_was_known_how_far_it_came(path: Path, came: str) -> None:
-    entry = effects.prepare(attribute(path, "bfq"), "x")
+    entry = effects.prepare_entry(attribute(path, "bfq"), "x")
     if came == "written":
         path.write_text("none mq-deadline [bfq]\n")
-    assert effects.revert(entry).state == "reverted"
-    assert effects.prepare(attribute(path, "bfq"), "x").old == "none"
+    assert effects.revert_entry(entry).state == "reverted"
+    assert effects.prepare_entry(attribute(path, "bfq"), "x").old == "none"
 
 
 def test_the_device_is_gone(path: Path) -> None:
     entry = applied(attribute(path, "bfq"))
     path.unlink()
-    outcome = effects.revert(entry)
+    outcome = effects.revert_entry(entry)
     assert outcome.state == "reverted" and "gone" in outcome.reason
 
 
 def test_what_cannot_be_written_is_said_in_one_line(tmp_path: Path) -> None:
     with pytest.raises(effects.NotDone, match="No such file"):
-        effects.prepare(attribute(tmp_path / "missing", "x"), "x")
+        effects.prepare_entry(attribute(tmp_path / "missing", "x"), "x")
     with pytest.raises(effects.NotDone, match="not an attribute"):
-        effects.prepare(attribute(Path("/dev/null"), "x"), "x")  # never a device node
+        effects.prepare_entry(attribute(Path("/dev/null"), "x"), "x")  # never a device node
     with pytest.raises(effects.NotDone, match="not an attribute"):
-        effects.prepare(attribute(tmp_path, "x"), "x")
+        effects.prepare_entry(attribute(tmp_path, "x"), "x")
 
 
 def test_a_value_that_is_not_taken() -> None:
     """/proc/sys/kernel/ostype can be read by all and written by none."""
     target = Path("/proc/sys/kernel/ostype")
-    entry = effects.prepare(attribute(target, "other"), "x")
+    entry = effects.prepare_entry(attribute(target, "other"), "x")
     with pytest.raises(effects.NotDone, match="not accepted"):
-        effects.carry_out(entry, ())
-    assert effects.revert(entry).state == "reverted"
+        effects.carry_out_entry(entry, ())
+    assert effects.revert_entry(entry).state == "reverted"
 
 
 def test_a_star_in_the_users_own_folder_stays(tmp_path: Path) -> None:
@@ -117,10 +117,10 @@ def test_private_directory(tmp_path: Path) -> None:
     (outside / "precious").write_text("x")
     (made / "link").symlink_to(outside)
     (made / "a/file").symlink_to(outside / "precious")
-    assert effects.revert(entry).state == "reverted"
+    assert effects.revert_entry(entry).state == "reverted"
     assert [p.name for p in tmp_path.iterdir()] == ["outside"]
     assert (outside / "precious").read_text() == "x"
-    assert "gone" in effects.revert(entry).reason
+    assert "gone" in effects.revert_entry(entry).reason
 
 
 @pytest.mark.parametrize("name", ["precious", "..", ".hostdx-x/../precious"])
@@ -128,9 +128,9 @@ def test_what_does_not_carry_our_mark_is_never_removed(tmp_path: Path, name: str
     (tmp_path / "precious").mkdir()
     (tmp_path / ".hostdx-x").mkdir()
     entry = msgspec.structs.replace(
-        effects.prepare(private_directory(str(tmp_path)), "x"), value=f"{tmp_path}/{name}", made=True
+        effects.prepare_entry(private_directory(str(tmp_path)), "x"), value=f"{tmp_path}/{name}", made=True
     )
-    assert effects.revert(entry).state == "failed"
+    assert effects.revert_entry(entry).state == "failed"
     assert (tmp_path / "precious").exists()
 
 
@@ -139,7 +139,7 @@ def test_a_link_in_its_place_is_not_followed(tmp_path: Path) -> None:
     Path(entry.value).rmdir()
     (tmp_path / "precious").mkdir()
     Path(entry.value).symlink_to(tmp_path / "precious")
-    assert effects.revert(entry).state == "failed"
+    assert effects.revert_entry(entry).state == "failed"
     assert (tmp_path / "precious").exists()
 
 
@@ -149,14 +149,14 @@ def test_another_directory_of_that_name_is_not_emptied(tmp_path: Path) -> None:
     made.rename(tmp_path / "moved")
     made.mkdir(mode=0o700)
     (made / "precious").write_text("x")
-    assert effects.revert(entry).state == "failed"
+    assert effects.revert_entry(entry).state == "failed"
     assert (made / "precious").exists() and (tmp_path / "moved").exists()
 
 
 def test_a_name_without_mark_is_not_made(tmp_path: Path) -> None:
     action = Action(kind="resource", resource="directory", title="d", target=str(tmp_path / "plain"))
     with pytest.raises(effects.NotDone, match="mark"):
-        effects.prepare(action, "x")
+        effects.prepare_entry(action, "x")
 
 
 def test_command_and_its_inverse(tmp_path: Path) -> None:
@@ -164,26 +164,26 @@ def test_command_and_its_inverse(tmp_path: Path) -> None:
     action = Action(kind="command", title="c", target=made, apply=("mkdir", made), undo=("rmdir", made))
     entry = applied(action)
     assert Path(made).is_dir()
-    assert effects.revert(entry) == effects.UNDONE
+    assert effects.revert_entry(entry) == effects.UNDONE
     assert not Path(made).exists()
-    again = effects.revert(entry)  # it was made, and the inverse fails now: somebody has to look
+    again = effects.revert_entry(entry)  # it was made, and the inverse fails now: somebody has to look
     assert again.state == "failed"
-    unsure = effects.revert(msgspec.structs.replace(entry, made=False))
+    unsure = effects.revert_entry(msgspec.structs.replace(entry, made=False))
     assert unsure.state == "reverted"
 
 
 def test_command_without_inverse() -> None:
     entry = applied(Action(kind="command", title="c", target="x", apply=("true",), irreversible=True))
-    assert effects.revert(entry).state == "kept"
+    assert effects.revert_entry(entry).state == "kept"
 
 
 @pytest.mark.parametrize(
     ("argv", "says"), [(("false",), "exit status 1"), (("no-such-tool-x",), "is not installed")]
 )
 def test_command_that_fails(argv: tuple[str, ...], says: str) -> None:
-    entry = effects.prepare(Action(kind="command", title="c", target="x", apply=argv), "x")
+    entry = effects.prepare_entry(Action(kind="command", title="c", target="x", apply=argv), "x")
     with pytest.raises(effects.NotDone, match=says):
-        effects.carry_out(entry, ())
+        effects.carry_out_entry(entry, ())
 
 
 def test_what_a_reboot_undoes() -> None:

@@ -22,7 +22,7 @@ pytestmark = [pytest.mark.real]
 
 
 def applied(action: Action) -> JournalEntry:
-    return effects.carry_out(effects.prepare(action, "x"), ())
+    return effects.carry_out_entry(effects.prepare_entry(action, "x"), ())
 
 
 def test_a_file_system_mounted_in_a_directory_is_not_crossed(tmp_path: Path) -> None:
@@ -33,12 +33,12 @@ def test_a_file_system_mounted_in_a_directory_is_not_crossed(tmp_path: Path) -> 
     subprocess.run(["mount", "-t", "tmpfs", "none", str(mounted)], check=True)
     try:
         (mounted / "file").write_text("x")
-        stuck = effects.revert(entry)
+        stuck = effects.revert_entry(entry)
         assert stuck.state == "failed" and "mounted" in stuck.reason
         assert (mounted / "file").read_text() == "x"
     finally:
         unmount(mounted)
-    assert effects.revert(entry).state == "reverted"
+    assert effects.revert_entry(entry).state == "reverted"
     assert list(tmp_path.iterdir()) == []
 
 
@@ -53,11 +53,11 @@ def test_a_device_that_does_not_answer(tmp_path: Path, monkeypatch: pytest.Monke
     monkeypatch.setattr(attribute, "TIMEOUT_S", 0.2)
     monkeypatch.setattr(sys, "executable", str(slow))
     with pytest.raises(AttributeTrouble, match="stuck"):
-        attribute.write(str(target), "old")
-    outcome = effects.revert(entry)
+        attribute.write_attribute(str(target), "old")
+    outcome = effects.revert_entry(entry)
     assert outcome.state == "failed" and "stuck" in outcome.reason
     monkeypatch.undo()
-    assert effects.revert(entry) == effects.UNDONE
+    assert effects.revert_entry(entry) == effects.UNDONE
 
 
 def test_the_scheduler_of_a_loop_device(tmp_path: Path) -> None:
@@ -83,10 +83,12 @@ def test_the_scheduler_of_a_loop_device(tmp_path: Path) -> None:
         )
         entry = applied(action)
         assert "[none]" in (queue / "scheduler").read_text()
-        assert effects.revert(entry) == effects.UNDONE
+        assert effects.revert_entry(entry) == effects.UNDONE
         assert contents(queue) == before
         with pytest.raises(effects.NotDone, match="Invalid argument"):
-            effects.carry_out(effects.prepare(msgspec.structs.replace(action, new="nonsense"), "y"), ())
+            effects.carry_out_entry(
+                effects.prepare_entry(msgspec.structs.replace(action, new="nonsense"), "y"), ()
+            )
         assert contents(queue) == before
     finally:
         detach(device, tmp_path / "disk")

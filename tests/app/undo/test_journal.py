@@ -7,28 +7,28 @@ from pathlib import Path
 
 import pytest
 
-from app.process import identity
-from app.undo.journal import SCHEMA, Header, Journal, JournalEntry, content, peek
+from app.process import identity_of
+from app.undo.journal import SCHEMA, Journal, JournalEntry, JournalHeader, read_content, read_unlocked
 from probes.action import Action
 
 
 def test_a_line_is_on_the_disk_before_anything_is_done(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    header = Header(schema=SCHEMA, run="r", who=identity(), command=[], recording="", began_s=0.0)
-    book = Journal.create(tmp_path / "r.jsonl", header)
+    header = JournalHeader(schema=SCHEMA, run="r", who=identity_of(), command=[], recording="", began_s=0.0)
+    book = Journal.create_new(tmp_path / "r.jsonl", header)
     synced: list[bytes] = []
     fsync = os.fsync
 
     def noted(descriptor: int) -> None:
         assert descriptor == book.descriptor
-        synced.append(content(descriptor))
+        synced.append(read_content(descriptor))
         fsync(descriptor)
 
     monkeypatch.setattr(os, "fsync", noted)
-    book.intend(
+    book.record_intent(
         JournalEntry(id="1", action=Action(kind="attribute", title="set", target="/x", new="1"), value="1")
     )
     assert synced == [book.path.read_bytes()]
-    assert [entry.id for entry in peek(book.path)[1]] == ["1"]
+    assert [entry.id for entry in read_unlocked(book.path)[1]] == ["1"]
     os.close(book.descriptor)

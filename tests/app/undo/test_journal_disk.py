@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from app.undo.journal_disk import device_of, lies_on
+from app.undo.journal_disk import device_of, journal_on_device_reason
 from probes.host import Host
 from probes.system.disk.backing import devices_under
-from probes.system.disk.topology import placement
+from probes.system.disk.topology import find_placement
 from probes.types import Absent
 from tests.fakes.hosts.tree import Tree
 from tests.needs import KNOWN_DISK, needs, not_here
@@ -91,23 +91,23 @@ def test_the_refusal_names_the_way_and_another_place(
     host: Host, monkeypatch: pytest.MonkeyPatch, journal: str, device: str, says: str
 ) -> None:
     monkeypatch.setattr("app.undo.journal_disk.device_of", lambda target: device)
-    monkeypatch.setattr("app.undo.journal_disk._existing", lambda directory: directory)
-    said = lies_on(host, Path(journal), f"/sys/block/{device}/queue/scheduler")
+    monkeypatch.setattr("app.undo.journal_disk._nearest_existing", lambda directory: directory)
+    said = journal_on_device_reason(host, Path(journal), f"/sys/block/{device}/queue/scheduler")
     assert (says in said) if says else not said
     assert not said or "set XDG_STATE_HOME to a directory on another disk" in said
 
 
 def test_on_this_machine() -> None:
     assert device_of("/sys/kernel/mm/transparent_hugepage/enabled") == ""
-    place = placement(Host(), "/")
+    place = find_placement(Host(), "/")
     if isinstance(place, Absent) or isinstance(place.device, Absent) or not place.leaves:
         not_here("this root file system lies on no block device")
     target = f"/sys/block/{place.leaves[0]}/queue/scheduler"
     assert device_of(target) == place.leaves[0]
-    assert "XDG_STATE_HOME" in lies_on(Host(), Path("/"), target)
-    assert "XDG_STATE_HOME" in lies_on(Host(), Path("/not/made/yet"), target)
-    assert lies_on(Host(), Path("/dev/shm"), target) == ""
-    assert lies_on(Host(), Path("/"), "/proc/sys/net/ipv4/ip_forward") == ""
+    assert "XDG_STATE_HOME" in journal_on_device_reason(Host(), Path("/"), target)
+    assert "XDG_STATE_HOME" in journal_on_device_reason(Host(), Path("/not/made/yet"), target)
+    assert journal_on_device_reason(Host(), Path("/dev/shm"), target) == ""
+    assert journal_on_device_reason(Host(), Path("/"), "/proc/sys/net/ipv4/ip_forward") == ""
 
 
 @pytest.mark.real("cpu")
@@ -123,9 +123,9 @@ def test_a_journal_on_a_loop_device_whose_file_lies_on_the_disk_under_test(tmp_p
             sh("mount", loop, str(inner))
             (inner / "journal").mkdir()
             outer = f"/sys/block/{disk.device}/queue/scheduler"
-            said = lies_on(Host(), inner / "journal", outer)
+            said = journal_on_device_reason(Host(), inner / "journal", outer)
             assert f"lies on {disk.device} itself (through {loop.removeprefix('/dev/')}" in said
-            assert lies_on(Host(), tmp_path, outer) == ""
+            assert journal_on_device_reason(Host(), tmp_path, outer) == ""
         finally:
             subprocess.run(["umount", str(inner)], check=False, capture_output=True)
             subprocess.run(["losetup", "-d", loop], check=False, capture_output=True)

@@ -10,10 +10,10 @@ import pytest
 
 from app.cli.entry import run_command_line
 from app.cli.telling import triage
-from app.process import Identity, identity
-from app.state import journal_dir, private
+from app.process import Identity, identity_of
+from app.state import journal_dir, make_private
 from app.undo import leftovers
-from app.undo.journal import SCHEMA, Header, Journal, JournalEntry
+from app.undo.journal import SCHEMA, Journal, JournalEntry, JournalHeader
 from app.undo.undo import Leftover
 from probes.action import Action, private_directory
 from probes.host import Host
@@ -22,20 +22,20 @@ from scenarios.plan import Plan, Written
 
 TARGET = "/sys/block/sdz/queue/scheduler"
 SWITCH = Action(kind="attribute", title="switch sdz", target=TARGET, new="bfq", consent=True)
-DEAD = Identity(2**22 + 1, 1, identity().boot_id)
+DEAD = Identity(2**22 + 1, 1, identity_of().boot_id)
 
 pytestmark = pytest.mark.usefixtures("own_state")
 
 
 def leave(action: Action = SWITCH, who: Identity = DEAD) -> None:
-    header = Header(schema=SCHEMA, run="r", who=who, command=["hostdx"], recording="", began_s=0.0)
-    book = Journal.create(private(journal_dir()) / "r.jsonl", header)
-    book.intend(JournalEntry(id="1", action=action, value="bfq", old="mq-deadline"))
+    header = JournalHeader(schema=SCHEMA, run="r", who=who, command=["hostdx"], recording="", began_s=0.0)
+    book = Journal.create_new(make_private(journal_dir()) / "r.jsonl", header)
+    book.record_intent(JournalEntry(id="1", action=action, value="bfq", old="mq-deadline"))
     os.close(book.descriptor)
 
 
 def left(action: Action = SWITCH, who: Identity = DEAD) -> Leftover:
-    header = Header(schema=SCHEMA, run="r", who=who, command=["hostdx"], recording="", began_s=0.0)
+    header = JournalHeader(schema=SCHEMA, run="r", who=who, command=["hostdx"], recording="", began_s=0.0)
     return Leftover(Path("r"), header, (JournalEntry(id="1", action=action, value="bfq", old="none"),), False)
 
 
@@ -47,19 +47,19 @@ def plan(*actions: Action, writes: tuple[str, ...] = ()) -> Plan:
 
 def test_said_in_one_line() -> None:
     leave()
-    assert leftovers.mentions() == [
+    assert leftovers.leftover_lines() == [
         f"an earlier run (r) ended without undoing 1 change: {TARGET} is bfq, was mq-deadline; see `hostdx undo`"
     ]
 
 
 def test_said_of_a_run_under_way_too() -> None:
-    leave(who=identity())
-    assert f"a run is under way (r, pid {os.getpid()}) and holds 1 change" in leftovers.mentions()[0]
+    leave(who=identity_of())
+    assert f"a run is under way (r, pid {os.getpid()}) and holds 1 change" in leftovers.leftover_lines()[0]
 
 
 def test_after_a_reboot_no_setting_is_named() -> None:
     leave(who=Identity(1, 1, "another boot"))
-    assert "a reboot undid the settings" in leftovers.mentions()[0]
+    assert "a reboot undid the settings" in leftovers.leftover_lines()[0]
 
 
 @pytest.mark.parametrize(
@@ -84,7 +84,7 @@ def test_who_is_stopped(
     monkeypatch: pytest.MonkeyPatch, leftover: Leftover, wanted: Plan, stops: bool
 ) -> None:
     monkeypatch.setattr(leftovers, "devices_under", lambda *_: {})
-    assert leftovers.in_the_way(Host("/nonexistent"), leftover, wanted) is stops
+    assert leftovers.is_in_the_way(Host("/nonexistent"), leftover, wanted) is stops
 
 
 @pytest.mark.parametrize("under", [{"sdz": ""}, Absent("an overlay")])
@@ -92,7 +92,7 @@ def test_stopped_where_it_lies_on_the_device_or_may(
     monkeypatch: pytest.MonkeyPatch, under: dict[str, str] | Absent
 ) -> None:
     monkeypatch.setattr(leftovers, "devices_under", lambda *_: under)
-    assert leftovers.in_the_way(Host("/nonexistent"), left(), plan(private_directory("/data")))
+    assert leftovers.is_in_the_way(Host("/nonexistent"), left(), plan(private_directory("/data")))
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from app.undo.kinds.namespace_holders import end_holders, holders
+from app.undo.kinds.namespace_holders import end_holders, find_holders
 from probes.bench.measured import BenchRefused
 from probes.bench.net.network import Network
 from tests.needs import not_here
@@ -29,11 +29,11 @@ async def test_the_holder_is_ended_and_a_bystander_is_not() -> None:
         except BenchRefused as why:
             not_here(f"no network namespace can be made here: {why}")
         namespace = str(Path(f"/proc/{network.process_id}/ns/net").readlink())
-        assert list(holders(name)) == [network.process_id]
-        assert holders(name + "x") == {}
+        assert list(find_holders(name)) == [network.process_id]
+        assert find_holders(name + "x") == {}
         outcome = await asyncio.to_thread(end_holders, name)
         assert outcome.state == "reverted"
-        assert holders(name) == {}
+        assert find_holders(name) == {}
         await network.close()
         assert within(lambda: namespace not in namespaces_in_use())
         assert bystander.poll() is None

@@ -12,12 +12,12 @@ import pytest
 from msgspec.structs import replace
 
 from app.failure import NotDone
-from app.process import Identity, boot_id, identity, lives
-from app.state import journal_dir, private
+from app.process import Identity, boot_id, identity_of, is_living
+from app.state import journal_dir, make_private
 from app.undo import effects, undo
-from app.undo.journal import SCHEMA, FileSystemId, Header, Journal, JournalEntry, journals
+from app.undo.journal import SCHEMA, FileSystemId, Journal, JournalEntry, JournalHeader, list_journals
 from app.undo.kinds import bounded_child, file_system_identity, own_files
-from app.undo.kinds.file_system_identity import is_there, lost, place_of
+from app.undo.kinds.file_system_identity import file_system_of, is_device_gone, is_on_file_system
 from probes.action import private_directory
 from tests.real.loop_disk import LoopDisk
 from tests.real.own_disk import sh, unmount
@@ -52,7 +52,7 @@ def child(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[
 
 
 def applied(directory: Path) -> JournalEntry:
-    return effects.carry_out(effects.prepare(private_directory(str(directory)), "x"), ())
+    return effects.carry_out_entry(effects.prepare_entry(private_directory(str(directory)), "x"), ())
 
 
 def test_a_removal_that_hangs_is_given_up_and_tried_again(
@@ -60,11 +60,11 @@ def test_a_removal_that_hangs_is_given_up_and_tried_again(
 ) -> None:
     entry = applied(tmp_path)
     child(HANGS)
-    outcome = effects.revert(entry)
+    outcome = effects.revert_entry(entry)
     assert outcome.state == "failed"
     assert outcome.writer is None  # this one could be ended: nothing of it will still happen
     monkeypatch.undo()
-    assert effects.revert(entry).state == "reverted"
+    assert effects.revert_entry(entry).state == "reverted"
     assert not Path(entry.value).exists()
 
 
@@ -77,30 +77,30 @@ def test_what_cannot_be_ended_is_known(
     killed: list[subprocess.Popen[bytes]] = []
     monkeypatch.setattr(bounded_child, "DYING_S", 0.0)
     monkeypatch.setattr(subprocess.Popen, "kill", lambda self: killed.append(self))
-    outcome = effects.revert(entry)
-    assert outcome.writer is not None and lives(outcome.writer)
-    assert outcome.writer == identity(killed[0].pid)
+    outcome = effects.revert_entry(entry)
+    assert outcome.writer is not None and is_living(outcome.writer)
+    assert outcome.writer == identity_of(killed[0].pid)
     monkeypatch.undo()
     hanging = replace(entry, writers=(outcome.writer,))
-    again = effects.revert(hanging)
+    again = effects.revert_entry(hanging)
     assert again.stuck and str(outcome.writer.pid) in again.reason
     assert Path(entry.value).exists()
     killed[0].kill()
     killed[0].wait()
-    assert effects.revert(hanging).state == "reverted"
+    assert effects.revert_entry(hanging).state == "reverted"
 
 
 def test_making_it_may_hang_too(tmp_path: Path, child: Callable[[str], None]) -> None:
-    entry = effects.prepare(private_directory(str(tmp_path)), "x")
+    entry = effects.prepare_entry(private_directory(str(tmp_path)), "x")
     child(HANGS)
     with pytest.raises(NotDone, match="no answer within"):
-        effects.carry_out(entry, ())
+        effects.carry_out_entry(entry, ())
 
 
 def test_who_goes_on_has_time(child: Callable[[str], None]) -> None:
     """A large tree on a slow disk takes longer than a time-out, and is no stuck device."""
     child(SAYS)
-    assert bounded_child.ask("app.undo.kinds.own_files", {}, timeout_s=1.5) == 7
+    assert bounded_child.ask_child("app.undo.kinds.own_files", {}, timeout_s=1.5) == 7
 
 
 PLACE = FileSystemId(device="7:7", number=5, boot=boot_id(), mountpoint="/mnt/x", source="/dev/loop7")
@@ -131,9 +131,9 @@ def test_what_is_missing(
     state: str,
     says: str,
 ) -> None:
-    monkeypatch.setattr(file_system_identity, "is_there", lambda *_: there)
+    monkeypatch.setattr(file_system_identity, "is_on_file_system", lambda *_: there)
     monkeypatch.setattr(
-        file_system_identity, "lost", lambda p: p.device.startswith("4095") and p.boot == boot_id()
+        file_system_identity, "is_device_gone", lambda p: p.device.startswith("4095") and p.boot == boot_id()
     )
     for gone in (tmp_path / ".hostdx-a", tmp_path / "missing" / ".hostdx-a"):
         outcome = own_files.remove_tree(gone, place)
@@ -141,13 +141,13 @@ def test_what_is_missing(
 
 
 def test_the_place_is_told_from_another_one(tmp_path: Path) -> None:
-    place = place_of(tmp_path)
-    assert place is not None and place.mountpoint and not lost(place)
-    assert is_there(place, tmp_path / "a" / "b" / ".hostdx-x")  # what there is of the path counts
-    assert not is_there(place, Path("/proc/.hostdx-x"))
-    assert not is_there(replace(place, number=place.number + 1), tmp_path / ".hostdx-x")
-    assert lost(replace(place, device="4095:77"))
-    assert place_of(tmp_path / "missing") is None
+    place = file_system_of(tmp_path)
+    assert place is not None and place.mountpoint and not is_device_gone(place)
+    assert is_on_file_system(place, tmp_path / "a" / "b" / ".hostdx-x")  # what there is of the path counts
+    assert not is_on_file_system(place, Path("/proc/.hostdx-x"))
+    assert not is_on_file_system(replace(place, number=place.number + 1), tmp_path / ".hostdx-x")
+    assert is_device_gone(replace(place, device="4095:77"))
+    assert file_system_of(tmp_path / "missing") is None
 
 
 @pytest.mark.real("cpu")
@@ -155,24 +155,24 @@ def test_unmounted_kept_and_removed_when_it_is_mounted_again(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
-    nobody = Identity(2**22 + 1, 1, identity().boot_id)
-    header = Header(schema=SCHEMA, run="r", who=nobody, command=["hostdx"], recording="", began_s=0.0)
+    nobody = Identity(2**22 + 1, 1, identity_of().boot_id)
+    header = JournalHeader(schema=SCHEMA, run="r", who=nobody, command=["hostdx"], recording="", began_s=0.0)
     with LoopDisk(tmp_path, "256M") as disk:
-        book = Journal.create(private(journal_dir()) / "r.jsonl", header)
-        entry = effects.prepare(private_directory(str(disk.directory)), "1")
-        book.intend(entry)
-        book.made(effects.carry_out(entry, ()))
+        book = Journal.create_new(make_private(journal_dir()) / "r.jsonl", header)
+        entry = effects.prepare_entry(private_directory(str(disk.directory)), "1")
+        book.record_intent(entry)
+        book.record_made(effects.carry_out_entry(entry, ()))
         os.close(book.descriptor)
         unmount(disk.mountpoint)
         assert undone() == [("failed", True)]
         sh("mount", f"/dev/{disk.device}", str(disk.mountpoint))
         assert list(disk.directory.iterdir()) == [Path(entry.value)]
         assert undone() == [("reverted", False)]
-        assert list(disk.directory.iterdir()) == [] and journals(journal_dir()) == []
+        assert list(disk.directory.iterdir()) == [] and list_journals(journal_dir()) == []
 
 
 def undone() -> list[tuple[str, bool]]:
-    journal = undo.take(journals(journal_dir())[0])
+    journal = undo.lock_journal(list_journals(journal_dir())[0])
     assert journal is not None
     done = undo.undo_entries(journal)
     journal.close()

@@ -17,7 +17,7 @@ from probes.action import Action
 from probes.bench.run.supervised import RunOrder, Supervisors
 from probes.host import Host
 from probes.types import Absent
-from scenarios.workload.group import group_action, place
+from scenarios.workload.group import find_group_root, group_action
 from tests.needs import ROOT, needs, not_here
 
 pytestmark = [pytest.mark.real]
@@ -25,14 +25,14 @@ USER = 65534
 
 
 def action(**limits: str) -> Action:
-    root = place(Host())
+    root = find_group_root(Host())
     if isinstance(root, Absent):
         not_here(root.reason)
     return group_action("a", root, limits)
 
 
 def test_what_runs_in_it_ends_with_it(supervisors: Supervisors) -> None:
-    entry = effects.carry_out(effects.prepare(action(), "x"), ())
+    entry = effects.carry_out_entry(effects.prepare_entry(action(), "x"), ())
     group = Path(entry.value)
     with subprocess.Popen(["sleep", "60"]) as asleep:
         try:
@@ -43,31 +43,31 @@ def test_what_runs_in_it_ends_with_it(supervisors: Supervisors) -> None:
             )
             ran = asyncio.run(supervisors.run(order))
             assert group.name in ran.output and ran.cpu_pressure_s is not None
-            assert effects.revert(entry).state == "reverted" and not group.exists()
+            assert effects.revert_entry(entry).state == "reverted" and not group.exists()
             assert asleep.wait(20) == -9
         finally:
             asleep.kill()
-    assert effects.revert(entry).state == "reverted"  # twice does no harm
+    assert effects.revert_entry(entry).state == "reverted"  # twice does no harm
 
 
 def test_killed_before_it_was_made() -> None:
-    assert effects.revert(effects.prepare(action(), "x")).state == "reverted"
+    assert effects.revert_entry(effects.prepare_entry(action(), "x")).state == "reverted"
 
 
 def test_a_limit_that_is_not_accepted_leaves_no_group() -> None:
-    entry = effects.prepare(action(**{"no.such": "1"}), "x")
+    entry = effects.prepare_entry(action(**{"no.such": "1"}), "x")
     with pytest.raises(NotDone, match=r"no\.such=1 was not accepted"):
-        effects.carry_out(entry, ())
+        effects.carry_out_entry(entry, ())
     assert not Path(entry.value).exists()
 
 
 def test_what_is_not_ours_is_not_touched(tmp_path: Path) -> None:
     (tmp_path / "hostdx-1").mkdir()
-    assert own_groups.remove(str(tmp_path)).state == "failed"
-    assert own_groups.remove(str(tmp_path / "hostdx-1")).state == "failed"
+    assert own_groups.remove_group(str(tmp_path)).state == "failed"
+    assert own_groups.remove_group(str(tmp_path / "hostdx-1")).state == "failed"
     assert (tmp_path / "hostdx-1").exists()
     with pytest.raises(NotDone, match="no control group"):
-        own_groups.make(str(tmp_path / "hostdx-2"), {})
+        own_groups.make_group(str(tmp_path / "hostdx-2"), {})
     assert not (tmp_path / "hostdx-2").exists()
 
 
@@ -78,16 +78,16 @@ from pathlib import Path
 from app.undo import effects
 from probes.bench.run.group_counters import enter
 from probes.host import Host
-from scenarios.workload.group import group_action, lacking, place
+from scenarios.workload.group import explain_missing, find_group_root, group_action
 enter(sys.argv[1] + "/shell")
 os.setgroups([]); os.setgid({USER}); os.setuid({USER})
-root = place(Host())
-limits = {{"pids.max": "77"}} if not lacking(Host(), root, {{"pids.max": "77"}}) else {{}}
-entry = effects.carry_out(effects.prepare(group_action("a", root, limits), "x"), ())
+root = find_group_root(Host())
+limits = {{"pids.max": "77"}} if not explain_missing(Host(), root, {{"pids.max": "77"}}) else {{}}
+entry = effects.carry_out_entry(effects.prepare_entry(group_action("a", root, limits), "x"), ())
 told = Path("/proc/self/cgroup")
 subprocess.run(["cat", str(told)], preexec_fn=lambda: enter(entry.value), check=True)
 held = [Path(entry.value, name).read_text().strip() for name in limits]
-state = effects.revert(entry).state
+state = effects.revert_entry(entry).state
 print(root, entry.value, state, os.path.exists(entry.value), *held)
 """
 
@@ -95,7 +95,7 @@ print(root, entry.value, state, os.path.exists(entry.value), *held)
 @needs(ROOT)
 def test_a_users_delegated_group_holds_the_variants() -> None:
     """As systemd's Delegate= and Documentation/admin-guide/cgroup-v2.rst do it: the folder and three of its files."""
-    mount = place(Host())
+    mount = find_group_root(Host())
     if isinstance(mount, Absent):
         not_here(mount.reason)
     given = Path(mount, f"hostdx-test-{os.getpid()}")

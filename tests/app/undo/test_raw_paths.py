@@ -9,10 +9,10 @@ from pathlib import Path
 import pytest
 
 from app.cli.entry import run_command_line
-from app.process import Identity, identity
-from app.state import journal_dir, private
+from app.process import Identity, identity_of
+from app.state import journal_dir, make_private
 from app.undo import effects, undo
-from app.undo.journal import SCHEMA, Header, Journal, peek
+from app.undo.journal import SCHEMA, Journal, JournalHeader, read_unlocked
 from probes.action import private_directory
 from tests.app.launcher import hostdx
 
@@ -28,21 +28,21 @@ def test_undo_removes_that_path_and_no_other(tmp_path: Path, name: bytes) -> Non
     for folder in folders:
         folder.mkdir()
     (folder,) = (one for one in folders if os.fsencode(one.name) == name)
-    nobody = Identity(2**22 + 1, 1, identity().boot_id)
-    head = Header(schema=SCHEMA, run="r", who=nobody, command=[str(folder)], recording="", began_s=0.0)
-    book = Journal.create(private(journal_dir()) / "r.jsonl", head)
-    entry = effects.prepare(private_directory(str(folder)), "1")
-    book.intend(entry)
-    book.made(effects.carry_out(entry, ()))
+    nobody = Identity(2**22 + 1, 1, identity_of().boot_id)
+    head = JournalHeader(schema=SCHEMA, run="r", who=nobody, command=[str(folder)], recording="", began_s=0.0)
+    book = Journal.create_new(make_private(journal_dir()) / "r.jsonl", head)
+    entry = effects.prepare_entry(private_directory(str(folder)), "1")
+    book.record_intent(entry)
+    book.record_made(effects.carry_out_entry(entry, ()))
     os.close(book.descriptor)
     made = Path(entry.value)
     assert made.parent == folder and made.is_dir()
     for other in folders:  # of that name, not ours
         (other / made.name).mkdir(exist_ok=True)
 
-    header, (read,) = peek(book.path)
+    header, (read,) = read_unlocked(book.path)
     assert header.command == [str(folder)] and read.value == entry.value
-    taken = undo.take(book.path)
+    taken = undo.lock_journal(book.path)
     assert taken is not None
     assert [one.outcome.state for one in undo.undo_entries(taken)] == ["reverted"]
     taken.close()

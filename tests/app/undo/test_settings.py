@@ -39,7 +39,7 @@ class Queue:
             new="bfq",
             side_paths=(str(self.path("nr_requests")), str(self.path("fifo_batch"))),
         )
-        entry = effects.carry_out(effects.prepare(action, "x"), ())
+        entry = effects.carry_out_entry(effects.prepare_entry(action, "x"), ())
         self.path("fifo_batch").unlink()
         self.put(nr_requests="256")
         return replace(entry, left={str(self.path("nr_requests")): "256"})
@@ -59,18 +59,18 @@ class Notes:
         self.left: dict[str, str] = {}
         self.after_back = after_back
 
-    def undoing(self, identifier: str) -> None:
+    def record_undoing(self, identifier: str) -> None:
         self.said.append("undoing")
         self.queue.put(nr_requests="256", fifo_batch="16")  # what the kernel does with the switch back
 
-    def back(self, identifier: str, left: dict[str, str]) -> None:
+    def record_back(self, identifier: str, left: dict[str, str]) -> None:
         self.said.append("back")
         self.left = left
 
 
 def test_ours_is_put_back_with_its_sides(queue: Queue) -> None:
     notes = Notes(queue)
-    assert effects.revert(queue.switched(), (), notes) == effects.UNDONE
+    assert effects.revert_entry(queue.switched(), (), notes) == effects.UNDONE
     assert queue.now() == ("mq-deadline", "100", "7")
     assert notes.said == ["undoing", "back"]
     assert notes.left == {str(queue.path("nr_requests")): "256", str(queue.path("fifo_batch")): "16"}
@@ -80,7 +80,7 @@ def test_somebodys_later_settings_stay(queue: Queue) -> None:
     """Killed on bfq; the admin sets the old scheduler again, with a depth and a batch of his own."""
     entry = queue.switched()
     queue.put(scheduler="mq-deadline", nr_requests="64", fifo_batch="3")
-    outcome = effects.revert(entry)
+    outcome = effects.revert_entry(entry)
     assert outcome.state == "kept"
     assert all(value in outcome.reason for value in ("nr_requests", "'64'", "'100'", "fifo_batch"))
     assert queue.now() == ("mq-deadline", "64", "3")
@@ -89,7 +89,7 @@ def test_somebodys_later_settings_stay(queue: Queue) -> None:
 def test_what_our_switch_left_is_put_back_beside_it(queue: Queue) -> None:
     entry = queue.switched()
     queue.put(scheduler="mq-deadline", fifo_batch="3")
-    outcome = effects.revert(entry)
+    outcome = effects.revert_entry(entry)
     assert outcome.state == "kept" and "fifo_batch" in outcome.reason and "nr_requests" not in outcome.reason
     assert queue.now() == ("mq-deadline", "100", "3")
 
@@ -97,7 +97,7 @@ def test_what_our_switch_left_is_put_back_beside_it(queue: Queue) -> None:
 def test_killed_between_the_switch_back_and_its_sides(queue: Queue) -> None:
     entry = replace(queue.switched(), undoing=True)
     queue.put(scheduler="mq-deadline", nr_requests="256", fifo_batch="16")
-    assert effects.revert(entry) == effects.UNDONE
+    assert effects.revert_entry(entry) == effects.UNDONE
     assert queue.now() == ("mq-deadline", "100", "7")
 
 
@@ -105,7 +105,7 @@ def test_after_the_switch_back_was_noted_others_are_told_apart(queue: Queue) -> 
     left = {str(queue.path("nr_requests")): "256", str(queue.path("fifo_batch")): "16"}
     entry = replace(queue.switched(), undoing=True, back=True, left=left)
     queue.put(scheduler="mq-deadline", nr_requests="256", fifo_batch="3")
-    outcome = effects.revert(entry)
+    outcome = effects.revert_entry(entry)
     assert outcome.state == "kept" and "fifo_batch" in outcome.reason
     assert queue.now() == ("mq-deadline", "100", "3")
 
@@ -115,7 +115,7 @@ def test_killed_among_the_side_values(queue: Queue) -> None:
     left = {str(queue.path("nr_requests")): "256", str(queue.path("fifo_batch")): "16"}
     entry = replace(queue.switched(), undoing=True, back=True, left=left)
     queue.put(scheduler="mq-deadline", nr_requests="100", fifo_batch="100")
-    assert effects.revert(entry) == effects.UNDONE
+    assert effects.revert_entry(entry) == effects.UNDONE
     assert queue.now() == ("mq-deadline", "100", "7")
 
 
@@ -127,48 +127,48 @@ def test_where_nothing_was_written_nothing_is_put_back(queue: Queue) -> None:
         new="mq-deadline",
         side_paths=(str(queue.path("nr_requests")),),
     )
-    entry = effects.carry_out(effects.prepare(action, "x"), ())
+    entry = effects.carry_out_entry(effects.prepare_entry(action, "x"), ())
     queue.put(nr_requests="64")
-    assert effects.revert(entry) == effects.UNDONE
+    assert effects.revert_entry(entry) == effects.UNDONE
     assert queue.now() == ("mq-deadline", "64", "7")
 
 
 def test_a_value_that_is_silently_not_taken_is_not_set(queue: Queue, monkeypatch: pytest.MonkeyPatch) -> None:
     """The kernel may take a write and keep what it had."""
     action = Action(kind="attribute", title="s", target=str(queue.path("scheduler")), new="bfq")
-    entry = effects.prepare(action, "x")
-    monkeypatch.setattr(attribute, "write", lambda *what: ("none [mq-deadline] bfq", {}))
+    entry = effects.prepare_entry(action, "x")
+    monkeypatch.setattr(attribute, "write_attribute", lambda *what: ("none [mq-deadline] bfq", {}))
     with pytest.raises(effects.NotDone):
-        effects.carry_out(entry, ())
+        effects.carry_out_entry(entry, ())
 
 
 def test_a_side_value_that_another_one_sets_along_is_written_once_more(
     queue: Queue, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """As nr_requests sets async_depth along, which may have been right before."""
-    put = attribute._put
+    put = attribute._write_attribute
 
     def along(path: str, value: str) -> str:
         if path.endswith("nr_requests"):
             queue.put(fifo_batch=value)
         return put(path, value)
 
-    monkeypatch.setattr(attribute, "_put", along)
+    monkeypatch.setattr(attribute, "_write_attribute", along)
     wanted = [[str(queue.path("fifo_batch")), "7"], [str(queue.path("nr_requests")), "48"]]
-    answers = attribute._carried_out({"settle": wanted}, lambda: None)
+    answers = attribute._carry_out_request({"settle": wanted}, lambda: None)
     assert answers == {path: (0, value) for path, value in wanted}
     assert queue.now() == ("mq-deadline", "48", "7")
 
 
 def test_all_sides_in_one_child(queue: Queue, monkeypatch: pytest.MonkeyPatch) -> None:
     asked: list[dict[str, object]] = []
-    ask = attribute._ask
+    ask = attribute._ask_child
 
     def counted(request: dict[str, object], *what: object, **more: object) -> object:
         asked.append(request)
         return ask(request, *what, **more)  # type: ignore[arg-type]
 
     entry = queue.switched()
-    monkeypatch.setattr(attribute, "_ask", counted)
-    effects.revert(entry, (), Notes(queue))
+    monkeypatch.setattr(attribute, "_ask_child", counted)
+    effects.revert_entry(entry, (), Notes(queue))
     assert [next(iter(request)) for request in asked] == ["read", "write", "settle"]

@@ -12,10 +12,10 @@ from pathlib import Path
 
 import pytest
 
-from app.process import Identity, identity
-from app.state import journal_dir, private
+from app.process import Identity, identity_of
+from app.state import journal_dir, make_private
 from app.undo import effects, supervisor, undo
-from app.undo.journal import SCHEMA, Busy, Header, Journal, Outcome
+from app.undo.journal import SCHEMA, Busy, Journal, JournalHeader, UndoOutcome
 from probes.action import Action, private_directory
 
 pytestmark = pytest.mark.usefixtures("own_state")
@@ -23,8 +23,8 @@ pytestmark = pytest.mark.usefixtures("own_state")
 
 def test_it_waits_for_a_child_that_still_changes_something(monkeypatch: pytest.MonkeyPatch) -> None:
     """The lock is held for a moment longer than the runner lives: by its last thread, or by a child that writes."""
-    head = Header(schema=SCHEMA, run="r", who=identity(), command=[], recording="", began_s=0.0)
-    book = Journal.create(private(journal_dir()) / "r.jsonl", head)
+    head = JournalHeader(schema=SCHEMA, run="r", who=identity_of(), command=[], recording="", began_s=0.0)
+    book = Journal.create_new(make_private(journal_dir()) / "r.jsonl", head)
     waits: list[float] = []
 
     def wait(seconds: float) -> None:
@@ -33,16 +33,16 @@ def test_it_waits_for_a_child_that_still_changes_something(monkeypatch: pytest.M
             os.close(book.descriptor)
 
     monkeypatch.setattr(time, "sleep", wait)
-    taken = undo.take(book.path, 60.0)
+    taken = undo.lock_journal(book.path, 60.0)
     assert taken is not None and len(waits) == 3
     taken.close()
 
 
 def test_it_gives_up_in_the_end() -> None:
-    head = Header(schema=SCHEMA, run="r", who=identity(), command=[], recording="", began_s=0.0)
-    book = Journal.create(private(journal_dir()) / "r.jsonl", head)
+    head = JournalHeader(schema=SCHEMA, run="r", who=identity_of(), command=[], recording="", began_s=0.0)
+    book = Journal.create_new(make_private(journal_dir()) / "r.jsonl", head)
     with pytest.raises(Busy):
-        undo.take(book.path, 0.0)
+        undo.lock_journal(book.path, 0.0)
     assert book.path.exists()  # for `hostdx undo`
     book.close()
 
@@ -51,11 +51,11 @@ def test_it_sleeps_as_long_as_a_change_hangs_and_undoes_it_then(tmp_path: Path) 
     """Who hangs at a change holds the lock; that may take hours."""
     target = tmp_path / "attribute"
     target.write_text("old\n")
-    nobody = Identity(2**22 + 1, 1, identity().boot_id)
-    head = Header(schema=SCHEMA, run="r", who=nobody, command=[], recording="", began_s=0.0)
-    book = Journal.create(private(journal_dir()) / "r.jsonl", head)
+    nobody = Identity(2**22 + 1, 1, identity_of().boot_id)
+    head = JournalHeader(schema=SCHEMA, run="r", who=nobody, command=[], recording="", began_s=0.0)
+    book = Journal.create_new(make_private(journal_dir()) / "r.jsonl", head)
     action = Action(kind="attribute", title="set", target=str(target), new="new", consent=True)
-    book.intend(effects.prepare(action, "1"))
+    book.record_intent(effects.prepare_entry(action, "1"))
     argv = [sys.executable, "-P", "-m", "app.undo.supervisor", str(book.path)]
     pipe = subprocess.PIPE
     with subprocess.Popen(argv, stdin=pipe, stdout=pipe) as process:
@@ -72,19 +72,19 @@ def test_it_sleeps_as_long_as_a_change_hangs_and_undoes_it_then(tmp_path: Path) 
 
 def test_what_gave_no_answer_is_tried_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Where the child that hung could be ended, nothing holds the lock that would wake it up."""
-    nobody = Identity(2**22 + 1, 1, identity().boot_id)
-    head = Header(schema=SCHEMA, run="r", who=nobody, command=[], recording="", began_s=0.0)
-    book = Journal.create(private(journal_dir()) / "r.jsonl", head)
+    nobody = Identity(2**22 + 1, 1, identity_of().boot_id)
+    head = JournalHeader(schema=SCHEMA, run="r", who=nobody, command=[], recording="", began_s=0.0)
+    book = Journal.create_new(make_private(journal_dir()) / "r.jsonl", head)
     (tmp_path / "data").mkdir()
-    entry = effects.prepare(private_directory(str(tmp_path / "data")), "1")
-    book.intend(entry)
-    book.made(effects.carry_out(entry, ()))
+    entry = effects.prepare_entry(private_directory(str(tmp_path / "data")), "1")
+    book.record_intent(entry)
+    book.record_made(effects.carry_out_entry(entry, ()))
     os.close(book.descriptor)
-    revert = effects.revert
+    revert = effects.revert_entry
     pauses: list[float] = []
-    answers = iter([Outcome("failed", "no answer", stuck=True)] * 2)
-    monkeypatch.setattr(effects, "revert", lambda *what: next(answers, None) or revert(*what))
-    monkeypatch.setattr(supervisor, "_dismissed", lambda _: False)
+    answers = iter([UndoOutcome("failed", "no answer", stuck=True)] * 2)
+    monkeypatch.setattr(effects, "revert_entry", lambda *what: next(answers, None) or revert(*what))
+    monkeypatch.setattr(supervisor, "_wait_for_dismissal", lambda _: False)
     monkeypatch.setattr("app.undo.supervisor.signal.signal", lambda *_: None)
     monkeypatch.setattr("app.undo.supervisor.os.dup2", lambda *_: None)
     monkeypatch.setattr("app.undo.supervisor.sleep", pauses.append)
@@ -113,9 +113,9 @@ def test_goodbye_and_death(
         os.close(writer)
         signal.pause()
     if not pidfd:
-        monkeypatch.setattr(supervisor, "_pidfd", lambda _: None)  # kernels before 5.3
+        monkeypatch.setattr(supervisor, "_open_pidfd", lambda _: None)  # kernels before 5.3
         monkeypatch.setattr(supervisor, "POLL_S", 0.01)
-    who: Identity = identity(runner)
+    who: Identity = identity_of(runner)
     try:
         os.dup2(reader, 0)
         if said:
@@ -123,7 +123,7 @@ def test_goodbye_and_death(
         else:
             os.close(writer)
             threading.Timer(0.1, os.kill, (runner, 9)).start()
-        assert supervisor._dismissed(who) is dismissed
+        assert supervisor._wait_for_dismissal(who) is dismissed
     finally:
         os.dup2(stdin, 0)
         os.close(stdin)

@@ -16,10 +16,10 @@ from pathlib import Path
 import pytest
 
 from app import locks
-from app.process import Identity, identity
-from app.state import journal_dir, private
+from app.process import Identity, identity_of
+from app.state import journal_dir, make_private
 from app.undo import effects
-from app.undo.journal import SCHEMA, Header, Journal
+from app.undo.journal import SCHEMA, Journal, JournalHeader
 from probes.action import private_directory
 from tests.app.launcher import hostdx
 from tests.needs import ROOT, needs
@@ -133,16 +133,16 @@ def test_nothing_is_made_where_a_link_leads(tmp_path: Path, folder: Path, precio
 
 def abandoned(folder: Path, *, told: bool) -> Path:
     """What a killed run left: a directory, and its journal with or without the line that says which one."""
-    header = Header(
-        schema=SCHEMA, run="r", who=Identity(2**22 + 1, 1, identity().boot_id), command=["hostdx"],
+    header = JournalHeader(
+        schema=SCHEMA, run="r", who=Identity(2**22 + 1, 1, identity_of().boot_id), command=["hostdx"],
         recording="", began_s=0.0,
     )  # fmt: skip
-    book = Journal.create(private(journal_dir()) / "r.jsonl", header)
-    entry = effects.prepare(private_directory(str(folder)), "r#1")
-    book.intend(entry)
-    made = effects.carry_out(entry, ())
+    book = Journal.create_new(make_private(journal_dir()) / "r.jsonl", header)
+    entry = effects.prepare_entry(private_directory(str(folder)), "r#1")
+    book.record_intent(entry)
+    made = effects.carry_out_entry(entry, ())
     if told:
-        book.made(made)
+        book.record_made(made)
     os.close(book.descriptor)
     return Path(entry.value)
 
@@ -199,9 +199,9 @@ def test_root_agrees_to_a_folder_that_others_rule(tmp_path: Path, folder: Path) 
 
 def test_a_user_cannot_hold_roots_lock(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("XDG_RUNTIME_DIR", str(tmp_path))
-    locks.measuring("null", "12:00:00 UTC", print).release()
+    locks.lock_measuring("null", "12:00:00 UTC", print).release_lock()
     (tmp_path / "hostdx" / "measuring.lock").chmod(0o644)  # as an earlier version left it
-    locks.measuring("null", "12:00:00 UTC", print).release()
+    locks.lock_measuring("null", "12:00:00 UTC", print).release_lock()
 
     def hold(fd: int) -> None:
         with pytest.raises(PermissionError):
@@ -215,14 +215,14 @@ def test_a_users_claim_in_roots_name_is_nobodys(
 ) -> None:
     """Any text in a shared temporary directory, about a process that lives."""
     monkeypatch.setenv("XDG_RUNTIME_DIR", str(tmp_path / "run"))
-    me = identity()
+    me = identity_of()
     theirs = tmp_path / "measuring.json"
     theirs.write_text(f'{{"pid":{me.pid},"start":{me.start},"scenario":"null","since":"now"}}')
     os.chown(theirs, USER, USER)
-    monkeypatch.setattr(locks, "_others", lambda: [theirs])
-    monkeypatch.setattr(locks, "runs_hostdx", lambda pid: True)
-    locks.measuring("null", "12:00:00 UTC", print).release()
+    monkeypatch.setattr(locks, "_other_claims", lambda: [theirs])
+    monkeypatch.setattr(locks, "is_running_hostdx", lambda pid: True)
+    locks.lock_measuring("null", "12:00:00 UTC", print).release_lock()
     assert capsys.readouterr().out == ""
     os.chown(theirs, 0, 0)  # the test can fail: in root's own name it is warned of
-    locks.measuring("null", "12:00:00 UTC", print).release()
+    locks.lock_measuring("null", "12:00:00 UTC", print).release_lock()
     assert "pid" in capsys.readouterr().out

@@ -12,10 +12,19 @@ from msgspec.structs import replace
 
 from app.cli.telling import undo as cli_undo
 from app.failure import Failure
-from app.process import Identity, identity
-from app.state import journal_dir, private
+from app.process import Identity, identity_of
+from app.state import journal_dir, make_private
 from app.undo import effects, killed_ending, undo
-from app.undo.journal import SCHEMA, Busy, Header, Journal, JournalEntry, Outcome, journals, peek
+from app.undo.journal import (
+    SCHEMA,
+    Busy,
+    Journal,
+    JournalEntry,
+    JournalHeader,
+    UndoOutcome,
+    list_journals,
+    read_unlocked,
+)
 from probes.action import Action, private_directory
 from tests.needs import TMPFS, need, not_here
 from tests.real.own_disk import unmount
@@ -30,19 +39,19 @@ def own_state(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "data").mkdir()
 
 
-def header(who: Identity | None = None) -> Header:
-    who = who or Identity(2**22 + 1, 1, identity().boot_id)  # nobody
-    return Header(schema=SCHEMA, run="r", who=who, command=["hostdx"], recording="", began_s=0.0)
+def header(who: Identity | None = None) -> JournalHeader:
+    who = who or Identity(2**22 + 1, 1, identity_of().boot_id)  # nobody
+    return JournalHeader(schema=SCHEMA, run="r", who=who, command=["hostdx"], recording="", began_s=0.0)
 
 
 def journal(who: Identity | None = None) -> Journal:
-    return Journal.create(private(journal_dir()) / "r.jsonl", header(who))
+    return Journal.create_new(make_private(journal_dir()) / "r.jsonl", header(who))
 
 
 def do(book: Journal, action: Action, identifier: str) -> None:
-    entry = effects.prepare(action, identifier)
-    book.intend(entry)
-    book.made(effects.carry_out(entry, ()))
+    entry = effects.prepare_entry(action, identifier)
+    book.record_intent(entry)
+    book.record_made(effects.carry_out_entry(entry, ()))
 
 
 def abandon(book: Journal) -> Path:
@@ -63,30 +72,30 @@ def test_in_reverse_order_and_the_file_goes(tmp_path: Path) -> None:
     do(book, action, "2")
     do(book, Action(kind="attribute", title="again", target=action.target, new="newer", consent=True), "3")
     abandon(book)
-    (leftover,) = undo.leftovers()[0]
+    (leftover,) = undo.find_leftovers()[0]
     assert [entry.id for entry in leftover.entries] == ["1", "2", "3"]
-    assert [entry.id for entry in leftover.settings] == ["2", "3"]
-    taken = undo.take(leftover.path)
+    assert [entry.id for entry in leftover.setting_entries] == ["2", "3"]
+    taken = undo.lock_journal(leftover.path)
     assert taken is not None
     assert [(one.entry.id, one.outcome.state) for one in undo.undo_entries(taken)] == [
         ("3", "reverted"), ("2", "reverted"), ("1", "reverted"),
     ]  # fmt: skip
     taken.close()
-    assert journals(journal_dir()) == []
+    assert list_journals(journal_dir()) == []
     assert (tmp_path / "attribute").read_text() == "old\n"
     assert list((tmp_path / "data").iterdir()) == []
 
 
 def test_the_lock_tells_that_somebody_is_at_it(tmp_path: Path) -> None:
-    book = journal(identity())
+    book = journal(identity_of())
     do(book, private_directory(str(tmp_path / "data")), "1")
     with pytest.raises(Busy):
-        undo.take(book.path)
-    (leftover,) = undo.leftovers()[0]
+        undo.lock_journal(book.path)
+    (leftover,) = undo.find_leftovers()[0]
     assert leftover.living
-    book.strike("1", Outcome("reverted"))
+    book.strike_out("1", UndoOutcome("reverted"))
     book.close()
-    assert undo.take(book.path) is None
+    assert undo.lock_journal(book.path) is None
 
 
 def test_after_a_reboot(tmp_path: Path) -> None:
@@ -95,11 +104,11 @@ def test_after_a_reboot(tmp_path: Path) -> None:
     do(book, private_directory(str(tmp_path / "data")), "1")
     do(book, set_attribute(tmp_path), "2")
     path = abandon(book)
-    (leftover,) = undo.leftovers()[0]
+    (leftover,) = undo.find_leftovers()[0]
     assert not leftover.living  # its pid lives, but in another boot
-    words = [change.would for change in undo.foreseen(leftover)]
+    words = [change.would for change in undo.foresee_changes(leftover)]
     assert words[0] == "forget it: the reboot has undone it" and "remove the directory" in words[1]
-    taken = undo.take(path)
+    taken = undo.lock_journal(path)
     assert taken is not None
     done = undo.undo_entries(taken)
     taken.close()
@@ -114,11 +123,11 @@ def test_half_a_line_was_never_acted_upon(tmp_path: Path) -> None:
     path = abandon(book)
     with path.open("ab") as file:
         file.write(b'{"line":"intend","id":"2","action":{"kind":"comm')
-    taken = undo.take(path)
+    taken = undo.lock_journal(path)
     assert taken is not None
     assert [entry.id for entry in taken.open_entries] == ["1"]
-    taken.intend(effects.prepare(set_attribute(tmp_path), "3"))
-    assert [entry.id for entry in peek(path)[1]] == ["1", "3"]  # what follows does not join it
+    taken.record_intent(effects.prepare_entry(set_attribute(tmp_path), "3"))
+    assert [entry.id for entry in read_unlocked(path)[1]] == ["1", "3"]  # what follows does not join it
     undo.undo_entries(taken)
     taken.close()
     assert not path.exists()
@@ -131,14 +140,14 @@ def test_what_fails_stays_open(tmp_path: Path) -> None:
     Path(made, "in the way").write_text("x")
     path = abandon(book)
     for _ in range(2):
-        taken = undo.take(path)
+        taken = undo.lock_journal(path)
         assert taken is not None
         (one,) = undo.undo_entries(taken)
         assert one.outcome.state == "failed"
         taken.close()
         assert path.exists()
     Path(made, "in the way").unlink()
-    taken = undo.take(path)
+    taken = undo.lock_journal(path)
     assert taken is not None
     undo.undo_entries(taken)
     taken.close()
@@ -147,10 +156,10 @@ def test_what_fails_stays_open(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("content", [b"", b"\0\0\0\0", b'{"line":"header"'])
 def test_a_journal_that_never_began(content: bytes) -> None:
-    path = private(journal_dir()) / "r.jsonl"
+    path = make_private(journal_dir()) / "r.jsonl"
     path.write_bytes(content)
     path.chmod(0o600)
-    taken = undo.take(path)
+    taken = undo.lock_journal(path)
     assert taken is not None and taken.open_entries == []
     taken.close()
     assert not path.exists()
@@ -160,7 +169,7 @@ def test_a_damaged_journal_is_said(tmp_path: Path) -> None:
     path = abandon(journal())
     with path.open("ab") as file:
         file.write(b'{"line":"intend","id":7}\n{"line":"struck","id":"1","state":"reverted"}\n')
-    found, troubles = undo.leftovers()
+    found, troubles = undo.find_leftovers()
     assert found == []
     assert len(troubles) == 1 and "line 2" in troubles[0]
 
@@ -169,12 +178,12 @@ def test_somebody_elses_journal_is_not_obeyed(tmp_path: Path) -> None:
     path = abandon(journal())
     path.chmod(0o666)
     with pytest.raises(Failure, match="yours alone"):
-        peek(path)
+        read_unlocked(path)
     (tmp_path / "planted.jsonl").write_bytes(b"")
     link = journal_dir() / "link.jsonl"
     link.symlink_to(tmp_path / "planted.jsonl")
     with pytest.raises(Failure):
-        peek(link)
+        read_unlocked(link)
 
 
 @pytest.mark.real("cpu")
@@ -197,16 +206,16 @@ def test_on_a_full_disk_nothing_is_changed(tmp_path: Path) -> None:
         assert free == 0
         action = set_attribute(tmp_path)
         big = Action(kind=action.kind, title="x" * 5000, target=action.target, new="new", consent=True)
-        entry = effects.prepare(big, "2")
+        entry = effects.prepare_entry(big, "2")
         with pytest.raises(Failure, match="nothing was changed"):
-            book.intend(entry)
+            book.record_intent(entry)
         assert [e.id for e in book.open_entries] == ["1"]
         path = abandon(book)
-        taken = undo.take(path)  # undoing needs no room
+        taken = undo.lock_journal(path)  # undoing needs no room
         assert taken is not None
         assert [one.outcome.state for one in undo.undo_entries(taken)] == ["reverted"]
         taken.close()
-        assert journals(journal_dir()) == []
+        assert list_journals(journal_dir()) == []
         assert list((tmp_path / "data").iterdir()) == []
     finally:
         unmount(state)
@@ -216,14 +225,14 @@ def test_one_bad_entry_does_not_keep_the_others(tmp_path: Path) -> None:
     book = journal()
     do(book, private_directory(str(tmp_path / "data")), "1")
     foreign = Action(kind="resource", resource="namespace", title="n", target="x")  # not a name of ours
-    book.intend(JournalEntry(id="2", action=foreign, value="x"))
+    book.record_intent(JournalEntry(id="2", action=foreign, value="x"))
     path = abandon(book)
-    taken = undo.take(path)
+    taken = undo.lock_journal(path)
     assert taken is not None
     assert [one.outcome.state for one in undo.undo_entries(taken)] == ["failed", "reverted"]
     taken.close()
     assert list((tmp_path / "data").iterdir()) == []
-    assert [entry.id for entry in peek(path)[1]] == ["2"]
+    assert [entry.id for entry in read_unlocked(path)[1]] == ["2"]
 
 
 def test_a_journal_of_the_same_name_is_another_run_s(tmp_path: Path) -> None:
@@ -232,13 +241,13 @@ def test_a_journal_of_the_same_name_is_another_run_s(tmp_path: Path) -> None:
     with pytest.raises(Failure, match="nothing was changed"):
         journal()
     path = abandon(book)
-    assert [entry.id for entry in peek(path)[1]] == ["1"]
+    assert [entry.id for entry in read_unlocked(path)[1]] == ["1"]
 
 
 def test_one_that_is_held_does_not_keep_the_others(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    held = Journal.create(private(journal_dir()) / "a.jsonl", header())
+    held = Journal.create_new(make_private(journal_dir()) / "a.jsonl", header())
     do(held, private_directory(str(tmp_path / "data")), "1")
     book = journal()
     do(book, set_attribute(tmp_path), "1")
@@ -246,14 +255,14 @@ def test_one_that_is_held_does_not_keep_the_others(
     assert cli_undo.undo.main([], standalone_mode=False) == 3
     assert "try again in a moment" in capsys.readouterr().err
     assert (tmp_path / "attribute").read_text() == "old\n"
-    assert journals(journal_dir()) == [held.path]
+    assert list_journals(journal_dir()) == [held.path]
     abandon(held)
 
 
 def test_what_hangs_is_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     held = journal()
     do(held, set_attribute(tmp_path), "1")
-    held.hanging("1", identity())
+    held.record_hanging("1", identity_of())
     assert cli_undo.undo.main([], standalone_mode=False) == 3
     assert f"hangs on a stuck device (pid {os.getpid()}, see dmesg)" in capsys.readouterr().err
     assert (tmp_path / "attribute").read_text() == "new\n"
@@ -264,16 +273,16 @@ def test_every_line_is_read_as_it_was_written(tmp_path: Path) -> None:
     book = journal()
     do(book, set_attribute(tmp_path), "1")
     do(book, private_directory(str(tmp_path / "data")), "2")
-    book.undoing("1")
-    book.back("1", {"/a": "7"})
-    book.hanging("1", identity())
-    book.hanging("2", identity())
-    book.hanging("no such entry", identity())
+    book.record_undoing("1")
+    book.record_back("1", {"/a": "7"})
+    book.record_hanging("1", identity_of())
+    book.record_hanging("2", identity_of())
+    book.record_hanging("no such entry", identity_of())
     entries = book.open_entries
     (first, second) = entries
-    assert first.undoing and first.back and first.left == {"/a": "7"} and first.writers == (identity(),)
+    assert first.undoing and first.back and first.left == {"/a": "7"} and first.writers == (identity_of(),)
     assert second.place is not None and second.made
-    assert peek(abandon(book))[1] == entries
+    assert read_unlocked(abandon(book))[1] == entries
 
 
 def test_a_journal_of_an_earlier_version_removes_only_what_is_empty(tmp_path: Path) -> None:
@@ -281,13 +290,13 @@ def test_a_journal_of_an_earlier_version_removes_only_what_is_empty(tmp_path: Pa
     book = journal()
     for number in ("1", "2"):
         do(book, private_directory(str(tmp_path / "data")), number)
-    full = Path(book.entry("2").value)
+    full = Path(book.find_entry("2").value)
     (full / "file").write_text("x")
     path = abandon(book)
     lines = [re.sub(rb',"inode":([{][^}]*[}]|null)', b"", line) for line in path.read_bytes().splitlines()]
     assert not any(b"inode" in line for line in lines)
     path.write_bytes(b"\n".join(lines) + b"\n")
-    taken = undo.take(path)
+    taken = undo.lock_journal(path)
     assert taken is not None
     second, first = undo.undo_entries(taken)
     assert first.outcome.state == "reverted" and second.outcome.state == "failed"
@@ -297,17 +306,17 @@ def test_a_journal_of_an_earlier_version_removes_only_what_is_empty(tmp_path: Pa
 
 def test_a_directory_of_another_birth_is_not_the_one_that_was_made(tmp_path: Path) -> None:
     """An inode's number is given again; a device has another one after a reboot, then the birth time vouches."""
-    entry = effects.carry_out(effects.prepare(private_directory(str(tmp_path / "data")), "1"), ())
+    entry = effects.carry_out_entry(effects.prepare_entry(private_directory(str(tmp_path / "data")), "1"), ())
     assert entry.inode is not None and entry.place is not None
     (Path(entry.value) / "file").write_text("x")
     if entry.inode.born_ns is None:
         not_here("this file system tells no birth time")
     older = replace(entry, inode=replace(entry.inode, born_ns=entry.inode.born_ns - 1))
-    assert effects.revert(older).state == "failed" and Path(entry.value).is_dir()
+    assert effects.revert_entry(older).state == "failed" and Path(entry.value).is_dir()
     moved = replace(entry, inode=replace(entry.inode, device=entry.inode.device + 1))
-    assert effects.revert(moved).state == "failed" and (Path(entry.value) / "file").exists()
+    assert effects.revert_entry(moved).state == "failed" and (Path(entry.value) / "file").exists()
     rebooted = replace(moved, place=replace(entry.place, boot="another"))
-    assert effects.revert(rebooted).state == "reverted" and not Path(entry.value).exists()
+    assert effects.revert_entry(rebooted).state == "reverted" and not Path(entry.value).exists()
 
 
 def test_one_entry_or_a_whole_run_is_struck_out_by_hand(tmp_path: Path) -> None:
@@ -317,9 +326,9 @@ def test_one_entry_or_a_whole_run_is_struck_out_by_hand(tmp_path: Path) -> None:
     path = abandon(book)
     command = CliRunner().invoke
     assert "would stay as it is now" in command(cli_undo.undo, ["--forget", "r#2", "--dry-run"]).output
-    assert len(peek(path)[1]) == 3
+    assert len(read_unlocked(path)[1]) == 3
     assert command(cli_undo.undo, ["--forget", "r#2", "--yes"], standalone_mode=False).return_value == 0
-    assert [entry.id for entry in peek(path)[1]] == ["r#1", "r#3"]
+    assert [entry.id for entry in read_unlocked(path)[1]] == ["r#1", "r#3"]
     for unknown in ("r#2", "other", "#", ""):
         assert isinstance(command(cli_undo.undo, ["--forget", unknown, "--yes"]).exception, Failure)
     assert isinstance(command(cli_undo.undo, ["--forget", "r"]).exception, Failure)  # nobody to ask
@@ -364,7 +373,7 @@ def test_a_run_that_was_killed_before_it_changed_anything_leaves_no_trace(
 
 
 def test_a_journal_that_was_cleaned_away_while_it_was_made_is_none(monkeypatch: pytest.MonkeyPatch) -> None:
-    place = private(journal_dir())
+    place = make_private(journal_dir())
 
     def cleaned(descriptor: int, how: int) -> None:
         (place / "r.jsonl").unlink()
@@ -377,7 +386,7 @@ def test_a_journal_that_was_cleaned_away_while_it_was_made_is_none(monkeypatch: 
 def test_journals_that_cannot_be_listed_are_not_none(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    private(journal_dir()).rmdir()
+    make_private(journal_dir()).rmdir()
     journal_dir().write_text("")
     assert cli_undo.undo.main([], standalone_mode=False) == 3
     said = capsys.readouterr()
@@ -390,8 +399,8 @@ def test_root_trusts_no_journal_in_a_folder_that_others_rule(
     book = journal()
     do(book, set_attribute(tmp_path), "r#1")
     path = abandon(book)
-    monkeypatch.setattr("app.undo.journal.ruled_by_others", lambda where: "/home/alice belongs to alice")
-    for act in (lambda: peek(path), lambda: Journal.take(path), journal):
+    monkeypatch.setattr("app.undo.journal.find_known_rulers", lambda where: "/home/alice belongs to alice")
+    for act in (lambda: read_unlocked(path), lambda: Journal.lock_existing(path), journal):
         with pytest.raises(Failure, match="belongs to alice, who can put other journals there"):
             act()
     assert (tmp_path / "attribute").read_text() == "new\n"

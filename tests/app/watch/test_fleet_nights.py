@@ -9,7 +9,7 @@ import pytest
 
 from app.state import state_dir
 from app.watch import fleet_nights as module
-from app.watch.fleet_nights import fleet_nights
+from app.watch.fleet_nights import read_fleet_nights
 from tests.app.fleet.test_reading import recording
 
 pytestmark = pytest.mark.usefixtures("own_state")
@@ -26,15 +26,15 @@ def folder(tmp_path: Path) -> Path:
 
 def read(folder: Path, monkeypatch: pytest.MonkeyPatch) -> tuple[module.FleetNights, list[str]]:
     seen: list[str] = []
-    take_of = module.take_of
+    take_of = module.read_run_summary
 
     def counted(path: Path, name: str, *, spread: bool) -> object:
         seen.append(name)
         return take_of(path, name, spread=spread)
 
     with monkeypatch.context() as patched:
-        patched.setattr(module, "take_of", counted)
-        return fleet_nights(str(folder)), sorted(seen)
+        patched.setattr(module, "read_run_summary", counted)
+        return read_fleet_nights(str(folder)), sorted(seen)
 
 
 def test_each_is_read_once_and_again_where_it_changed(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:

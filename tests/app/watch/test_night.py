@@ -15,8 +15,8 @@ from app.failure import Failure
 from app.recording import baselines
 from app.recording.nights import INDEX, Nights
 from app.watch import night as nights
-from app.watch.battery import Wanted
-from app.watch.openmetrics import text
+from app.watch.battery import WatchSettings
+from app.watch.openmetrics import metrics_text
 from probes.host import Host
 from scenarios import events as ev
 from tests.fakes.streams.small_recordings import recorded
@@ -51,8 +51,8 @@ class Clocked:
         return ev.RunEnded(t=2.0, status=ended["status"], reason=ended.get("reason"))
 
     def night(self, keep: int = 100, textfile: str = "") -> nights.Tonight:
-        return nights.night(
-            Wanted(keep=keep, textfile=textfile), self.measure, lambda text: None,
+        return nights.measure_night(
+            WatchSettings(keep=keep, textfile=textfile), self.measure, lambda text: None,
             busy=lambda: self.busy, now=lambda: self.now,
         )  # fmt: skip
 
@@ -70,15 +70,18 @@ def host(tmp_path: Path) -> Clocked:
 
 def test_two_nights_are_two_recordings_with_an_index(host: Clocked) -> None:
     found = host.nights(2)
-    assert found.history.measured == 2
-    assert [path.name[:8] for path in Nights(nights.folder()).files] == ["000001-1", "000002-1"]
-    assert (nights.folder() / INDEX).is_file()
+    assert found.history.measured_count == 2
+    assert [path.name[:8] for path in Nights(nights.nights_folder()).recording_paths] == [
+        "000001-1",
+        "000002-1",
+    ]
+    assert (nights.nights_folder() / INDEX).is_file()
 
 
 def test_a_second_time_in_the_same_night_measures_nothing(host: Clocked) -> None:
     host.night()
     host.now += timedelta(hours=1)
-    assert host.night().skipped and len(Nights(nights.folder()).files) == 1
+    assert host.night().skipped and len(Nights(nights.nights_folder()).recording_paths) == 1
 
 
 @pytest.mark.parametrize("by", [timedelta(days=-40), timedelta(days=400), timedelta(days=-1)])
@@ -89,7 +92,7 @@ def test_a_clock_that_was_moved_loses_no_night_and_no_order(host: Clocked, by: t
         host.now -= timedelta(hours=12)
     host.rate = 900.0
     found = host.nights(2)
-    assert found.history.measured == 4
+    assert found.history.measured_count == 4
     assert [round(value, -2) for _, value in found.history.loads[0].values] == [1000, 1000, 900, 900]
 
 
@@ -124,7 +127,7 @@ def test_a_full_disk_costs_that_night_only(host: Clocked, monkeypatch: pytest.Mo
     with monkeypatch.context() as patched:
         patched.setattr(Nights, "refresh", no_room)
         host.nights(1)
-    assert host.nights(1).history.measured == 3
+    assert host.nights(1).history.measured_count == 3
 
 
 def test_another_night_under_way_is_not_disturbed(host: Clocked, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -140,7 +143,7 @@ def test_another_night_under_way_is_not_disturbed(host: Clocked, monkeypatch: py
         return measure(recording, blocked)
 
     host.measure = twice  # type: ignore[method-assign]
-    assert host.night().history.measured == 1 and len(inner) == 1
+    assert host.night().history.measured_count == 1 and len(inner) == 1
 
 
 def test_a_low_night_is_measured_once_more(host: Clocked) -> None:
@@ -150,37 +153,37 @@ def test_a_low_night_is_measured_once_more(host: Clocked) -> None:
     assert len(found.recordings) == 2 and found.history.nights[-1].runs == 2
     assert not found.history.loads[0].slow
     host.rate = 900.0
-    assert host.nights(4).history.lasting
+    assert host.nights(4).history.lasting_slowdowns
 
 
 def test_the_oldest_nights_go_and_the_baseline_stays(host: Clocked) -> None:
     found = host.nights(50, keep=10)
-    assert found.history.measured == 38 and found.history.baselines == 1
-    assert len(Nights(nights.folder()).files) == 38
+    assert found.history.measured_count == 38 and found.history.baselines == 1
+    assert len(Nights(nights.nights_folder()).recording_paths) == 38
 
 
 def test_the_index_is_made_again_from_the_recordings(host: Clocked) -> None:
     host.nights(32)
-    before = Nights(nights.folder()).history()
+    before = Nights(nights.nights_folder()).read_history()
     for damage in (b"", b"{", b'{"schema":"other"}'):
-        (nights.folder() / INDEX).write_bytes(damage)
-        assert Nights(nights.folder()).history() == before
-    (nights.folder() / INDEX).unlink()
-    assert Nights(nights.folder()).history() == before
+        (nights.nights_folder() / INDEX).write_bytes(damage)
+        assert Nights(nights.nights_folder()).read_history() == before
+    (nights.nights_folder() / INDEX).unlink()
+    assert Nights(nights.nights_folder()).read_history() == before
 
 
 def test_a_damaged_recording_is_said_and_left_out(host: Clocked) -> None:
     host.nights(3)
-    Nights(nights.folder()).files[1].write_bytes(b"\xff\n{")
-    there = Nights(nights.folder())
-    assert there.history().measured == 2 and len(there.troubles) == 1
+    Nights(nights.nights_folder()).recording_paths[1].write_bytes(b"\xff\n{")
+    there = Nights(nights.nights_folder())
+    assert there.read_history().measured_count == 2 and len(there.troubles) == 1
 
 
 def test_its_baseline_is_a_baseline_as_any_other(host: Clocked, tmp_path: Path) -> None:
     host.nights(35)
-    assert len(baselines.recordings(baselines.WATCH)) == 28
-    assert [one.name for one in baselines.listed()] == [baselines.WATCH]
-    assert baselines.since(baselines.WATCH, recorded(tmp_path, "later", 800.0)).a.runs == 28
+    assert len(baselines.baseline_recordings(baselines.WATCH)) == 28
+    assert [one.name for one in baselines.list_baselines()] == [baselines.WATCH]
+    assert baselines.compare_since(baselines.WATCH, recorded(tmp_path, "later", 800.0)).a.runs == 28
     with pytest.raises(Failure):
         baselines.save(baselines.WATCH, [recorded(tmp_path, "mine", 1.0)])
 
@@ -189,14 +192,14 @@ def test_open_metrics_are_written_in_one_step(host: Clocked, tmp_path: Path) -> 
     target = tmp_path / "hostdx.prom"
     found = host.nights(30, textfile=str(target))
     written = target.read_text()
-    assert written == text(found.history, "done") and written.endswith("# EOF\n")
+    assert written == metrics_text(found.history, "done") and written.endswith("# EOF\n")
     samples = dict(line.rsplit(" ", 1) for line in written.splitlines() if not line.startswith("#"))
     assert float(samples["hostdx_watch_nights"]) == 30 and float(samples["hostdx_watch_slower_loads"]) == 0
     assert samples['hostdx_watch_last_night{state="done"}'] == "1"
     assert len([name for name in samples if name.startswith("hostdx_watch_load_ratio{")]) == 1
     assert target.stat().st_mode & 0o777 == 0o644 and not list(tmp_path.glob(".*new"))
     with pytest.raises(Failure):
-        nights.write(found.history, tmp_path / "none" / "hostdx.prom")
+        nights.write_metrics(found.history, tmp_path / "none" / "hostdx.prom")
 
 
 @pytest.mark.parametrize(
@@ -219,18 +222,20 @@ def test_a_night_is_not_for_a_busy_host(tmp_path: Path, files: dict[str, str], b
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(words)
     (tmp_path / "root").mkdir(exist_ok=True)
-    assert bool(nights.busy(Host(tmp_path / "root"))) == busy
+    assert bool(nights.busy_reason(Host(tmp_path / "root"))) == busy
 
 
 def test_a_run_under_way_is_not_disturbed_and_the_next_night_runs(host: Clocked) -> None:
-    lock = locks.measuring("storage", "02:29:00 UTC", lambda text: None)
+    lock = locks.lock_measuring("storage", "02:29:00 UTC", lambda text: None)
     try:
-        measure = nights.measured(
-            Wanted(), ["hostdx", "watch", "--night"], lambda event: None, lambda text: None
+        measure = nights.measure_of(
+            WatchSettings(), ["hostdx", "watch", "--night"], lambda event: None, lambda text: None
         )
-        found = nights.night(Wanted(), measure, lambda text: None, busy=lambda: "", now=lambda: host.now)
+        found = nights.measure_night(
+            WatchSettings(), measure, lambda text: None, busy=lambda: "", now=lambda: host.now
+        )
     finally:
-        lock.release()
-    assert found.skipped and found.history.measured == 0
+        lock.release_lock()
+    assert found.skipped and found.history.measured_count == 0
     host.now += timedelta(days=1)
-    assert host.nights(1).history.measured == 1
+    assert host.nights(1).history.measured_count == 1

@@ -41,7 +41,7 @@ def test_units_and_a_cron_line_change_nothing(tmp_path: Path, capsys: pytest.Cap
         and f"--keep 9 --dir {tmp_path}" in out
         and "OnCalendar=*-*-* 04:05:00" in out
     )
-    assert not nights.folder().exists()
+    assert not nights.nights_folder().exists()
 
 
 def test_without_systemd_the_lines_are_printed_and_it_is_no_success(
@@ -54,7 +54,7 @@ def test_without_systemd_the_lines_are_printed_and_it_is_no_success(
 
 def test_the_plan_is_shown_and_nothing_done(capsys: pytest.CaptureFixture[str]) -> None:
     status, out, err = typed(capsys, "watch", "--install", "--dry-run")
-    assert (status, err) == (0, "") and timers.REMOVE in out and timers.installed() is None
+    assert (status, err) == (0, "") and timers.REMOVE in out and timers.find_installation() is None
 
 
 @pytest.mark.parametrize(
@@ -84,18 +84,22 @@ def test_a_night_as_the_timer_runs_it(
     capsys: pytest.CaptureFixture[str],
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(nights, "measured", lambda *more: host.measure)
-    monkeypatch.setattr(nights, "busy", lambda host: "")
+    monkeypatch.setattr(nights, "measure_of", lambda *more: host.measure)
+    monkeypatch.setattr(nights, "busy_reason", lambda host: "")
     arguments = ["watch", "--night", "--json", "--textfile", str(tmp_path / "x.prom")]
     status, out, _ = typed(capsys, *arguments)
     document = json.loads(out)
     assert status == 0 and document["schema"] == "hostdx/1" and len(document["nights"]) == 1
     assert (tmp_path / "x.prom").read_text().endswith("# EOF\n")
     assert typed(capsys, "watch")[1].count("\n") >= 2
-    monkeypatch.setattr(nights, "busy", lambda host: "others are at work")
+    monkeypatch.setattr(nights, "busy_reason", lambda host: "others are at work")
     host.now += timedelta(days=-3)
     status, out, err = typed(capsys, "watch", "--night")
-    assert status == 3 and "others are at work" in err and len(Nights(nights.folder()).files) == 2
+    assert (
+        status == 3
+        and "others are at work" in err
+        and len(Nights(nights.nights_folder()).recording_paths) == 2
+    )
 
 
 @pytest.fixture(scope="module")
@@ -144,7 +148,7 @@ def test_fail_on_by_severity(slowed: Clocked, capsys: pytest.CaptureFixture[str]
 
 
 def test_history_of_recordings_and_of_a_host(slowed: Clocked, capsys: pytest.CaptureFixture[str]) -> None:
-    files = [str(path) for path in Nights(nights.folder()).files]
+    files = [str(path) for path in Nights(nights.nights_folder()).recording_paths]
     whole = json.loads(typed(capsys, "history", "--format", "json")[1])
     given = json.loads(typed(capsys, "history", "--format", "json", *files)[1])
     assert [turn["ratio"] for event in given["events"] for turn in event["turns"]] == [
@@ -182,7 +186,7 @@ def test_two_nights_with_everything_that_goes_wrong_lose_nothing(
     with pytest.raises(Failure):
         host.night()
     host.full = False
-    (nights.folder() / INDEX).write_bytes(b"{")
+    (nights.nights_folder() / INDEX).write_bytes(b"{")
     host.now += timedelta(days=8000)
     host.nights(1)
     document = json.loads(typed(capsys, "history", "--format", "json")[1])

@@ -34,7 +34,7 @@ from probes.bench.corners.corner import CORNERS, EASY_BYTES, HARD_BYTES, HARD_FI
 from probes.bench.disk.budget import WriteBudget
 from probes.host import Host
 from probes.private_directory import PrivateDirectory, inode_of
-from probes.system.disk.topology import Placement, placement
+from probes.system.disk.topology import DirectoryPlacement, find_placement
 from scenarios.experiment.statistics.stats import Spread, interval_over_groups
 
 WORKERS = 2
@@ -147,8 +147,8 @@ def asked(bench: CornerBench, corner: BoxTest, names: int) -> None:
 
 async def turns(place: Path, rounds: int, only: str) -> dict[str, list[dict[str, float]]]:
     """Of each cycle the rates by program, by corner."""
-    found = placement(Host(), str(place))
-    leaves = found.leaves if isinstance(found, Placement) else ()
+    found = find_placement(Host(), str(place))
+    leaves = found.leaves if isinstance(found, DirectoryPlacement) else ()
     own = Path(tempfile.mkdtemp(dir=place))
     fd = os.open(own, os.O_RDONLY | os.O_DIRECTORY)
     private = PrivateDirectory.open(str(own), inode_of(fd))

@@ -19,7 +19,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from probes.process_stat import own_stat
+from probes.process_stat import read_own_stat
 from tests.app.launcher import argv, environment
 from tests.real.trim_disk import TrimDisk
 from tests.scenarios.fullstack.test_fullstack_real import STATION, processes, stations
@@ -150,18 +150,20 @@ async def _turns(
     from probes.bench.streams.bench import StreamBench
     from probes.bench.streams.messages import Open, Side
     from probes.host import Host
-    from probes.system.disk.topology import Placement, placement
+    from probes.system.disk.topology import DirectoryPlacement, find_placement
 
     size, found = 256 << 20, []
-    place = placement(Host(), str(directory))
-    assert isinstance(place, Placement)
+    place = find_placement(Host(), str(directory))
+    assert isinstance(place, DirectoryPlacement)
     bench = StreamBench(Host(), private, place.leaves, streams * size, streams, WriteBudget(1 << 40), [way])
     side = Side(job=name, direction=way)  # type: ignore[arg-type]
     try:
         await bench.prepare_files(None)
         await bench.open("hostdx-fullstack-rates", Open(where="namespaces"))
         (station,) = (
-            pid for pid in processes(STATION) if (stat := own_stat(str(pid))) and stat.parent == os.getpid()
+            pid
+            for pid in processes(STATION)
+            if (stat := read_own_stat(str(pid))) and stat.parent_pid == os.getpid()
         )
         ends = _ends(station)
         if mbit:

@@ -21,9 +21,9 @@ from collections import Counter
 from pathlib import Path
 from typing import NamedTuple
 
-from app.fleet.launch.campaign import MOST_LOOK
+from app.fleet.launch.campaign import MAX_LOOK_BYTES
 from app.fleet.launch.errand import Errand
-from app.fleet.launch.parcel import parcel
+from app.fleet.launch.parcel import make_parcel
 from tests.fakes.fake_fleet import FakeFleet
 
 FANOUT = 64
@@ -84,12 +84,12 @@ def _clush(fleet: FakeFleet, names: list[str], *, agent: bool) -> Cost:
     """With the agent: what a node is sent is the same for all of them, but for the node's name in its order."""
     command, sent = f"{sys.executable} -I {fleet.bundle} triage --json", b""
     if agent:
-        given = parcel(str(fleet.bundle))
+        given = make_parcel(str(fleet.bundle))
         errand = Errand(
             argv=("triage", "--json"), shared=given.shared, size=given.size, sha256=given.sha256,
-            parts=given.parts, python=sys.executable, most_bytes=MOST_LOOK,
+            parts=given.parts, python=sys.executable, most_bytes=MAX_LOOK_BYTES,
         )  # fmt: skip
-        command, sent = errand.command(), errand.head("n0")
+        command, sent = errand.shell_command(), errand.order_head("n0")
     options = ["-O", f"ssh_path={fleet.ssh}", "-f", str(FANOUT), "-w", ",".join(names)]
     return _timed(["ClusterShell.CLI.Clush", *options, command], dict(os.environ), sent)
 

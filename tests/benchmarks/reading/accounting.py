@@ -12,8 +12,8 @@ from pathlib import Path
 
 from probes.imports import kinds
 from probes.imports.accounting import UNKNOWN_REASON, load_accounts, numeric_fields
-from probes.imports.model import Refused
-from probes.imports.source import Source
+from probes.imports.model import ImportRefusedError
+from probes.imports.source import ImportSource
 
 
 def main(paths: list[str]) -> int:
@@ -24,10 +24,10 @@ def main(paths: list[str]) -> int:
     unknown = refused = free = 0
     for file in files:
         try:
-            source = Source.read(file)
-            kind = kinds.recognise(source)
+            source = ImportSource.read(file)
+            kind = kinds.recognise_kind(source)
             result = kinds.parse(source)
-        except Refused:
+        except ImportRefusedError:
             refused += 1
             continue
         if kind is None or (account := load_accounts().get(kind.id)) is None:

@@ -28,7 +28,7 @@ ASKED = {1000: (10, 500), 10_000: (60, 1000)}  # seconds, MB
 
 def recordings(folder: Path, count: int, *, slow_share: float = 0.0, seed: int = 1) -> None:
     """One file a node. Its blocks' values are scaled: a node is so much faster or slower in everything."""
-    lines = store.resolve("demo:kernel").read_text(encoding="utf-8").splitlines()
+    lines = store.resolve_recording("demo:kernel").read_text(encoding="utf-8").splitlines()
     events: list[dict[str, Any]] = [json.loads(line) for line in lines]
     changing = [n for n, event in enumerate(events) if event["type"] in ("run", "block", "train", "fact")]
     rng = random.Random(seed)

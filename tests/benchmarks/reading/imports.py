@@ -21,8 +21,8 @@ from pathlib import Path
 from typing import Any
 
 from probes.imports import kinds
-from probes.imports.model import Refused
-from probes.imports.source import Source
+from probes.imports.model import ImportRefusedError
+from probes.imports.source import ImportSource
 from tests.benchmarks.reading.imports_expected import differences, files
 from tests.benchmarks.reading.imports_large import cases
 from tests.benchmarks.reading.imports_mutations import mutated
@@ -43,8 +43,8 @@ def table(samples: Path) -> bool:
             expected = samples / folder / "expected.json"
             facts[folder] = json.loads(expected.read_text()) if expected.exists() else {}
         try:
-            result = kinds.parse(Source.read(path))
-        except Refused as why:
+            result = kinds.parse(ImportSource.read(path))
+        except ImportRefusedError as why:
             counts["refused"] += 1
             print(f"refused   {folder}/{name}: {why.why}; {why.hint}")
             continue
@@ -67,22 +67,22 @@ def mutations(samples: Path, count: int, seed: int = 1) -> bool:
     chosen: dict[str, list[bytes]] = {}
     for path in files(samples):
         data = path.read_bytes()
-        source = Source(path.name, data)
-        kind = kinds.recognise(source)
+        source = ImportSource(path.name, data)
+        kind = kinds.recognise_kind(source)
         if kind is not None and kind.id != "darshan" and len(data) < 300_000:
             chosen.setdefault(kind.id, []).append(data)
     draw = random.Random(seed)
     good = True
     for identifier, originals in chosen.items():
-        kind = kinds.named(identifier)
+        kind = kinds.find_kind(identifier)
         began, slowest, imported, shapes = time.perf_counter(), 0.0, 0, 0
         for turn in range(count):
             data = mutated(draw.choice(originals), draw)
             one = time.process_time()
             try:
-                kinds.parse(Source("mutated", data), kind if turn % 2 else None)
+                kinds.parse(ImportSource("mutated", data), kind if turn % 2 else None)
                 imported += 1
-            except Refused as why:
+            except ImportRefusedError as why:
                 shapes += why.__cause__ is not None
                 good = good and "\n" not in why.why
             slowest = max(slowest, time.process_time() - one)

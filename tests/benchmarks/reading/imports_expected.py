@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from probes.imports.hep import hep_suite, hepscore
-from probes.imports.model import Result
+from probes.imports.model import ImportResult
 
 NO_RESULT = ("README.md", "SOURCES.tsv", "expected.json")
 FOLDERS = ("io500", "fio", "hepscore", "prmon", "ior", "mdtest", "sysstat", "other", "darshan")
@@ -37,11 +37,11 @@ def fields(got: Any, want: Mapping[str, Any], names: Iterable[str], relative: fl
     return out
 
 
-def differences(folder: str, result: Result, want: Any) -> list[str]:
+def differences(folder: str, result: ImportResult, want: Any) -> list[str]:
     return _CHECKS[folder](result, want)
 
 
-def _io500(result: Result, want: Any) -> list[str]:
+def _io500(result: ImportResult, want: Any) -> list[str]:
     detail: Any = result.detail
     got = {p.name: (p.value, p.seconds, p.invalid, p.counted) for p in detail.phases}
     claimed = {
@@ -61,7 +61,7 @@ def _io500(result: Result, want: Any) -> list[str]:
     return out
 
 
-def _fio(result: Result, want: Any) -> list[str]:
+def _fio(result: ImportResult, want: Any) -> list[str]:
     detail: Any = result.detail
     if result.kind == "fio-terse":  # its facts claim only that it is no JSON
         return [] if result.measures else ["nothing read"]
@@ -97,7 +97,7 @@ def _rate(rate: Any, want: Mapping[str, Any]) -> list[str]:
     return out
 
 
-def _hepscore(result: Result, want: Any) -> list[str]:
+def _hepscore(result: ImportResult, want: Any) -> list[str]:
     detail: Any = result.detail
     if isinstance(detail, hepscore.HepScore):
         return _score(detail, want)
@@ -169,7 +169,7 @@ def _score(detail: Any, want: Mapping[str, Any]) -> list[str]:
     return out
 
 
-def _prmon(result: Result, want: Any) -> list[str]:
+def _prmon(result: ImportResult, want: Any) -> list[str]:
     detail: Any = result.detail
     if result.kind == "prmon-json":
         out = fields(detail, want, ("version", "wall_s", "hw"))
@@ -186,7 +186,7 @@ def _prmon(result: Result, want: Any) -> list[str]:
     return out
 
 
-def _ior(result: Result, want: Any) -> list[str]:
+def _ior(result: ImportResult, want: Any) -> list[str]:
     detail: Any = result.detail
     if result.kind == "ior-csv":
         return _rows(detail.runs[0].rows, want)
@@ -214,7 +214,7 @@ def _rows(rows: Any, want: Any) -> list[str]:
     return [d for row, claimed in zip(rows, want, strict=True) for d in fields(row, claimed, names)]
 
 
-def _mdtest(result: Result, want: Any) -> list[str]:
+def _mdtest(result: ImportResult, want: Any) -> list[str]:
     detail: Any = result.detail
     if len(detail.runs) != len(want):
         return [f"{len(detail.runs)} runs"]
@@ -231,7 +231,7 @@ def _mdtest(result: Result, want: Any) -> list[str]:
     return out
 
 
-def _sysstat(result: Result, want: Any) -> list[str]:
+def _sysstat(result: ImportResult, want: Any) -> list[str]:
     detail: Any = result.detail
     out = fields(detail, want, ("host", "kernel", "cpus", "date", "arch", "samples"))
     if "keys" in want and list(detail.keys) != want["keys"]:
@@ -254,11 +254,11 @@ def _sysstat(result: Result, want: Any) -> list[str]:
     return out
 
 
-def _value(result: Result, workload: str, metric: str) -> float | None:
+def _value(result: ImportResult, workload: str, metric: str) -> float | None:
     return next((m.value for m in result.measures if (m.workload, m.metric) == (workload, metric)), None)
 
 
-def _stream(result: Result, want: Any) -> list[str]:
+def _stream(result: ImportResult, want: Any) -> list[str]:
     facts = {f.name: f.value for f in result.facts}
     got = {
         "mb_s": {m.workload.removeprefix("stream "): m.value / 1e6 for m in result.measures},
@@ -268,7 +268,7 @@ def _stream(result: Result, want: Any) -> list[str]:
     return [f"{name}: {value} is not {want[name]}" for name, value in got.items() if value != want[name]]
 
 
-def _stress_ng(result: Result, want: Any) -> list[str]:
+def _stress_ng(result: ImportResult, want: Any) -> list[str]:
     metrics = {"bogo_ops": "bogo operations", "per_s_real": "bogo operations (real time)",
                "per_s_cpu": "bogo operations (CPU time)"}  # fmt: skip
     out = []
@@ -280,7 +280,7 @@ def _stress_ng(result: Result, want: Any) -> list[str]:
     return out
 
 
-def _unixbench(result: Result, want: Any) -> list[str]:
+def _unixbench(result: ImportResult, want: Any) -> list[str]:
     out = [] if {f.value for f in result.facts} <= {run["cpus"] for run in want} else ["cpus"]
     for run in want:
         name = f"UnixBench {run['copies']} {'copy' if run['copies'] == 1 else 'copies'}"
@@ -291,7 +291,7 @@ def _unixbench(result: Result, want: Any) -> list[str]:
     return out
 
 
-def _sysbench(result: Result, want: Any) -> list[str]:
+def _sysbench(result: ImportResult, want: Any) -> list[str]:
     metrics = {"tps": ("transactions", 1.0), "qps": ("queries", 1.0), "ops_s": ("operations", 1.0),
                "mib_s": ("bandwidth", float(1 << 20))}  # fmt: skip
     ranks = {"min": "least", "avg": "mean", "max": "greatest"}
@@ -310,7 +310,7 @@ def _sysbench(result: Result, want: Any) -> list[str]:
     return out
 
 
-def _iperf3(result: Result, want: Any) -> list[str]:
+def _iperf3(result: ImportResult, want: Any) -> list[str]:
     way = f"iperf3 {want['protocol']} send"
     facts = {f.name: f.value for f in result.facts}
     rates = [point.value * 8 for point in result.points]
@@ -328,7 +328,7 @@ def _iperf3(result: Result, want: Any) -> list[str]:
     ]
 
 
-def _mlc(result: Result, want: Any) -> list[str]:
+def _mlc(result: ImportResult, want: Any) -> list[str]:
     out = [] if result.version == want["version"] else ["version"]
     for metric, key, factor in (("latency", "latency_ns", 1e-9), ("bandwidth", "bandwidth_mb_s", 1e6)):
         claimed = {
@@ -352,7 +352,7 @@ _OF_LINES: dict[str, Any] = {
 }
 
 
-def _other(result: Result, want: Any) -> list[str]:
+def _other(result: ImportResult, want: Any) -> list[str]:
     if result.kind in _OF_LINES:
         return _OF_LINES[result.kind](result, want)
     detail: Any = result.detail
@@ -384,7 +384,7 @@ def _other(result: Result, want: Any) -> list[str]:
     return out
 
 
-def _darshan(result: Result, want: Any) -> list[str]:
+def _darshan(result: ImportResult, want: Any) -> list[str]:
     detail: Any = result.detail
     names = ("exe", "command", "nprocs", "jobid", "run_time", "start", "end", "log_version", "lib_version")
     out = fields(detail, want, names)

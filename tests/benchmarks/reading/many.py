@@ -24,7 +24,7 @@ def main() -> None:
         sides = {name: Path(folder) / name for name in ("kernel-5-10", "kernel")}
         for name, side in sides.items():
             side.mkdir()
-            recorded = store.resolve(f"demo:{name}").read_bytes()
+            recorded = store.resolve_recording(f"demo:{name}").read_bytes()
             for number in range(count // 2):
                 (side / f"{number}.jsonl").write_bytes(recorded)
         began = time.perf_counter()

@@ -13,7 +13,7 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
-from app.recording.reader import Follower, events_of, load
+from app.recording.reader import RecordingFollower, load, read_events
 from app.recording.writer import Recorder
 from scenarios import events as ev
 
@@ -54,7 +54,7 @@ def main() -> None:
         print(f"{count} events, {size / 1e6:.1f} MB")
         print(f"write, each event at once    {writing:6.2f} s   {writing / count * 1e6:5.1f} us an event")
         for name, work in (
-            ("read", lambda: sum(1 for _ in events_of(path))),
+            ("read", lambda: sum(1 for _ in read_events(path))),
             ("read and fold", lambda: load(path)),
         ):
             times = []
@@ -64,7 +64,7 @@ def main() -> None:
                 times.append(time.perf_counter() - began)
             print(f"{name:<28} {min(times):6.2f} s   worst of five {max(times):.2f} s")
         before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-        follower = Follower(path)
+        follower = RecordingFollower(path)
         while follower.poll():
             pass
         after = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss

@@ -32,10 +32,10 @@ def measure(count: int) -> None:
         feeds: list[RunFeed] = []
         opened = timed(lambda: feeds.append(RunFeed(path)))
         play = feeds[0].playback
-        first = timed(play.finish)  # nothing was folded yet
+        first = timed(play.seek_end)  # nothing was folded yet
         seeks = [timed(partial(play.seek, rng.uniform(0, 3600))) for _ in range(200)]
-        marks = [timed(partial(play.jump, rng.choice((1, -1)))) for _ in range(50)]
-        steps = [timed(partial(play.step, rng.choice((1, -1)))) for _ in range(50)]
+        marks = [timed(partial(play.jump_to_mark, rng.choice((1, -1)))) for _ in range(50)]
+        steps = [timed(partial(play.step_group, rng.choice((1, -1)))) for _ in range(50)]
     print(f"{count:>8} events   open {opened:5.2f} s   first jump to the end {first:5.2f} s", end="   ")
     worst = ", ".join(
         f"{n} {max(v) * 1e3:.0f} ms" for n, v in (("seek", seeks), ("mark", marks), ("step", steps))

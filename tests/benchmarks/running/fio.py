@@ -38,8 +38,8 @@ from probes.bench.disk.trains import StorageBatches
 from probes.bench.engine.files import TestFile
 from probes.bench.workloads import EngineLoad, load_of
 from probes.host import Host
-from probes.system.disk.topology import placement
-from probes.types import present
+from probes.system.disk.topology import find_placement
+from probes.types import is_present
 from scenarios.experiment.statistics.stats import interval_over_groups
 
 Side = Callable[[], Awaitable[tuple[float, float, float]]]  # IOPS, p99 in ns, own CPU seconds
@@ -187,8 +187,8 @@ async def main() -> None:
     if chosen.loads and not (chosen.blocks and chosen.slice):
         parser.error("--loads are measured with --slice against --blocks: fio's side is random reads")
     host = Host()
-    placed = placement(host, chosen.dir)
-    leaves = placed.leaves if present(placed) else ()
+    placed = find_placement(host, chosen.dir)
+    leaves = placed.leaves if is_present(placed) else ()
     bench = StorageBench(
         host, chosen.dir, None, chosen.size, 1, leaves, budget=WriteBudget(MOST_WRITTEN), places=1
     )

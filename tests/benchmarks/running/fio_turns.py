@@ -32,8 +32,8 @@ import msgspec
 from probes.bench.disk.storage import StorageBench
 from probes.bench.workloads import load_of
 from probes.host import Host
-from probes.system.disk.topology import placement
-from probes.types import present
+from probes.system.disk.topology import find_placement
+from probes.types import is_present
 from scenarios.experiment.statistics.stats import interval_over_groups
 from tests.benchmarks.running.fio import fio_argv, reading
 
@@ -151,8 +151,8 @@ async def main() -> None:
     parser.add_argument("--self", action="store_true", help="fio against fio")
     parser.add_argument("--keep", type=Path, help="file that the groups are added to")
     asked = parser.parse_args()
-    place = placement(Host(), asked.dir)
-    leaves = place.leaves if present(place) else ()
+    place = find_placement(Host(), asked.dir)
+    leaves = place.leaves if is_present(place) else ()
     bench = StorageBench(Host(), asked.dir, None, asked.size, 1, leaves, places=1)
     try:
         await bench.prepare_files(workloads=[load_of("randread-4k-qd1").id])

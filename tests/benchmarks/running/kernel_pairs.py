@@ -23,10 +23,10 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import NamedTuple
 
-from app.recording.sides import takes
-from scenarios.compare.comparison import ComparedRecordings, compared
-from scenarios.compare.effects import named, sized
-from scenarios.compare.run_summary import Take
+from app.recording.sides import read_run_summaries
+from scenarios.compare.comparison import ComparedRecordings, compare_recordings
+from scenarios.compare.effects import effect_name, ratio_text_with_interval
+from scenarios.compare.run_summary import RunSummary
 from scenarios.knowledge.loads import group_of
 
 CONFINED = "tests.benchmarks.running.confined"
@@ -51,7 +51,7 @@ ONE_CPU = Planted("one-cpu", frozenset({"CPU"}), "limits")
 FILE_SYSTEM = Planted("ext4 to XFS", frozenset({"files", "storage"}), "file system")
 
 
-def one(asked: Asked, confined: str = "", directory: str = "") -> Take | str:
+def one(asked: Asked, confined: str = "", directory: str = "") -> RunSummary | str:
     """One run of the program, summed up; or why there is none."""
     command = ["run", "kernel", "--json", "--yes", "--quiet", f"--budget={asked.budget:g}"]
     command.append(f"--dir={directory or asked.directory}")
@@ -61,12 +61,12 @@ def one(asked: Asked, confined: str = "", directory: str = "") -> Take | str:
     )
     if done.returncode != 0:
         return f"exit {done.returncode}: {done.stderr.strip()[-300:]}"
-    return takes([Path(json.loads(done.stdout)["recording"])])[0]
+    return read_run_summaries([Path(json.loads(done.stdout)["recording"])])[0]
 
 
 def told(found: ComparedRecordings) -> str:
     """The effects called, then what is said to have changed."""
-    called = [f"{named(e)} {sized(e)}" for e in found.effects if e.is_different]
+    called = [f"{effect_name(e)} {ratio_text_with_interval(e)}" for e in found.effects if e.is_different]
     attribution = found.fingerprints.attribution
     changed = ", ".join(attribution.components) or "nothing"
     return f"{len(called)} of {len(found.effects)} called; changed: {changed}; {'; '.join(called) or '-'}"
@@ -74,17 +74,17 @@ def told(found: ComparedRecordings) -> str:
 
 def pairs(count: int, asked: Asked) -> list[str]:
     """Prints each pair; the lines to end with."""
-    runs: list[Take] = []
+    runs: list[RunSummary] = []
     called = refused = 0
     for number in range(count):
         pair = [one(asked), one(asked)]
-        both = [run for run in pair if isinstance(run, Take)]
+        both = [run for run in pair if isinstance(run, RunSummary)]
         runs += both
         if len(both) < 2:
             refused += 1
             print(f"  {number + 1:2}: {'; '.join(run for run in pair if isinstance(run, str))}", flush=True)
             continue
-        found = compared(both[:1], both[1:])
+        found = compare_recordings(both[:1], both[1:])
         called += any(e.is_different for e in found.effects)
         print(f"  {number + 1:2} (load {os.getloadavg()[0]:.1f}): {told(found)}", flush=True)
     return [
@@ -94,7 +94,7 @@ def pairs(count: int, asked: Asked) -> list[str]:
     ]
 
 
-def spreads(runs: Sequence[Take]) -> Iterator[str]:
+def spreads(runs: Sequence[RunSummary]) -> Iterator[str]:
     """By group: the standard deviation of one run's result, and against what the runs' own blocks tell of it."""
     if len(runs) < 3:
         return
@@ -123,12 +123,12 @@ def planted(asked: Asked) -> Iterator[str]:
     yield judged(FILE_SYSTEM, runs)
 
 
-def judged(what: Planted, runs: Sequence[Take | str]) -> str:
+def judged(what: Planted, runs: Sequence[RunSummary | str]) -> str:
     """`runs`: A B B A."""
-    done = [run for run in runs if isinstance(run, Take)]
+    done = [run for run in runs if isinstance(run, RunSummary)]
     if len(done) < len(runs):
         return f"{what.name}: not measured: {next(run for run in runs if isinstance(run, str))}"
-    found = compared([done[0], done[3]], [done[1], done[2]])
+    found = compare_recordings([done[0], done[3]], [done[1], done[2]])
     print(f"  {what.name}: {told(found)}", flush=True)
     hit = any(e.is_different and e.group in what.groups for e in found.effects)
     put = found.fingerprints.attribution.components == (what.component,)

@@ -27,8 +27,8 @@ from pathlib import Path
 from typing import NamedTuple
 
 from app.recording.reader import load
-from app.recording.session import Session
-from app.report.validity import MARKS, Sign, trust
+from app.recording.session import RunSession
+from app.report.validity import MARKS, Sign, list_trust_signs
 from tests.benchmarks.running.storage_runs import two_directories
 
 PYTHON = sys.executable
@@ -101,11 +101,11 @@ def one(
     return seen_in(load(recording), names)
 
 
-def seen_in(session: Session, names: tuple[str, ...]) -> Seen:
+def seen_in(session: RunSession, names: tuple[str, ...]) -> Seen:
     told = [one for watched in session.watched for one in watched.told]
     told += [guard.disturbance for guard in session.guards if guard.disturbance is not None]
     culprits = [one.culprit.name for one in told if one.culprit is not None]
-    signs = trust(session)
+    signs = list_trust_signs(session)
     return Seen(
         named=any(each.startswith(names) for each in culprits),
         told=bool(told) and not any("0 of" in sign.text and sign.state == "ok" for sign in signs),

@@ -29,8 +29,8 @@ import msgspec
 from probes.bench.disk.storage import StorageBench
 from probes.bench.workloads import load_of
 from probes.host import Host
-from probes.system.disk.topology import placement
-from probes.types import present
+from probes.system.disk.topology import find_placement
+from probes.types import is_present
 from scenarios.experiment.statistics.stats import student_interval
 from tests.benchmarks.terminal import HOSTDX, SETTLE_S
 from tests.fakes.terminals.terminal import Terminal
@@ -112,8 +112,8 @@ async def main() -> None:
     parser.add_argument("--dir", default="/var/tmp")
     chosen = parser.parse_args()
     host = Host()
-    placed = placement(host, chosen.dir)
-    bench = StorageBench(host, chosen.dir, None, 256 << 20, 1, placed.leaves if present(placed) else ())
+    placed = find_placement(host, chosen.dir)
+    bench = StorageBench(host, chosen.dir, None, 256 << 20, 1, placed.leaves if is_present(placed) else ())
     with tempfile.TemporaryDirectory() as state:
         viewer = Viewer(state)
         try:

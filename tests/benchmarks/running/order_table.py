@@ -21,7 +21,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from app.recording.reader import load
-from app.recording.session import Session
+from app.recording.session import RunSession
 from app.recording.values import values_beside
 from tests.app.launcher import argv, environment
 from tests.real.own_disk import OwnDisk, sh
@@ -85,7 +85,7 @@ def fresh(place: Path, scenario: str, kind: str, budget_s: float) -> Path | None
     return recording
 
 
-def told(name: str, session: Session) -> int:
+def told(name: str, session: RunSession) -> int:
     """A line for each verdict; how many claim what one order alone does not show."""
     wrong = 0
     for verdict in session.verdicts.values():

@@ -27,7 +27,7 @@ from pathlib import Path
 from probes.bench.disk.storage import StorageBench
 from probes.bench.workloads import NAMES_AT_ONCE
 from probes.host import Host
-from probes.private_directory import PrivateDirectory, above
+from probes.private_directory import PrivateDirectory, open_parent
 from scenarios.experiment.statistics.stats import interval_over_groups
 
 FILE_SYSTEMS = {
@@ -88,8 +88,8 @@ async def ratios(directory: Path, groups: int, seconds: float) -> tuple[list[flo
         target=run_loop, args=(str(other), there), daemon=True
     )
     child.start()
-    parent = above(str(own))
-    private = PrivateDirectory.at(parent, str(own))
+    parent = open_parent(str(own))
+    private = PrivateDirectory.open_at(parent, str(own))
     os.close(parent)
     bench = StorageBench(Host(), str(own), private, 64 << 20, 1, (), places=PLACES)
     rng, found = random.Random(), []

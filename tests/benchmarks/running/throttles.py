@@ -13,9 +13,9 @@ import time
 
 from probes.bench.disk.storage import StorageBench
 from probes.host import Host
-from probes.system.disk.topology import placement
-from probes.types import present
-from scenarios.storage.throttling.caps import CONTROL, Throttle, throttles
+from probes.system.disk.topology import find_placement
+from probes.types import is_present
+from scenarios.storage.throttling.caps import CONTROL, Throttle, find_throttles
 from scenarios.storage.throttling.detection import BlockCompletions
 from scenarios.storage.throttling.findings import cap_words
 
@@ -25,8 +25,8 @@ CONTROL_S = 3.0
 
 async def once(directory: str, blocks: int, seconds: float, seed: int) -> dict[str, list[BlockCompletions]]:
     """One run: the courses of each load."""
-    place = placement(Host(), directory)
-    bench = StorageBench(Host(), directory, None, 64 << 20, seed, place.leaves if present(place) else ())
+    place = find_placement(Host(), directory)
+    bench = StorageBench(Host(), directory, None, 64 << 20, seed, place.leaves if is_present(place) else ())
     found: dict[str, list[BlockCompletions]] = {}
     try:
         await bench.prepare_files(workloads=LOADS)
@@ -66,10 +66,10 @@ def main() -> None:
     for number in range(asked.runs):
         courses = asyncio.run(once(asked.dir, asked.blocks, asked.seconds, number))
         rates = {
-            load: sum(c.operations for c in own) / sum(c.seconds for c in own)
+            load: sum(c.operation_count for c in own) / sum(c.seconds for c in own)
             for load, own in courses.items()
         }
-        found = throttles(courses, (), virtual=True)
+        found = find_throttles(courses, (), virtual=True)
         said = "; ".join(named(one) for one in found)
         seen = ", ".join(f"{load} {rate:.0f}/s" for load, rate in rates.items())
         print(f"{number + 1}: {said or 'no cap'}   [{seen}]", flush=True)

@@ -19,12 +19,12 @@ import argparse
 import random
 
 from app.recording import store
-from app.recording.reader import events_of
+from app.recording.reader import read_events
 from probes.types import Json
-from scenarios.compare.run_summary import FactKey, take
-from scenarios.peers.retest import standings
-from scenarios.peers.screen import screen
-from scenarios.peers.setting import settings
+from scenarios.compare.run_summary import FactKey, summarise_run
+from scenarios.peers.retest import suspect_standings
+from scenarios.peers.screen import screen_nodes
+from scenarios.peers.setting import suspect_settings
 from tests.fakes.many_nodes import Nodes, Noise, heavy, screened, table_of, usual, wild
 
 NOISES: dict[str, Noise] = {"normal": usual, "Student's t, 3": heavy, "one in ten wild": wild}
@@ -54,7 +54,7 @@ def found(count: int, noise: Noise, runs: int, measures: int) -> tuple[float, fl
             if odd:
                 nodes.slow(["node0000"], 0.9)
             judged, rounds = screened(nodes)
-            named = {one.node for one in standings(judged, rounds) if one.is_different}
+            named = {one.node for one in suspect_standings(judged, rounds) if one.is_different}
             if odd:
                 hits += "node0000" in named
                 wrong += len(named - {"node0000"})
@@ -71,15 +71,15 @@ def two(count: int, noise: Noise, runs: int) -> tuple[float, float]:
         for slow in (0.85, 1.0):
             nodes = Nodes(count, seed, noise=noise)
             nodes.slow(list(nodes.levels)[: round(0.3 * count)], slow)
-            parted = screen(nodes.all()).columns[0].parted is not None
+            parted = screen_nodes(nodes.all()).columns[0].parted is not None
             right += parted and slow < 1
             wrong += parted and slow == 1
     return right / runs, wrong / runs
 
 
 def captured() -> dict[FactKey, Json]:
-    path = store.resolve("demo:kernel")
-    facts = take(events_of(path), path.name).facts
+    path = store.resolve_recording("demo:kernel")
+    facts = summarise_run(read_events(path), path.name).facts
     return {
         key: value
         for key, value in facts.items()
@@ -130,7 +130,7 @@ def first(runs: int) -> int:
         facts["node042"][key] = (
             value * 2 + 1 if isinstance(value, int) and value is not True else f"other than {value}"
         )
-        ranked = settings(table_of(names, facts.__getitem__), 42, [n for n in range(100) if n != 42])
+        ranked = suspect_settings(table_of(names, facts.__getitem__), 42, [n for n in range(100) if n != 42])
         hits += bool(ranked) and (ranked[0].subject, ranked[0].name) == key
     return hits
 

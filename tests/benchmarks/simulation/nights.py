@@ -17,7 +17,15 @@ import math
 import random
 from typing import NamedTuple
 
-from scenarios.nights.cusum import BASELINE_NIGHTS, MARGIN, Reference, added, course, references, score
+from scenarios.nights.cusum import (
+    BASELINE_NIGHTS,
+    MARGIN,
+    Reference,
+    add_night,
+    baseline_references,
+    cusum_of_nights,
+    night_score,
+)
 from scenarios.nights.history import RETEST_SCORE, RETEST_SUM
 
 AFTER = 180
@@ -83,9 +91,9 @@ def watched(
         for column, value in zip(logs, values, strict=True):
             column.append(value)
         if night == BASELINE_NIGHTS - 1:
-            known = references(logs)
+            known = baseline_references(logs)
         elif known:
-            sums = list(map(added, sums, values, known, lasts))
+            sums = list(map(add_night, sums, values, known, lasts))
     return logs
 
 
@@ -93,7 +101,7 @@ def retested(
     values: list[float], sums: list[float], known: list[Reference], lasts: list[float | None]
 ) -> bool:
     return any(
-        score(v, to, last) < RETEST_SCORE and added(total, v, to, last) >= RETEST_SUM
+        night_score(v, to, last) < RETEST_SCORE and add_night(total, v, to, last) >= RETEST_SUM
         for total, v, to, last in zip(sums, values, known, lasts, strict=True)
     )
 
@@ -110,11 +118,11 @@ def alarms(rng: random.Random, loads: int, noise: Noise, alike: float = 1.0) -> 
         for n in range(loads)
     ]
     logs = watched(rng, drawn, noise, AFTER)
-    known = references([column[:BASELINE_NIGHTS] for column in logs])
+    known = baseline_references([column[:BASELINE_NIGHTS] for column in logs])
     nights = [
         night
         for column, to in zip(logs, known, strict=True)
-        for night, _ in course(column[BASELINE_NIGHTS:], to, loads).shifts
+        for night, _ in cusum_of_nights(column[BASELINE_NIGHTS:], to, loads).shifts
     ]
     return len(set(nights)), len(nights)
 
@@ -122,8 +130,8 @@ def alarms(rng: random.Random, loads: int, noise: Noise, alike: float = 1.0) -> 
 def found_on(rng: random.Random, deviation: float, lost: float, noise: Noise, most: int = 14) -> int:
     """The night on which one of a node's loads that lost so much is named; `most + 1` where it is not."""
     logs = watched(rng, [Load(rng, deviation, noise) for _ in range(BESIDE)], noise, most, lost)
-    to = references([column[:BASELINE_NIGHTS] for column in logs])[0]
-    shifts = course(logs[0][BASELINE_NIGHTS:], to, LOADS).shifts
+    to = baseline_references([column[:BASELINE_NIGHTS] for column in logs])[0]
+    shifts = cusum_of_nights(logs[0][BASELINE_NIGHTS:], to, LOADS).shifts
     return shifts[0][0] + 1 if shifts else most + 1
 
 

@@ -16,7 +16,7 @@ import random
 from collections.abc import Callable, Iterable
 
 from probes.imports.storage.io500_score import BW, MD
-from scenarios.compare.odd import Member, OddRuns, odd_runs
+from scenarios.compare.odd import Member, OddRuns, find_outliers
 from scenarios.compare.run_summary import FigureKey
 from scenarios.knowledge.loads import group_of
 from scenarios.plan import Metric
@@ -89,7 +89,7 @@ def planted(
             for name in pile[odd]:
                 if name[0] == load:
                     pile[odd][name] += math.log(factor)
-            found = named(odd_runs(members(pile)))
+            found = named(find_outliers(members(pile)))
             count += 1
             right += (load, odd) in found
             alone += found == {(load, odd)}
@@ -131,7 +131,7 @@ def main() -> int:
         ("30 IO500, deviations of loads.toml", lambda: io500(rng, 30)),
     ]
     for title, alike in like:
-        wrong = sum(bool(odd_runs(members(alike())).found) for _ in range(piles))
+        wrong = sum(bool(find_outliers(members(alike())).found) for _ in range(piles))
         print(f"{title:<60}{piles:>5}  {wrong:>5} ({100 * wrong / piles:.1f} %)")
         short += wrong > 0.05 * piles
     return min(1, short)

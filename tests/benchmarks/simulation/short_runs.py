@@ -30,7 +30,7 @@ from scenarios.experiment.judge import judges_for
 from scenarios.experiment.load_schedule import measure_workload
 from scenarios.experiment.sequential import draw_orders
 from scenarios.model import Options
-from scenarios.workload.request import Request, request
+from scenarios.workload.request import CommandRequest, parse_request
 from scenarios.workload.variant_bench import CPU, WALL
 from tests.benchmarks.simulation.verdict_table import exact_interval
 from tests.fakes import FakeClock, FakeRun
@@ -147,26 +147,31 @@ async def words(
     rng = random.Random(f"{model} {effect} {budget} {margin} {seed}")
     run = FakeRun(seed=rng.randrange(1 << 30), options={"margin": margin})
     noise = noise_of(model, rng)
-    wanted = request(Options({"cmd": "true", "variant": ["A:", "B:"]}), "/")
+    wanted = parse_request(Options({"cmd": "true", "variant": ["A:", "B:"]}), "/")
     benches = [
         ShortRuns(v, COMMAND_S * (1 + more), run.clock, noise, rng, beside_s)
         for v, more in (("A", 0.0), ("B", effect))
     ]
-    family = len(wanted.pairs)
+    family = len(wanted.variant_pairs)
     if isinstance(budget, int):
         verdicts = await of_groups(run, wanted, benches, budget, margin)
     else:
         verdicts, _ = await measure_workload(
-            run, wanted.load, benches, budget_s=budget, family=family, pairs=wanted.pairs
+            run, wanted.load, benches, budget_s=budget, family=family, pairs=wanted.variant_pairs
         )
     return {verdict.metric: verdict.verdict for verdict in verdicts}
 
 
 async def of_groups(
-    run: FakeRun, wanted: Request, benches: Sequence[ShortRuns], groups: int, margin: float
+    run: FakeRun, wanted: CommandRequest, benches: Sequence[ShortRuns], groups: int, margin: float
 ) -> list[ev.RunVerdict]:
     judges = judges_for(
-        wanted.load, wanted.pairs, family=len(wanted.pairs), margin=margin, planned_groups=groups, scope=""
+        wanted.load,
+        wanted.variant_pairs,
+        family=len(wanted.variant_pairs),
+        margin=margin,
+        planned_groups=groups,
+        scope="",
     )
     pace = Pace(run.clock, math.inf, 1.0)
     draw = draw_orders(tuple(bench.variant for bench in benches), run.rng, wanted.load.min_groups)
@@ -178,7 +183,7 @@ async def of_groups(
             group.add(variant, await of[variant].measure_block(0.0))
         for judge in judges:
             judge.add(group, pace)
-    return [judge.conclude_verdict(run.time(), pace, "") for judge in judges]
+    return [judge.conclude_verdict(run.elapsed_s(), pace, "") for judge in judges]
 
 
 def wrong(found: dict[str, str], effect: float) -> bool:

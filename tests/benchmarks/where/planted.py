@@ -31,12 +31,12 @@ from typing import NamedTuple
 
 from probes.bench.run.supervised import Supervisors
 from scenarios.experiment.schedule.guarded import GuardedBlocks
-from scenarios.workload.difference import REST, moved, moved_words
+from scenarios.workload.difference import REST, moved_words, rank_moved_parts
 from scenarios.workload.parts import Split
-from scenarios.workload.split import split
+from scenarios.workload.split import split_wall_time
 from scenarios.workload.variant_bench import MUTEX, SYSTEM, USER, WAITING, CommandVariantBench
 from scenarios.workload.variant_bench import QUOTA as QUOTA_PART
-from scenarios.workload.variants import job
+from scenarios.workload.variants import parse_variant
 from tests.benchmarks.where.slow_fuse import mounted
 from tests.fakes.run import FakeRun
 
@@ -136,7 +136,7 @@ async def measured(baseline: str, variant: str, groups: int) -> Split:
     async with Supervisors() as supervisors:
         benches = [
             CommandVariantBench(
-                run, job(f"{name}: cmd={shlex.quote(cmd)}", "", "/"), supervisors, at_most_s=60.0
+                run, parse_variant(f"{name}: cmd={shlex.quote(cmd)}", "", "/"), supervisors, at_most_s=60.0
             )
             for name, cmd in (("A", baseline), ("B", variant))
         ]
@@ -146,7 +146,7 @@ async def measured(baseline: str, variant: str, groups: int) -> Split:
             for bench in (benches, benches[::-1])[group % 2] + (benches[::-1], benches)[group % 2]:
                 await blocks.measure("command", bench.variant, bench.measure_block, group=group)
     waits = {(bench.variant, wall_s): found for bench in benches for wall_s, found in bench.waited.items()}
-    found = split(blocks.counted_blocks("command"), "A", "B", waits)
+    found = split_wall_time(blocks.counted_blocks("command"), "A", "B", waits)
     assert found is not None
     return found
 
@@ -166,7 +166,7 @@ def verdict(name: str, found: Split) -> tuple[bool, str]:
         return all(
             abs(x) <= POINTS for x in off.values()
         ), f"{shown} points off; {queued / wall:.0%} without a CPU"
-    first = next(iter(moved(found)[0]), None)
+    first = next(iter(rank_moved_parts(found)[0]), None)
     name = (
         FAULTS if first and first.name == SYSTEM and found.faults is not None else first.name if first else ""
     )

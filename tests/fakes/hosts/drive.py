@@ -28,7 +28,7 @@ class Drive:
         self.closed = 0
         self.deletions: list[int] = []
 
-    async def prepare(self, tell: Progress) -> None:
+    async def prepare_files(self, tell: Progress) -> None:
         tell(1, 1)
 
     async def measure_block(self, seconds: float, most_bytes: int) -> Measured:
@@ -37,7 +37,7 @@ class Drive:
         self.held += BLOCK_BYTES
         return Measured(seconds=seconds, values={"MB/s": speed}, bytes=BLOCK_BYTES, operations=16)
 
-    async def reference(self, seconds: float) -> Measured:
+    async def measure_reference(self, seconds: float) -> Measured:
         speed = 9000.0 * self.noise(self.clock.now())
         await self.clock.sleep(seconds)
         operations = round(speed * seconds)

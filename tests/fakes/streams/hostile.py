@@ -11,7 +11,7 @@ from typing import Any
 import msgspec
 from msgspec import inspect
 
-from app.recording.reader import events_of
+from app.recording.reader import read_events
 from probes.lossless_json import encode
 from scenarios import events as ev
 from scenarios.plan import Plan
@@ -47,7 +47,7 @@ def stream(status: ev.Status = "done") -> list[ev.AnyEvent]:
 def attacked(recording: Path) -> list[ev.AnyEvent]:
     """A recording with the attack inside every text of it, the names of facts apart: views look for them."""
     out = []
-    for event in events_of(recording):
+    for event in read_events(recording):
         kept = {"name": event.name} if isinstance(event, ev.FactRead) else {}
         tree = _spoilt(inspect.type_info(type(event)), "", json.loads(encode(event)))
         out.append(msgspec.convert(tree | kept, type(event)))

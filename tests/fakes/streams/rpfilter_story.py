@@ -41,9 +41,9 @@ BASE = {
 def quieten(monkeypatch: pytest.MonkeyPatch) -> None:
     """No guards on this machine's own load, and nft is there whether or not this machine has it."""
     monkeypatch.setattr(rpfilter, "watch_for", lambda run: InterferenceWatch(run))
-    monkeypatch.setattr(rpfilter, "tool", lambda name: f"/usr/sbin/{name}")
+    monkeypatch.setattr(rpfilter, "find_tool", lambda name: f"/usr/sbin/{name}")
     monkeypatch.setattr(
-        "scenarios.rpfilter.measurement.measured_check.tool", lambda name: f"/usr/sbin/{name}"
+        "scenarios.rpfilter.measurement.measured_check.find_tool", lambda name: f"/usr/sbin/{name}"
     )
 
 

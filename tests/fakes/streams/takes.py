@@ -7,7 +7,7 @@ import random
 from collections.abc import Iterable, Mapping, Sequence
 
 from probes.types import Json
-from scenarios.compare.run_summary import FactKey, FigureKey, Load, LoadFigure, Take
+from scenarios.compare.run_summary import FactKey, FigureKey, LoadFigure, PlannedLoad, RunSummary
 from scenarios.plan import Metric
 
 RATE = Metric("rate", "1/s")
@@ -27,10 +27,10 @@ def take(
     facts: Mapping[FactKey, Json] | None = None,
     absent: Iterable[FactKey] = (),
     within: float | None = None,
-) -> Take:
+) -> RunSummary:
     """A run with these rates; `within`: variance of each log mean from the run's own eight stretches."""
     stretches = 8 if within is not None else 0
-    return Take(
+    return RunSummary(
         name=name,
         host=host,
         boot=boot,
@@ -41,13 +41,13 @@ def take(
         facts=dict(facts or {}),
         absent=frozenset(absent),
         figures={key(k): LoadFigure(math.log(v), v, 20, within, stretches) for k, v in values.items()},
-        loads={key(k): Load(k, RATE) for k in values},
+        loads={key(k): PlannedLoad(k, RATE) for k in values},
     )
 
 
 def boots(
     rng: random.Random, loads: Sequence[str], count: int, side: str, *, deviation: float, **factor: float
-) -> list[Take]:
+) -> list[RunSummary]:
     """One run a boot; every load scatters by `deviation` from boot to boot. `factor`: by load, "_" for "-"."""
     return [
         take(

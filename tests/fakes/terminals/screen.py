@@ -50,7 +50,7 @@ def planned(monkeypatch: pytest.MonkeyPatch, name: str) -> list[list[str]]:
         asked.append(list(argv))
         return recorded(name)
 
-    monkeypatch.setattr("app.tui.screens.before.plan.planner", planner)
+    monkeypatch.setattr("app.tui.screens.before.plan.start_planner", planner)
     return asked
 
 
@@ -58,7 +58,7 @@ def feed(name: str, at: float | str = "end") -> RunFeed:
     """A recording with the cursor at a time, or at its end."""
     one = RunFeed(RECORDINGS / f"{name}.jsonl")
     if at == "end":
-        one.playback.finish()
+        one.playback.seek_end()
     else:
         one.playback.seek(float(at))
     return one
@@ -221,4 +221,4 @@ async def until(pilot: Pilot[int], done: Callable[[], bool]) -> None:
 
 async def ready(app: Shell, pilot: Pilot[int]) -> None:
     """Until the plan on the screen is complete."""
-    await until(pilot, lambda: isinstance(app.screen, PlanScreen) and app.screen.ready)
+    await until(pilot, lambda: isinstance(app.screen, PlanScreen) and app.screen.is_plan_final)

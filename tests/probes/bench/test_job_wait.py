@@ -38,9 +38,11 @@ class Scripted(Host):
         super().__init__(str(tree.root))
         self.clock, self.files = clock, files
 
-    def text(self, path: str, limit_bytes: int = 1 << 20, *, may_hang: bool = False) -> str | Absent:
+    def read_file_text(
+        self, path: str, limit_bytes: int = 1 << 20, *, may_hang: bool = False
+    ) -> str | Absent:
         file = self.files.get(path)
-        return super().text(path, limit_bytes) if file is None else file(self.clock.time - 100.0)
+        return super().read_file_text(path, limit_bytes) if file is None else file(self.clock.time - 100.0)
 
 
 def stat(pid: int, state: str = "S", parent: int = 1, ticks: int = 0, name: str = "job") -> str:

@@ -126,7 +126,7 @@ def test_a_size_that_does_not_fit_is_one_line(free: int, wanted: int | None, say
     ],
 )
 def test_sizes_are_said_in_the_unit_that_fits(size: int, said: str) -> None:
-    assert units.size(size) == said
+    assert units.format_size(size) == said
     if size < 64 << 20:
         with pytest.raises(BenchRefused, match=f"--size {said} is too small"):
             choose_size("/x", 1 << 40, size)

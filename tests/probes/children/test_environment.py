@@ -10,7 +10,7 @@ import pytest
 
 from app.cli import main
 from probes.children import environment
-from probes.system.bios.credentials import PASSWORD, USER, Credentials, credentials
+from probes.system.bios.credentials import PASSWORD, USER, Credentials, find_credentials
 
 
 def test_no_program_that_is_started_inherits_it(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -18,14 +18,14 @@ def test_no_program_that_is_started_inherits_it(monkeypatch: pytest.MonkeyPatch)
 
     def command_line(_arguments: object) -> int:
         said.append(subprocess.run(["env"], capture_output=True, text=True, check=True).stdout)
-        for_ourselves = environment.for_hostdx()
+        for_ourselves = environment.hostdx_environment()
         said.append(
             subprocess.run(["env"], capture_output=True, text=True, check=True, env=for_ourselves).stdout
         )
-        assert isinstance(credentials("bmc"), Credentials)
+        assert isinstance(find_credentials("bmc"), Credentials)
         return 0
 
-    monkeypatch.setattr(environment, "_kept", {})
+    monkeypatch.setattr(environment, "_withheld", {})
     monkeypatch.setenv(USER, "admin")
     monkeypatch.setenv(PASSWORD, "correct-horse")
     monkeypatch.setattr("app.cli.entry.run_command_line", command_line)

@@ -28,28 +28,28 @@ def gone(pid: int) -> bool:
 
 def test_the_same_answers_as_without_it(tree: Tree) -> None:
     host = tree.put("/proc/a", b"\xffx\n").link("/proc/l", "/proc/a").host()
-    assert host.text("/proc/l", may_hang=True) == host.text("/proc/l") == "\\xffx"
-    assert host.listing("/proc", may_hang=True) == host.listing("/proc") == ("a", "l")
-    assert host.exists("/proc/a", may_hang=True) and not host.exists("/proc/b", may_hang=True)
-    missing = host.text("/proc/b", may_hang=True)
-    assert missing == host.text("/proc/b") and isinstance(missing, Absent)
+    assert host.read_file_text("/proc/l", may_hang=True) == host.read_file_text("/proc/l") == "\\xffx"
+    assert host.list_names("/proc", may_hang=True) == host.list_names("/proc") == ("a", "l")
+    assert host.path_exists("/proc/a", may_hang=True) and not host.path_exists("/proc/b", may_hang=True)
+    missing = host.read_file_text("/proc/b", may_hang=True)
+    assert missing == host.read_file_text("/proc/b") and isinstance(missing, Absent)
 
 
 def test_live_answers() -> None:
     host = Host()
-    assert host.text("/proc/version", may_hang=True) == host.text("/proc/version")
-    assert host.real("/proc/self/../version", may_hang=True) == "/proc/version"
-    space = host.statvfs("/")
+    assert host.read_file_text("/proc/version", may_hang=True) == host.read_file_text("/proc/version")
+    assert host.resolve_path("/proc/self/../version", may_hang=True) == "/proc/version"
+    space = host.read_statvfs("/")
     assert isinstance(space, os.statvfs_result) and space.f_blocks == os.statvfs("/").f_blocks
-    assert isinstance(host.statvfs("/nothing/here"), Absent)
+    assert isinstance(host.read_statvfs("/nothing/here"), Absent)
     host.close()
 
 
 def test_one_child_serves_all_and_ends_with_close() -> None:
     reader = GuardedReader()
-    reader.ask("exists", "/proc")
+    reader.ask_child("exists", "/proc")
     first = child_of(reader)
-    reader.ask("listing", "/proc/self")
+    reader.ask_child("listing", "/proc/self")
     assert child_of(reader) == first
     reader.close()
     assert gone(first)
@@ -57,20 +57,20 @@ def test_one_child_serves_all_and_ends_with_close() -> None:
 
 def test_a_child_that_hangs_is_abandoned_and_replaced() -> None:
     reader = GuardedReader(abandon_after_s=0.3)
-    reader.ask("exists", "/proc")
+    reader.ask_child("exists", "/proc")
     stuck = child_of(reader)
     os.kill(stuck, signal.SIGSTOP)
     try:
-        reader.ask("exists", "/sys")
+        reader.ask_child("exists", "/sys")
     except Hung:
         pass
     else:
         raise AssertionError("a stopped child answered")
     assert gone(stuck)
-    assert reader.ask("exists", "/proc") is True
+    assert reader.ask_child("exists", "/proc") is True
     assert child_of(reader) != stuck
     try:
-        reader.ask("exists", "/sys")  # not tried again at once: every try costs a process
+        reader.ask_child("exists", "/sys")  # not tried again at once: every try costs a process
     except Hung:
         pass
     else:
@@ -81,41 +81,41 @@ def test_a_child_that_hangs_is_abandoned_and_replaced() -> None:
 def test_a_hang_is_a_timeout_for_the_host() -> None:
     host = Host()
     host._guarded = GuardedReader(abandon_after_s=0.3)
-    host.exists("/proc", may_hang=True)
+    host.path_exists("/proc", may_hang=True)
     os.kill(child_of(host._guarded), signal.SIGSTOP)
-    value = host.text("/proc/version", may_hang=True)
+    value = host.read_file_text("/proc/version", may_hang=True)
     assert isinstance(value, Absent) and value.kind == "timeout" and "0.3 s" in value.reason
 
 
 def test_a_child_killed_from_outside_is_replaced() -> None:
     reader = GuardedReader()
-    reader.ask("exists", "/proc")
+    reader.ask_child("exists", "/proc")
     child = child_of(reader)
     os.kill(child, signal.SIGKILL)
     os.waitid(os.P_PID, child, os.WEXITED | os.WNOWAIT)
-    assert reader.ask("exists", "/proc") is True
+    assert reader.ask_child("exists", "/proc") is True
     reader.close()
 
 
 def test_after_a_fork_the_pipes_are_not_shared() -> None:
     reader = GuardedReader()
-    reader.ask("exists", "/proc")
+    reader.ask_child("exists", "/proc")
     pid = os.fork()
     if pid == 0:
         try:
-            right = reader.ask("real", "/proc/self/../version") == "/proc/version"
+            right = reader.ask_child("real", "/proc/self/../version") == "/proc/version"
             reader.close()
         except BaseException:
             right = False
         os._exit(0 if right else 1)
     assert os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == 0
-    assert reader.ask("exists", "/sys") is True
+    assert reader.ask_child("exists", "/sys") is True
     reader.close()
 
 
 def test_the_child_ends_with_its_parent(tmp_path: Path) -> None:
     code = (
-        "from probes.host import Host; import os; h = Host(); h.exists('/proc', may_hang=True);"
+        "from probes.host import Host; import os; h = Host(); h.path_exists('/proc', may_hang=True);"
         "print(h._guarded._child.pid, flush=True); os.kill(os.getpid(), 9)"
     )
     done = subprocess.run([sys.executable, "-P", "-c", code], capture_output=True, text=True, timeout=30)
@@ -140,13 +140,13 @@ def test_a_child_that_cannot_be_started_is_said_and_not_told_as_the_paths_fault(
     monkeypatch.setattr(sys, "executable", str(broken))
     host = Host()
     for found in (
-        host.real("/etc", may_hang=True),
-        host.statvfs("/etc"),
-        host.text("/etc/hostname", may_hang=True),
+        host.resolve_path("/etc", may_hang=True),
+        host.read_statvfs("/etc"),
+        host.read_file_text("/etc/hostname", may_hang=True),
     ):
         assert isinstance(found, Absent) and found.kind == "tool"
         assert str(broken) in found.reason
-    assert not host.exists("/etc", may_hang=True)
+    assert not host.path_exists("/etc", may_hang=True)
 
 
 def _interpreter(tmp_path: Path, first: str) -> str:
@@ -164,19 +164,19 @@ def test_a_child_that_works_is_waited_for_and_one_that_sleeps_is_not(
     busy = "i=0; while [ $i -lt 400000 ]; do i=$((i+1)); done"
     monkeypatch.setattr(sys, "executable", _interpreter(tmp_path, busy))
     reader = GuardedReader(abandon_after_s=0.05)
-    assert reader.ask("exists", "/proc/uptime") is True
+    assert reader.ask_child("exists", "/proc/uptime") is True
     reader.close()
     monkeypatch.setattr(sys, "executable", _interpreter(tmp_path, "exec sleep 60"))
     reader = GuardedReader(abandon_after_s=0.3)
     with pytest.raises(Hung):
-        reader.ask("exists", "/proc/uptime")
+        reader.ask_child("exists", "/proc/uptime")
 
 
 def test_a_child_that_works_for_ever_is_abandoned_too(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(sys, "executable", _interpreter(tmp_path, "while :; do :; done"))
-    monkeypatch.setattr("probes.hang_safe.client.WORKING_AT_MOST_S", 0.5)
+    monkeypatch.setattr("probes.hang_safe.client.MAX_WORKING_S", 0.5)
     reader = GuardedReader(abandon_after_s=0.1)
     with pytest.raises(Hung):
-        reader.ask("exists", "/proc/uptime")
+        reader.ask_child("exists", "/proc/uptime")

@@ -11,10 +11,10 @@ from typing import Any
 import pytest
 
 from probes.imports import kinds
-from probes.imports.accounting import UNKNOWN_REASON, load_accounts, matches, numeric_fields
-from probes.imports.model import Refused, Result
-from probes.imports.numbers import number
-from probes.imports.source import Source
+from probes.imports.accounting import UNKNOWN_REASON, load_accounts, matches_any, numeric_fields
+from probes.imports.model import ImportRefusedError, ImportResult
+from probes.imports.numbers import parse_number
+from probes.imports.source import ImportSource
 from tests.probes.imports import originals as made
 from tests.probes.imports.other_forms import FORMS
 
@@ -22,8 +22,8 @@ ALL = made.ALL | FORMS
 JSON = {name: text for name, text in ALL.items() if text.lstrip()[:1] in "{["}
 
 
-def source_of(text: str) -> Source:
-    return Source("result", text.encode())
+def source_of(text: str) -> ImportSource:
+    return ImportSource("result", text.encode())
 
 
 @pytest.mark.parametrize("name", ALL)
@@ -43,7 +43,7 @@ def test_a_field_that_nobody_declared_is_named() -> None:
 
 
 def kind_of(text: str) -> str:
-    kind = kinds.recognise(source_of(text))
+    kind = kinds.recognise_kind(source_of(text))
     assert kind is not None
     return kind.id
 
@@ -54,18 +54,18 @@ def _changed(value: Any, field: str, path: str = "") -> Any:
         return {k: _changed(v, field, f"{path}/{k}" if path else str(k)) for k, v in value.items()}
     if isinstance(value, list):
         return [_changed(v, field, path) for v in value]
-    if path != field or isinstance(value, bool) or (read := number(value)) is None:
+    if path != field or isinstance(value, bool) or (read := parse_number(value)) is None:
         return value
     other = int(read * 0.5) + 3 if float(read).is_integer() else read * 1.37 + 0.11
     other += other == read
     return str(other) if isinstance(value, str) else other
 
 
-def _figures(result: Result | None) -> object:
+def _figures(result: ImportResult | None) -> object:
     return result and [(m.workload, m.metric, m.value, m.runs, m.seconds) for m in result.measures]
 
 
-def _everything(result: Result | None) -> object:
+def _everything(result: ImportResult | None) -> object:
     """What an import says, but for the values as the tool printed them and for what it leaves out."""
     if result is None:
         return None
@@ -74,10 +74,10 @@ def _everything(result: Result | None) -> object:
     return _figures(result), [(m.conditions, m.invalid) for m in result.measures], said, head
 
 
-def _parsed(text: str) -> Result | None:
+def _parsed(text: str) -> ImportResult | None:
     try:
         return kinds.parse(source_of(text))
-    except Refused:
+    except ImportRefusedError:
         return None
 
 
@@ -117,7 +117,7 @@ def test_each_declaration_of_a_field_that_is_used_is_true_of_a_file(kind: str) -
             for declared in (
                 account.condition if use == "condition" else account.imported if use == "imported" else ()
             ):
-                if matches((declared,), field):
+                if matches_any((declared,), field):
                     shown[declared] = shown.get(declared, False) or _everything(_parsed(changed)) != before
     unseen = {declared for declared, seen in shown.items() if not seen}
     assert len(shown) > 2 and unseen <= {"benchmarks/*/weight"}  # of one workload the weight changes nothing
@@ -128,6 +128,6 @@ def test_columns_of_a_csv_are_accounted_for() -> None:
     rows = list(csv.reader(io.StringIO(text)))
     result = kinds.parse(source_of(text))
     account = load_accounts()["elbencho-csv"]
-    numeric = {name for name, cell in zip(rows[0], rows[-1], strict=False) if number(cell) is not None}
+    numeric = {name for name, cell in zip(rows[0], rows[-1], strict=False) if parse_number(cell) is not None}
     assert set(numeric_fields(source_of(text), account, result)) >= numeric
     assert "the fastest thread's figures" in {one.name for one in result.left_out}

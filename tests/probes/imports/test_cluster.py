@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from probes.imports import kinds
-from probes.imports.model import Refused, Result
-from probes.imports.source import Source
+from probes.imports.model import ImportRefusedError, ImportResult
+from probes.imports.source import ImportSource
 
 HPL = """================================================================================
 HPLinpack 2.3  --  High-Performance Linpack benchmark  --   December 2, 2018
@@ -47,8 +47,8 @@ PERFTEST = """------------------------------------------------------------------
 """
 
 
-def read(text: str) -> Result:
-    return kinds.parse(Source("f", text.encode()))
+def read(text: str) -> ImportResult:
+    return kinds.parse(ImportSource("f", text.encode()))
 
 
 def values(text: str) -> dict[tuple[str, str], float]:
@@ -124,6 +124,6 @@ def test_perftest_has_its_average() -> None:
     ],
 )
 def test_what_is_known_and_not_read_is_refused_by_its_name(text: str, name: str) -> None:
-    with pytest.raises(Refused) as why:
+    with pytest.raises(ImportRefusedError) as why:
         read(text)
     assert name in why.value.why.split()[1]

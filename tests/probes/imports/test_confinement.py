@@ -6,13 +6,13 @@ import json
 import subprocess
 import sys
 
-from probes.imports.confinement import MEMORY_BYTES, MOST_WRITTEN, NOBODY, SECONDS
+from probes.imports.confinement import MAX_WRITTEN_BYTES, MEMORY_BYTES, NOBODY, SECONDS
 from tests.needs import ROOT, needs
 
 ASKED = """
 import json, os, resource
-from probes.imports.confinement import confine
-confine()
+from probes.imports.confinement import confine_process
+confine_process()
 names = ("AS", "CPU", "FSIZE", "CORE")
 print(json.dumps([resource.getrlimit(getattr(resource, "RLIMIT_" + n))[1] for n in names]
                  + [os.getresuid(), os.getresgid(), os.getgroups()]))
@@ -26,7 +26,7 @@ def confined() -> list[object]:
 
 def test_memory_time_and_disk_have_bounds() -> None:
     memory, seconds, written, core, *_ = confined()
-    assert memory == MEMORY_BYTES and seconds == SECONDS and written == MOST_WRITTEN and core == 0
+    assert memory == MEMORY_BYTES and seconds == SECONDS and written == MAX_WRITTEN_BYTES and core == 0
 
 
 @needs(ROOT)

@@ -7,8 +7,8 @@ import json
 import pytest
 
 from probes.imports import kinds
-from probes.imports.model import Refused, Result
-from probes.imports.source import Source
+from probes.imports.model import ImportRefusedError, ImportResult
+from probes.imports.source import ImportSource
 from probes.imports.sysstat.pidstat import Pidstat
 from probes.imports.sysstat.sysstat_table import Sysstat
 from tests.probes.imports.originals import ELBENCHO
@@ -66,11 +66,11 @@ avg-cpu:  %user   %nice %system %iowait  %steal   %idle
 )
 
 
-def read(text: str) -> Result:
-    return kinds.parse(Source("x", text.encode()))
+def read(text: str) -> ImportResult:
+    return kinds.parse(ImportSource("x", text.encode()))
 
 
-def values(result: Result) -> dict[tuple[str, str], float]:
+def values(result: ImportResult) -> dict[tuple[str, str], float]:
     return {(m.workload, m.metric): m.value for m in result.measures}
 
 
@@ -92,7 +92,7 @@ def test_pidstat_in_one_table_and_with_threads() -> None:
     threads = read(THREADS)
     assert {m.workload for m in threads.measures} == {"process:api"}
     assert [trouble.id for trouble in threads.troubles] == ["sysstat.since-boot"]
-    with pytest.raises(Refused):
+    with pytest.raises(ImportRefusedError):
         read(PIDSTAT.partition("\n12:00:54 ")[0])
 
 
@@ -133,7 +133,7 @@ def test_elbencho_json_with_repetitions_and_other_loads() -> None:
 
 def test_elbencho_says_what_contradicts_itself() -> None:
     assert [c.id for c in read(phase(bytes=str(3 << 30))).contradictions] == ["elbencho.rate"]
-    with pytest.raises(Refused):
+    with pytest.raises(ImportRefusedError):
         read(phase(**{"iops": "0", "bytes/s": "0", "latency": {}}))
 
 

@@ -7,14 +7,14 @@ import json
 import pytest
 
 from probes.imports import kinds
-from probes.imports.model import Refused, Result
-from probes.imports.source import Source
+from probes.imports.model import ImportRefusedError, ImportResult
+from probes.imports.source import ImportSource
 from probes.imports.storage.fio import Fio
 from tests.probes.imports import originals as made
 from tests.probes.imports.test_kinds import imported, value
 
 
-def _troubles(result: Result) -> set[str]:
+def _troubles(result: ImportResult) -> set[str]:
     return {t.id for t in result.troubles}
 
 
@@ -120,7 +120,7 @@ def test_an_error_without_io_is_no_measurement() -> None:
     job = made.fio_job(error=22)
     del job["read"]
     result = imported(made.fio(job))
-    assert result.fatal and {"fio.error", "fio.nothing"} <= _troubles(result)
+    assert result.is_fatal and {"fio.error", "fio.nothing"} <= _troubles(result)
 
 
 def test_nan_is_absent() -> None:
@@ -160,7 +160,7 @@ def test_terse_version_3() -> None:
 
 
 def test_other_terse_versions_are_refused_by_name() -> None:
-    with pytest.raises(Refused, match="terse version 5"):
+    with pytest.raises(ImportRefusedError, match="terse version 5"):
         imported("5;fio-3.8;seq;0;0;" + "0;" * 200)
 
 
@@ -191,7 +191,7 @@ job: (groupid=0, jobs=4): err= 0: pid=6340: Sat Nov 21 22:10:26 2015
 
 
 def test_the_normal_text_gives_what_the_json_gives() -> None:
-    result = kinds.parse(Source("f", FIO_TEXT.encode()))
+    result = kinds.parse(ImportSource("f", FIO_TEXT.encode()))
     values = {m.metric: m.value for m in result.measures}
     assert (result.kind, result.version, result.began) == ("fio-text", "3.33", "2026-11-21T22:10:26")
     assert values["IOPS"] == pytest.approx(123456 / 10.001)  # all digits, though 12.3k is printed
@@ -207,12 +207,12 @@ def test_the_normal_text_gives_what_the_json_gives() -> None:
 
 def test_each_of_numjobs_may_have_a_line_of_its_own() -> None:
     first, second = FIO_TEXT.split("\njob: (groupid=0")
-    result = kinds.parse(Source("f", "\njob: (groupid=0".join((first, second, second)).encode()))
+    result = kinds.parse(ImportSource("f", "\njob: (groupid=0".join((first, second, second)).encode()))
     assert {m.conditions["jobs"] for m in result.measures} == {"2"}
 
 
 def test_the_text_of_the_second_version_has_kib_and_slashes() -> None:
-    result = kinds.parse(Source("f", FIO_OLD_TEXT.encode()))
+    result = kinds.parse(ImportSource("f", FIO_OLD_TEXT.encode()))
     values = {m.metric: m.value for m in result.measures}
     assert (values["IOPS"], values["bandwidth"]) == (1600.0, pytest.approx(6400.2 * 1024))
     assert (
@@ -223,10 +223,10 @@ def test_the_text_of_the_second_version_has_kib_and_slashes() -> None:
 
 def test_iops_that_do_not_follow_from_the_operations_are_contradicted() -> None:
     edited = FIO_TEXT.replace("IOPS=12.3k", "IOPS=22.3k")
-    assert [c.id for c in kinds.parse(Source("f", edited.encode())).contradictions] == ["fio.iops"]
+    assert [c.id for c in kinds.parse(ImportSource("f", edited.encode())).contradictions] == ["fio.iops"]
 
 
 def test_text_without_a_line_of_iops_is_refused() -> None:
     cut = FIO_TEXT.partition("  read:")[0]
-    with pytest.raises(Refused):
-        kinds.parse(Source("f", cut.encode()))
+    with pytest.raises(ImportRefusedError):
+        kinds.parse(ImportSource("f", cut.encode()))

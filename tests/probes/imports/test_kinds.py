@@ -8,16 +8,16 @@ from pathlib import Path
 import pytest
 
 from probes.imports import kinds
-from probes.imports.model import Refused, Result
-from probes.imports.source import Source
+from probes.imports.model import ImportRefusedError, ImportResult
+from probes.imports.source import ImportSource
 from tests.probes.imports import originals as made
 
 
-def imported(text: str, kind: str | None = None) -> Result:
-    return kinds.parse(Source("result", text.encode()), kinds.named(kind) if kind else None)
+def imported(text: str, kind: str | None = None) -> ImportResult:
+    return kinds.parse(ImportSource("result", text.encode()), kinds.find_kind(kind) if kind else None)
 
 
-def value(result: Result, workload: str, metric: str) -> float:
+def value(result: ImportResult, workload: str, metric: str) -> float:
     return next(m.value for m in result.measures if (m.workload, m.metric) == (workload, metric))
 
 
@@ -44,7 +44,7 @@ def test_utf_16_is_read_too(kind: str) -> None:
     data = made.ALL[kind].encode("utf-16")
     if kind == "hwloc":  # its own declaration says UTF-8
         return
-    assert kinds.parse(Source("x", data)).measures == imported(made.ALL[kind]).measures
+    assert kinds.parse(ImportSource("x", data)).measures == imported(made.ALL[kind]).measures
 
 
 @pytest.mark.parametrize(
@@ -113,20 +113,20 @@ def test_both_figures_of_a_contradiction(
     ],
 )
 def test_what_is_no_result_is_refused_in_one_line(data: bytes, why: str) -> None:
-    with pytest.raises(Refused) as refused:
-        kinds.parse(Source("x", data))
+    with pytest.raises(ImportRefusedError) as refused:
+        kinds.parse(ImportSource("x", data))
     assert why in refused.value.why
     assert "\n" not in refused.value.why and refused.value.hint
 
 
 def test_a_forced_kind_refuses_what_is_none() -> None:
     for kind in kinds.KINDS:
-        with pytest.raises(Refused):
-            kinds.parse(Source("x", b"nothing of the kind\n"), kind)
+        with pytest.raises(ImportRefusedError):
+            kinds.parse(ImportSource("x", b"nothing of the kind\n"), kind)
 
 
 def test_deep_nesting_is_refused() -> None:
-    with pytest.raises(Refused, match="nested too deeply"):
+    with pytest.raises(ImportRefusedError, match="nested too deeply"):
         imported('{"fio version": 1, "jobs": ' + "[" * 100_000)
 
 
@@ -139,16 +139,16 @@ def test_a_directory_a_pipe_and_a_missing_file_are_refused(tmp_path: Path) -> No
         (tmp_path / "pipe", "regular"),
         (tmp_path / "none", "No such file"),
     ):
-        with pytest.raises(Refused, match=why):
-            Source.read(path)
+        with pytest.raises(ImportRefusedError, match=why):
+            ImportSource.read(path)
 
 
 def test_a_file_beyond_the_limit_is_not_read(tmp_path: Path) -> None:
     large = tmp_path / "large"
     with large.open("wb") as file:
         file.truncate((256 << 20) + 1)  # a hole: takes no room
-    with pytest.raises(Refused, match="larger than 256 MiB"):
-        Source.read(large)
+    with pytest.raises(ImportRefusedError, match="larger than 256 MiB"):
+        ImportSource.read(large)
 
 
 def test_the_digest_is_that_of_the_file(tmp_path: Path) -> None:
@@ -156,4 +156,4 @@ def test_the_digest_is_that_of_the_file(tmp_path: Path) -> None:
 
     data = "\ufeffIOR".encode()
     (tmp_path / "x").write_bytes(data)
-    assert Source.read(tmp_path / "x").digest == hashlib.sha256(data).hexdigest()
+    assert ImportSource.read(tmp_path / "x").sha256_digest == hashlib.sha256(data).hexdigest()

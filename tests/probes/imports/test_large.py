@@ -14,8 +14,8 @@ import pytest
 
 from probes.imports import json_text, kinds, numbers, refuse
 from probes.imports.hep import prmon
-from probes.imports.model import Refused, Result
-from probes.imports.source import Source
+from probes.imports.model import ImportRefusedError, ImportResult
+from probes.imports.source import ImportSource
 from probes.imports.sysstat import sar, sysstat_table, vmstat
 from tests.needs import one_always
 
@@ -78,16 +78,16 @@ LINES: dict[str, Callable[[random.Random], Iterator[str]]] = {
 
 
 def read(lines: list[str]) -> tuple[str, Any]:
-    result = kinds.parse(Source("large", "\n".join(lines).encode()))
+    result = kinds.parse(ImportSource("large", "\n".join(lines).encode()))
     return result.kind, msgspec.to_builtins(msgspec.json.decode(msgspec.json.encode(result)))
 
 
 def row_by_row(monkeypatch: pytest.MonkeyPatch, lines: list[str]) -> tuple[str, Any]:
     with monkeypatch.context() as patched:
-        patched.setattr(vmstat._Reader, "read_all", lambda *_: False)
+        patched.setattr(vmstat._VmstatReader, "read_all", lambda *_: False)
         together = prmon._Table.add_all
         patched.setattr(prmon._Table, "add_all", lambda table, rows: len(rows) == 1 and together(table, rows))
-        patched.setattr(sar._Reader, "_read_all", lambda *_: False)
+        patched.setattr(sar._SarReader, "_read_all", lambda *_: False)
         return read(lines)
 
 
@@ -133,10 +133,10 @@ def test_the_most_of_a_long_table_is_not_read_one_by_one(monkeypatch: pytest.Mon
     def number(text: object) -> float | None:
         nonlocal asked
         asked += 1
-        return numbers.number(text)
+        return numbers.parse_number(text)
 
-    monkeypatch.setattr(sysstat_table, "number", number)
-    monkeypatch.setattr(prmon, "number", number)
+    monkeypatch.setattr(sysstat_table, "parse_number", number)
+    monkeypatch.setattr(prmon, "parse_number", number)
     read(lines)
     assert asked < sum(len(line.split()) for line in lines) * 0.7
 
@@ -145,14 +145,14 @@ def test_a_nan_is_looked_for_once_in_a_file_of_many_documents(monkeypatch: pytes
     job = '{"jobname": "a", "read": {"bw": 5, "iops": 7, "io_bytes": 9, "x": nan}}'
     one = f'{{"fio version": "fio-2.1", "jobs": [{job}]}}'
     calls: list[int] = []
-    cleaned = json_text.finite
+    cleaned = json_text.replace_non_finite
 
     def finite(data: bytes | bytearray, what: str) -> bytearray | None:
         calls.append(len(data))
         return cleaned(data, what)
 
-    monkeypatch.setattr(json_text, "finite", finite)
-    result: Result = kinds.parse(Source("fio", "\n".join([one] * 200).encode()))
+    monkeypatch.setattr(json_text, "replace_non_finite", finite)
+    result: ImportResult = kinds.parse(ImportSource("fio", "\n".join([one] * 200).encode()))
     assert result.measures
     assert len(calls) == 2  # once by the importer, once by the account of its fields
 
@@ -160,20 +160,20 @@ def test_a_nan_is_looked_for_once_in_a_file_of_many_documents(monkeypatch: pytes
 def test_what_is_no_number_is_taken_out_in_its_place(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(json_text, "_STEP", 7)
     data = b'{"a": nan, "b": [-nan, +inf,\n Infinity], "info": "nan, inf", "c":\n  NaN}'
-    made = json_text.finite(data, "x")
+    made = json_text.replace_non_finite(data, "x")
     assert made is not None
     assert len(made) == len(data)
     assert msgspec.json.decode(made) == {"a": "", "b": ["", "", ""], "info": "nan, inf", "c": ""}
-    assert json_text.finite(b'{"information": "nan"}', "x") is None
+    assert json_text.replace_non_finite(b'{"information": "nan"}', "x") is None
     monkeypatch.setattr(json_text, "NOT_FINITE_LIMIT", 10)
-    with pytest.raises(Refused):
-        json_text.finite(data, "x")
+    with pytest.raises(ImportRefusedError):
+        json_text.replace_non_finite(data, "x")
 
 
 def test_the_line_of_a_mistake_is_counted_over_all_steps(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(json_text, "_STEP", 5)
-    with pytest.raises(Refused, match="line 4 column 3"):
-        json_text.first(b'{"a": 1,\n"b": 2,\n"c": 3,\n  x}', dict, "x")
+    with pytest.raises(ImportRefusedError, match="line 4 column 3"):
+        json_text.decode_first(b'{"a": 1,\n"b": 2,\n"c": 3,\n  x}', dict, "x")
 
 
 def test_whether_a_file_is_empty_is_asked_of_its_beginning() -> None:
@@ -181,6 +181,6 @@ def test_whether_a_file_is_empty_is_asked_of_its_beginning() -> None:
         def strip(self, *_: object) -> bytes:
             raise AssertionError("a copy of the whole file")
 
-    source = Source("x", b"  text " * 20_000 + b"\n")
+    source = ImportSource("x", b"  text " * 20_000 + b"\n")
     source.data = Long(source.data)
-    refuse.unreadable(source)
+    refuse.refuse_unreadable(source)

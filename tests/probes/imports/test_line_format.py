@@ -9,10 +9,10 @@ import pytest
 
 import probes.imports.formats
 from probes.imports.accounting import UNKNOWN_REASON
-from probes.imports.line_format import LineFormat, evaluate, fill_template, load_line_format
-from probes.imports.model import Refused, Result
-from probes.imports.source import Source
-from probes.safe_read import own_data
+from probes.imports.line_format import LineFormat, evaluate_formula, fill_template, load_line_format
+from probes.imports.model import ImportRefusedError, ImportResult
+from probes.imports.source import ImportSource
+from probes.safe_read import read_own_data
 from tests.probes.imports.test_kinds import imported
 
 TOY = {
@@ -33,8 +33,8 @@ TOY = {
 }  # fmt: skip
 
 
-def parsed(text: str) -> Result:
-    return msgspec.convert(TOY, LineFormat).parse(Source("x", text.encode()))
+def parsed(text: str) -> ImportResult:
+    return msgspec.convert(TOY, LineFormat).parse(ImportSource("x", text.encode()))
 
 
 def test_names_of_a_block_hold_wherever_they_stand_in_it() -> None:
@@ -51,17 +51,17 @@ def test_a_row_is_called_invalid_and_a_block_without_a_figure_is_told() -> None:
     result = parsed("toy 1\nrun A\nrate 5\nbad\nrun B\nrate 7\nrun C\n")
     assert [m.invalid for m in result.measures] == ["it says bad", ""]
     assert [(t.id, t.said) for t in result.troubles] == [("toy.bad", "1"), ("toy.unfinished", "1")]
-    with pytest.raises(Refused, match="no figure"):
+    with pytest.raises(ImportRefusedError, match="no figure"):
         parsed("toy 1\nrun A\n")
 
 
 def test_templates_and_arithmetic() -> None:
     names = {"size": "4194304", "copies": "1", "n": "3"}
     assert fill_template("{size:bytes}, {copies:copy|copies}{missing}", names) == "4 MiB, 1 copy"
-    assert evaluate("2 / 3 * n ** 3 - -n", names, {}) == pytest.approx(21)
-    assert evaluate("geomean(i)", names, {"i": [2.0, 8.0]}) == pytest.approx(4)
-    assert evaluate("n / 0", names, {}) is None and evaluate("gone + 1", names, {}) is None
-    assert evaluate("__import__('os')", names, {}) is None
+    assert evaluate_formula("2 / 3 * n ** 3 - -n", names, {}) == pytest.approx(21)
+    assert evaluate_formula("geomean(i)", names, {"i": [2.0, 8.0]}) == pytest.approx(4)
+    assert evaluate_formula("n / 0", names, {}) is None and evaluate_formula("gone + 1", names, {}) is None
+    assert evaluate_formula("__import__('os')", names, {}) is None
 
 
 def test_a_column_that_the_format_does_not_know_is_left_out_by_its_name() -> None:
@@ -80,7 +80,7 @@ def test_the_log_of_hepscore(score: str) -> None:
             "Executing 1 run of a-bmk", f"Final result: {score}")  # fmt: skip
     text = "".join(f"{line}{part}\n" for part in said)
     if score == "-1":
-        with pytest.raises(Refused, match="no final result"):
+        with pytest.raises(ImportRefusedError, match="no final result"):
             imported(text)
         return
     [measure] = imported(text).measures
@@ -94,12 +94,14 @@ def test_every_format_is_whole() -> None:
     other = {"fio_options", "sysstat_columns", "accounts", "other_tools"}
     for name in set(FORMATS) - other:
         form = load_line_format(name)
-        groups = set().union(*(rule.pattern.groupindex for rule in form.line))
+        groups = set().union(*(rule.compiled_pattern.groupindex for rule in form.line))
         for rule in form.line:
-            assert set(rule.values) | set(rule.facts) <= set(rule.pattern.groupindex) | set(rule.sets), (
+            assert set(rule.values) | set(rule.facts) <= set(rule.compiled_pattern.groupindex) | set(
+                rule.sets
+            ), (
                 name,
                 rule.match,
             )
         assert {check.at for check in form.check} <= groups
-        assert form.patterns and form.nothing[1]
-    assert own_data(probes.imports.formats.__file__, "accounts.toml", dict[str, object])
+        assert form.compiled_patterns and form.nothing[1]
+    assert read_own_data(probes.imports.formats.__file__, "accounts.toml", dict[str, object])

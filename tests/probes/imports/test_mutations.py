@@ -13,16 +13,16 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from probes.imports import kinds
-from probes.imports.model import Refused
-from probes.imports.source import Source
+from probes.imports.model import ImportRefusedError
+from probes.imports.source import ImportSource
 from tests.benchmarks.reading.imports_mutations import mutated
 from tests.probes.imports import originals as made
 
 
 def _check(data: bytes, kind: str | None) -> None:
     try:
-        result = kinds.parse(Source("x", data), kinds.named(kind) if kind else None)
-    except Refused as why:
+        result = kinds.parse(ImportSource("x", data), kinds.find_kind(kind) if kind else None)
+    except ImportRefusedError as why:
         assert "\n" not in why.why
         return
     assert all(math.isfinite(m.value) and all(map(math.isfinite, m.runs)) for m in result.measures)

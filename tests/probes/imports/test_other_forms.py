@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import pytest
 
-from probes.imports.model import Refused, Result
-from scenarios.compare.comparison import compared
+from probes.imports.model import ImportRefusedError, ImportResult
+from scenarios.compare.comparison import compare_recordings
 from scenarios.compare.conditions import unlike_loads
-from scenarios.compare.snapshot import imported as as_take
+from scenarios.compare.snapshot import summarise_import as as_take
 from tests.probes.imports import originals as made
 from tests.probes.imports import other_forms as forms
 from tests.probes.imports.test_kinds import imported, value
 
 
-def judged(result: Result) -> set[tuple[str, str]]:
+def judged(result: ImportResult) -> set[tuple[str, str]]:
     return {(m.workload, m.metric) for m in result.measures if m.judged}
 
 
@@ -44,7 +44,7 @@ def test_syncs_of_several_jobs_have_one_weighted_mean() -> None:
 def test_every_option_is_a_condition(options: dict[str, str]) -> None:
     plain, other = (as_take(imported(forms.fio_sync(**o)), "x") for o in ({}, options))
     assert unlike_loads([plain], [other])
-    assert not compared([plain], [other]).effects
+    assert not compare_recordings([plain], [other]).effects
 
 
 @pytest.mark.parametrize(
@@ -60,7 +60,7 @@ def test_a_steady_state_that_was_not_attained_makes_the_figures_invalid() -> Non
     assert not judged(bad) and all(m.invalid for m in bad.measures)
     assert judged(good) and not any(m.invalid for m in good.measures)
     assert "invalid" in {t.id for t in bad.troubles}
-    found = compared([as_take(bad, "a")], [as_take(good, "b")])
+    found = compare_recordings([as_take(bad, "a")], [as_take(good, "b")])
     assert not found.effects and {(one.run, one.load) for one in found.invalid} == {("a", "steady read")}
 
 
@@ -113,7 +113,7 @@ def test_both_ways_of_iperf3_in_every_form(text: str) -> None:
 
 
 def test_a_stream_of_events_that_did_not_end_is_refused() -> None:
-    with pytest.raises(Refused, match="no sum at its end"):
+    with pytest.raises(ImportRefusedError, match="no sum at its end"):
         imported(forms.iperf3_stream(end=False))
 
 
@@ -160,7 +160,7 @@ OTHERS = {
 
 @pytest.mark.parametrize("text", OTHERS)
 def test_other_tools_are_named(text: str) -> None:
-    with pytest.raises(Refused) as why:
+    with pytest.raises(ImportRefusedError) as why:
         imported(text + "x 12\n")
     assert OTHERS[text] in why.value.why and why.value.hint
 

@@ -7,8 +7,8 @@ import json
 import pytest
 
 from probes.imports.hep.hepscore import HepScore
-from probes.imports.hep.prmon import PrmonJson, PrmonText, pair
-from probes.imports.model import Refused
+from probes.imports.hep.prmon import PrmonJson, PrmonText, compare_pair
+from probes.imports.model import ImportRefusedError
 from probes.imports.storage.darshan import Darshan
 from probes.imports.storage.ior import Ior
 from probes.imports.storage.mdtest import Mdtest
@@ -35,7 +35,7 @@ def test_only_subscores_with_a_reference_count_and_the_median_of_the_runs() -> N
 @pytest.mark.parametrize(("score", "status"), [(-1, "failed"), (0.0, "success")])
 def test_a_score_of_minus_one_or_zero_is_no_measurement(score: float, status: str) -> None:
     result = imported(json.dumps({"benchmarks": {}, "hepscore_ver": "1", "score": score, "status": status}))
-    assert result.fatal and not result.measures
+    assert result.is_fatal and not result.measures
 
 
 def test_an_empty_subscore_is_absent_not_zero() -> None:
@@ -55,8 +55,8 @@ def test_a_prmon_pair_of_one_run_agrees_and_of_two_does_not() -> None:
     series, summary = imported(made.PRMON_TEXT).detail, imported(made.PRMON_JSON).detail
     other = imported(made.PRMON_JSON.replace('"wtime": 4', '"wtime": 40')).detail
     assert isinstance(series, PrmonText) and isinstance(summary, PrmonJson) and isinstance(other, PrmonJson)
-    assert not pair(series, summary)
-    assert [c.subject for c in pair(series, other)] == ["wall time"]
+    assert not compare_pair(series, summary)
+    assert [c.subject for c in compare_pair(series, other)] == ["wall time"]
 
 
 def test_true_prmon_averages_are_not_contradicted() -> None:
@@ -156,7 +156,7 @@ def test_a_rate_that_the_ranks_do_not_give_is_told_and_a_sweep_is_several_runs()
 
 
 def test_mdtests_csv_without_a_result_is_refused() -> None:
-    with pytest.raises(Refused, match="no line of all ranks"):
+    with pytest.raises(ImportRefusedError, match="no line of all ranks"):
         imported(made.mdtest_csv().partition("\n")[0] + "\n")
 
 
@@ -203,9 +203,9 @@ def test_a_node_without_cpus_has_a_column_and_no_row() -> None:
 
 def test_entities_in_xml_are_refused() -> None:
     text = made.HWLOC.replace('"hwloc2.dtd"', '"hwloc2.dtd" [<!ENTITY a "aaaa"><!ENTITY b "&a;&a;">]')
-    from probes.imports.model import Refused
+    from probes.imports.model import ImportRefusedError
 
-    with pytest.raises(Refused, match="entities"):
+    with pytest.raises(ImportRefusedError, match="entities"):
         imported(text)
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from probes.imports import kinds
-from probes.imports.source import Source
+from probes.imports.source import ImportSource
 from tests.benchmarks.reading.imports_expected import FOLDERS, differences
 from tests.needs import not_here
 
@@ -28,8 +28,8 @@ def test_every_value_is_that_of_the_facts(folder: str) -> None:
         not_here(f"no {SAMPLES / folder}")
     wrong = {}
     for name, want in facts.items():
-        source = Source.read(SAMPLES / folder / name)
-        if kinds.recognise(source) is None or not _importable(name, want):
+        source = ImportSource.read(SAMPLES / folder / name)
+        if kinds.recognise_kind(source) is None or not _importable(name, want):
             continue
         wrong[name] = differences(folder, kinds.parse(source), want)
     assert len(wrong) > 6 and not any(wrong.values()), wrong

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import pytest
 
-from probes.imports.model import Refused
-from probes.imports.source import Source
-from probes.imports.storage.io500_table import columns
+from probes.imports.model import ImportRefusedError
+from probes.imports.source import ImportSource
+from probes.imports.storage.io500_table import read_columns
 
 
 def _columns(text: str) -> dict[str, dict[str, float]]:
-    found = columns(Source("t.tsv", text.encode()))
+    found = read_columns(ImportSource("t.tsv", text.encode()))
     return {name: {m.workload: m.value for m in result.measures} for name, result in found.items()}
 
 
@@ -38,5 +38,5 @@ def test_what_is_no_positive_number_was_not_measured(value: str) -> None:
     ],
 )
 def test_what_does_not_fit_is_refused(text: str, why: str) -> None:
-    with pytest.raises(Refused, match=why):
+    with pytest.raises(ImportRefusedError, match=why):
         _columns(text)

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from probes.imports import kinds
-from probes.imports.model import Refused
-from probes.imports.source import Source
+from probes.imports.model import ImportRefusedError
+from probes.imports.source import ImportSource
 
 SECRET = "CANARY"
 TEXTS = (
@@ -31,9 +31,9 @@ TEXTS = (
 
 
 @pytest.mark.parametrize("kind", [None, *kinds.KINDS], ids=lambda kind: kind.id if kind else "none")
-def test_no_word_of_it_is_in_the_refusal(kind: kinds.Kind | None) -> None:
+def test_no_word_of_it_is_in_the_refusal(kind: kinds.ImportKind | None) -> None:
     for text in TEXTS:
         for data in (text, "\ufeff" + text, text + "\0"):
-            with pytest.raises(Refused) as refused:
-                kinds.parse(Source("x", data.encode()), kind)
+            with pytest.raises(ImportRefusedError) as refused:
+                kinds.parse(ImportSource("x", data.encode()), kind)
             assert SECRET not in refused.value.why + refused.value.hint

@@ -8,14 +8,14 @@ from pathlib import Path
 import pytest
 
 from probes.host import Host
-from probes.system.disk.block import block_devices, leaves
-from probes.system.disk.topology import placement
-from probes.system.network.nic import nics
-from probes.system.nodes.numa import numa
-from probes.system.processor.cpu import cpu
-from probes.system.processor.frequency import frequency
+from probes.system.disk.block import block_devices, list_leaves
+from probes.system.disk.topology import find_placement
+from probes.system.network.nic import read_nics
+from probes.system.nodes.numa import read_numa
+from probes.system.processor.cpu import read_cpu
+from probes.system.processor.frequency import read_frequency
 from probes.system.summary import summary_facts
-from probes.types import Absent, present
+from probes.types import Absent, is_present
 from tests.needs import not_here
 
 TREES = Path(__file__).parents[4] / "shared" / "hosts"
@@ -69,10 +69,10 @@ def captured(
     ids=[t[0] for t in TOPOLOGY],
 )
 def test_topology(captured: Host, sockets: int, cores: int, threads: int, nodes: int | None) -> None:
-    it = cpu(captured)
+    it = read_cpu(captured)
     assert (it.sockets, it.cores, it.threads) == (sockets, cores, threads)
-    table = numa(captured)
-    assert present(table)
+    table = read_numa(captured)
+    assert is_present(table)
     assert (table.with_cpus if not table.doubt else None) == nodes
     assert isinstance(table.per_socket, Absent) is (nodes is None)
 
@@ -82,7 +82,7 @@ def test_transports(captured: Host, expected: dict[str, str]) -> None:
     devices = block_devices(captured)
     assert {name: devices[name].transport for name in expected} == expected
     for device in devices.values():
-        assert device.devno and present(device.size_bytes) and present(device.transport)
+        assert device.devno and is_present(device.size_bytes) and is_present(device.transport)
 
 
 @pytest.mark.parametrize("captured", NAMES, indirect=True)
@@ -95,7 +95,7 @@ def test_every_fact_prints(captured: Host) -> None:
 
 @pytest.mark.parametrize("captured", ["hybrid-1p6c2t-8e"], indirect=True)
 def test_the_hybrid_one(captured: Host) -> None:
-    it = cpu(captured)
+    it = read_cpu(captured)
     assert (
         it.hybrid is True
         and it.threads_per_core == (1, 2)
@@ -105,24 +105,24 @@ def test_the_hybrid_one(captured: Host) -> None:
 
 @pytest.mark.parametrize("captured", ["xeon-4s2c2t-offlines"], indirect=True)
 def test_the_one_with_offline_threads(captured: Host) -> None:
-    it = cpu(captured)
+    it = read_cpu(captured)
     assert it.offline == {2, 5, 13, 14} and it.present == 16 and isinstance(it.hybrid, Absent)
 
 
 @pytest.mark.parametrize("captured", ["epyc-7451"], indirect=True)
 def test_the_epyc(captured: Host) -> None:
-    it = cpu(captured)
+    it = read_cpu(captured)
     assert it.threads_per_core == (2,)
-    table, clock = numa(captured), frequency(captured)
-    assert present(table) and table.per_socket == 4.0
-    assert present(clock) and clock.governors == {"performance": 96}
+    table, clock = read_numa(captured), read_frequency(captured)
+    assert is_present(table) and table.per_socket == 4.0
+    assert is_present(clock) and clock.governors == {"performance": 96}
 
 
 @pytest.mark.parametrize("captured", ["disks-lvm"], indirect=True)
 def test_the_volume_over_four_loop_devices(captured: Host) -> None:
-    assert leaves(block_devices(captured), "dm-0") == ("loop0", "loop1", "loop2", "loop3")
-    found = placement(captured, "/home/test/data")
-    assert present(found) and (found.device, found.leaves) == ("nvme0n1p3", ("nvme0n1",))
+    assert list_leaves(block_devices(captured), "dm-0") == ("loop0", "loop1", "loop2", "loop3")
+    found = find_placement(captured, "/home/test/data")
+    assert is_present(found) and (found.device, found.leaves) == ("nvme0n1p3", ("nvme0n1",))
     devices = block_devices(captured)
     assert (devices["sda"].rotational, devices["sdb"].rotational) == (False, True)
     assert devices["sda"].scheduler == "cfq" and devices["nvme0n1"].model == "KINGSTON SKC1000240G"
@@ -130,7 +130,7 @@ def test_the_volume_over_four_loop_devices(captured: Host) -> None:
 
 @pytest.mark.parametrize("captured", ["xeon-2n8c-nvme-dimms"], indirect=True)
 def test_the_cards_of_the_two_node_xeon(captured: Host) -> None:
-    cards = nics(captured)
+    cards = read_nics(captured)
     assert {name: card.numa_node for name, card in cards.items() if card.physical} == {
         "eth0": 0,
         "eth1": 0,

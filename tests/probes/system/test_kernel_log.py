@@ -10,14 +10,14 @@ import pytest
 
 from probes.host import Host
 from probes.system.kernel_log import (
-    Follower,
     KernelLog,
+    KernelLogFollower,
     LogLine,
-    hung_tasks,
-    kernel_log,
-    null_dereferences,
+    find_hung_tasks,
+    find_null_dereferences,
     parse_line,
     parse_record,
+    read_kernel_log,
 )
 from probes.types import Absent
 from tests.fakes.answering import Answering
@@ -56,9 +56,9 @@ def test_prefixes_come_off(line: str, expected: LogLine) -> None:
 
 
 def test_the_talks_hung_tasks_are_read_from_a_syslog_file(tmp_path: Path) -> None:
-    log = kernel_log(captured(tmp_path, "bfq-stall.txt", "var/log/messages"))
+    log = read_kernel_log(captured(tmp_path, "bfq-stall.txt", "var/log/messages"))
     assert isinstance(log, KernelLog) and log.source == "/var/log/messages"
-    first, second = hung_tasks(log.lines)
+    first, second = find_hung_tasks(log.lines)
     assert (first.comm, first.pid, first.seconds) == ("xrootd", 13150, 120)
     assert first.release == "4.18.0-348.el8.x86_64"
     assert first.stack[:4] == ("__schedule", "schedule", "io_schedule", "blk_mq_get_tag")
@@ -68,9 +68,9 @@ def test_the_talks_hung_tasks_are_read_from_a_syslog_file(tmp_path: Path) -> Non
 
 def test_a_sosreports_dmesg_comes_before_a_syslog_file(tmp_path: Path) -> None:
     host = captured(tmp_path, "null-dereference.txt", "sos_commands/kernel/dmesg")
-    log = kernel_log(host)
+    log = read_kernel_log(host)
     assert isinstance(log, KernelLog)
-    (oops,) = null_dereferences(log.lines)
+    (oops,) = find_null_dereferences(log.lines)
     assert oops.function == "blk_mq_put_rq_ref"
     assert oops.worker == "kblockd blk_mq_timeout_work"
     assert oops.time_s == pytest.approx(912.0011)
@@ -81,7 +81,7 @@ def test_newer_wordings_of_the_hung_task_report() -> None:
         LogLine("INFO: task a b:c:12 blocked for more than 241 seconds."),
         LogLine("INFO: task jbd2/dm-0-8:55 blocked in I/O wait for more than 122 seconds."),
     ]
-    assert [(h.comm, h.pid, h.seconds) for h in hung_tasks(lines)] == [
+    assert [(h.comm, h.pid, h.seconds) for h in find_hung_tasks(lines)] == [
         ("a b:c", 12, 241),
         ("jbd2/dm-0-8", 55, 122),
     ]
@@ -95,18 +95,18 @@ def test_lines_after_a_report_are_not_its_stack() -> None:
         LogLine("usb 1-1: new device"),
         LogLine(" other_function+0x1/0x2"),
     ]
-    assert [h.stack for h in hung_tasks(lines)] == [("io_schedule",)]
+    assert [h.stack for h in find_hung_tasks(lines)] == [("io_schedule",)]
 
 
 def test_no_log_is_absent(tmp_path: Path) -> None:
     (tmp_path / "proc").mkdir()
-    assert isinstance(kernel_log(Host(str(tmp_path))), Absent)
+    assert isinstance(read_kernel_log(Host(str(tmp_path))), Absent)
 
 
 def test_the_missing_right_is_the_reason_though_another_tool_is_not_installed(tmp_path: Path) -> None:
     denied = Absent("journalctl exited with status 1: permission denied", "permission")
     journalctl = "journalctl -k -b -o short-monotonic --no-pager -n 20000"
-    assert kernel_log(Answering(tmp_path, {journalctl: denied})) == denied
+    assert read_kernel_log(Answering(tmp_path, {journalctl: denied})) == denied
 
 
 def test_a_record_of_the_device() -> None:
@@ -117,10 +117,10 @@ def test_a_record_of_the_device() -> None:
 def test_following_gives_only_what_is_new(tmp_path: Path) -> None:
     fifo = tmp_path / "kmsg"
     os.mkfifo(fifo)
-    follower = Follower(str(fifo))  # a pipe cannot seek: the follower says so and gives nothing
-    assert "kmsg" in follower.problem and follower.new() == []
-    missing = Follower(str(tmp_path / "none"))
-    assert "needs root" in missing.problem and missing.new() == []
+    follower = KernelLogFollower(str(fifo))  # a pipe cannot seek: the follower says so and gives nothing
+    assert "kmsg" in follower.problem and follower.read_new() == []
+    missing = KernelLogFollower(str(tmp_path / "none"))
+    assert "needs root" in missing.problem and missing.read_new() == []
 
 
 def test_a_report_of_an_old_kernel_keeps_its_stack() -> None:
@@ -134,5 +134,5 @@ def test_a_report_of_an_old_kernel_keeps_its_stack() -> None:
         LogLine(" [<f885f2f1>] log_wait_commit+0x80/0xc7 [jbd]"),
         LogLine("eth0: link is up"),
     ]
-    (report,) = hung_tasks(lines)
+    (report,) = find_hung_tasks(lines)
     assert (report.stack, report.modules) == (("log_wait_commit",), {"log_wait_commit": "jbd"})

@@ -5,11 +5,11 @@ from __future__ import annotations
 import pytest
 
 from probes.host import Host
-from probes.system.nodes.memory import meminfo, memory
-from probes.system.software.distribution import distribution, os_release
-from probes.system.software.kernel import kernel
-from probes.system.virtualisation import virtualisation
-from probes.types import Absent, present
+from probes.system.nodes.memory import read_meminfo, read_memory
+from probes.system.software.distribution import parse_os_release, read_distribution
+from probes.system.software.kernel import read_kernel
+from probes.system.virtualisation import read_virtualisation
+from probes.types import Absent, is_present
 from tests.fakes.hosts.tree import Tree
 
 
@@ -32,14 +32,14 @@ def flags(tree: Tree, *words: str) -> Tree:
 )
 def test_a_virtual_machine_by_flag_and_dmi(tree: Tree, vendor: str, product: str, hypervisor: str) -> None:
     flags(tree, "hypervisor").files("/sys/class/dmi/id", sys_vendor=vendor, product_name=product)
-    it = virtualisation(tree.host())
-    assert (it.hypervisor, it.virtual) == (hypervisor, True)
+    it = read_virtualisation(tree.host())
+    assert (it.hypervisor, it.is_virtual) == (hypervisor, True)
 
 
 def test_a_metal_instance_of_a_cloud_is_metal(tree: Tree) -> None:
     flags(tree).files("/sys/class/dmi/id", sys_vendor="Amazon EC2", product_name="m5.metal")
-    it = virtualisation(tree.host())
-    assert (it.hypervisor, it.virtual) == ("", False)
+    it = read_virtualisation(tree.host())
+    assert (it.hypervisor, it.is_virtual) == ("", False)
 
 
 @pytest.mark.parametrize(
@@ -56,23 +56,23 @@ def test_arm_has_no_flag_and_goes_by_its_product(
 ) -> None:
     tree.put("/proc/cpuinfo", "processor : 0\nFeatures : fp asimd evtstrm aes\nCPU implementer : 0x41\n")
     tree.files("/sys/class/dmi/id", sys_vendor=vendor, product_name=product)
-    assert virtualisation(tree.host()).hypervisor == hypervisor
+    assert read_virtualisation(tree.host()).hypervisor == hypervisor
 
 
 def test_arm_without_dmi_by_its_device_tree(tree: Tree) -> None:
     tree.put("/proc/cpuinfo", "processor : 0\nFeatures : fp asimd\n")
     tree.put("/proc/device-tree/compatible", "linux,dummy-virt\0")
-    assert virtualisation(tree.host()).hypervisor == "kvm"
+    assert read_virtualisation(tree.host()).hypervisor == "kvm"
 
 
 def test_virtualbox_hides_the_flag_and_not_its_name(tree: Tree) -> None:
     flags(tree).files("/sys/class/dmi/id", sys_vendor="innotek GmbH", product_name="VirtualBox")
-    assert virtualisation(tree.host()).hypervisor == "virtualbox"
+    assert read_virtualisation(tree.host()).hypervisor == "virtualbox"
 
 
 def test_a_machine_without_dmi_by_its_clock(tree: Tree) -> None:
     clock = "/sys/devices/system/clocksource/clocksource0"
-    it = virtualisation(
+    it = read_virtualisation(
         flags(tree, "hypervisor").files(clock, available_clocksource="kvm-clock tsc acpi_pm").host()
     )
     assert it.hypervisor == "kvm" and any("kvm-clock" in seen for seen in it.evidence)
@@ -80,12 +80,12 @@ def test_a_machine_without_dmi_by_its_clock(tree: Tree) -> None:
 
 def test_xen_and_its_first_domain(tree: Tree) -> None:
     host = flags(tree, "hypervisor").files("/sys/hypervisor", type="xen").host()
-    assert virtualisation(host).hypervisor == "xen"
-    assert virtualisation(tree.files("/proc/xen", capabilities="control_d").host()).hypervisor == ""
+    assert read_virtualisation(host).hypervisor == "xen"
+    assert read_virtualisation(tree.files("/proc/xen", capabilities="control_d").host()).hypervisor == ""
 
 
 def test_nothing_to_tell_by(tree: Tree) -> None:
-    it = virtualisation(tree.host())
+    it = read_virtualisation(tree.host())
     assert isinstance(it.hypervisor, Absent) and isinstance(it.container, Absent)
 
 
@@ -101,12 +101,12 @@ def test_nothing_to_tell_by(tree: Tree) -> None:
     ],
 )
 def test_marks_of_containers(tree: Tree, path: str, content: str, runtime: str) -> None:
-    assert virtualisation(tree.put(path, content).host()).container == runtime
+    assert read_virtualisation(tree.put(path, content).host()).container == runtime
 
 
 def test_a_word_within_a_group_is_no_mark(tree: Tree) -> None:
     tree.put("/proc/1/cgroup", "0::/system.slice/my-docker-like.service\n")
-    assert isinstance(virtualisation(tree.host()).container, Absent)
+    assert isinstance(read_virtualisation(tree.host()).container, Absent)
 
 
 class Live(Host):
@@ -124,20 +124,20 @@ def spaces(tree: Tree, pid: int = 4026531836, ours: int = 1, first: int | None =
 
 def test_a_mark_that_an_image_left_is_no_container(tree: Tree) -> None:
     """A virtual machine made from a container's image keeps /.dockerenv: systemd-detect-virt says docker there."""
-    it = virtualisation(Live(spaces(tree).put("/.dockerenv")))
+    it = read_virtualisation(Live(spaces(tree).put("/.dockerenv")))
     assert it.container == "" and any("left out the docker mark" in seen for seen in it.evidence)
 
 
 def test_a_container_by_its_namespaces(tree: Tree) -> None:
-    assert virtualisation(Live(spaces(tree, pid=4026532999).put("/.dockerenv"))).container == "docker"
+    assert read_virtualisation(Live(spaces(tree, pid=4026532999).put("/.dockerenv"))).container == "docker"
 
 
 def test_an_unmarked_container_by_its_namespaces(tree: Tree) -> None:
-    assert virtualisation(Live(spaces(tree, pid=4026532999))).container == "unknown"
+    assert read_virtualisation(Live(spaces(tree, pid=4026532999))).container == "unknown"
 
 
 def test_a_container_that_shares_the_processes(tree: Tree) -> None:
-    assert virtualisation(Live(spaces(tree, ours=2).put("/run/.containerenv"))).container == "podman"
+    assert read_virtualisation(Live(spaces(tree, ours=2).put("/run/.containerenv"))).container == "podman"
 
 
 @pytest.mark.parametrize(
@@ -152,7 +152,7 @@ def test_where_the_first_process_is_closed_to_us_the_root_file_system_tells(
     tree: Tree, root: str, container: str
 ) -> None:
     spaces(tree, first=None).put("/.dockerenv").put("/proc/self/mountinfo", f"20 1 {root}\n")
-    assert virtualisation(Live(tree)).container == container
+    assert read_virtualisation(Live(tree)).container == container
 
 
 def test_kernel_of_a_dump(tree: Tree) -> None:
@@ -160,28 +160,28 @@ def test_kernel_of_a_dump(tree: Tree) -> None:
         "Linux version 4.18.0-513.el8.x86_64 (mock@x) (gcc version 8.5.0) #1 SMP Fri Sep 29 05:22:10 EDT 2023"
     )
     tree.put("/proc/version", version).put("/proc/cmdline", "root=/dev/sda1 quiet isolcpus=2-3 isolcpus=4\n")
-    it = kernel(tree.host())
+    it = read_kernel(tree.host())
     assert it.release == "4.18.0-513.el8.x86_64"
     assert it.build == "#1 SMP Fri Sep 29 05:22:10 EDT 2023"
-    assert it.parameters() == {"root": "/dev/sda1", "quiet": "", "isolcpus": "4"}
+    assert it.boot_parameters() == {"root": "/dev/sda1", "quiet": "", "isolcpus": "4"}
     assert isinstance(it.machine, Absent)
 
 
 def test_only_the_parameters_that_change_the_speed_are_shown(tree: Tree) -> None:
     tree.put("/proc/cmdline", "root=/dev/sda1 mitigations=off luks.key=secret isolcpus=2-3 nosmt quiet\n")
-    assert kernel(tree.host()).speed_parameters() == "mitigations=off isolcpus=2-3 nosmt"
-    assert isinstance(kernel(Tree(tree.root / "empty").host()).speed_parameters(), Absent)
+    assert read_kernel(tree.host()).speed_parameters() == "mitigations=off isolcpus=2-3 nosmt"
+    assert isinstance(read_kernel(Tree(tree.root / "empty").host()).speed_parameters(), Absent)
 
 
 def test_kernel_of_a_sosreport(tree: Tree) -> None:
     line = "Linux node1 5.14.0-427.el9.x86_64 #1 SMP PREEMPT_DYNAMIC Wed May 1 2024 x86_64 x86_64 GNU/Linux\n"
-    it = kernel(tree.put("/sos_commands/kernel/uname_-a", line).host())
+    it = read_kernel(tree.put("/sos_commands/kernel/uname_-a", line).host())
     assert (it.release, it.machine) == ("5.14.0-427.el9.x86_64", "x86_64")
 
 
 def test_kernel_of_this_machine() -> None:
-    it = kernel(Host())
-    assert present(it.release) and it.release in (Host().text("/proc/version") or "")
+    it = read_kernel(Host())
+    assert is_present(it.release) and it.release in (Host().read_file_text("/proc/version") or "")
 
 
 @pytest.mark.parametrize(
@@ -200,13 +200,13 @@ def test_kernel_of_this_machine() -> None:
     ],
 )
 def test_distributions(tree: Tree, text: str, family: str, major: int) -> None:
-    it = distribution(tree.put("/etc/os-release", text).host())
-    assert present(it) and (it.family, it.major) == (family, major)
+    it = read_distribution(tree.put("/etc/os-release", text).host())
+    assert is_present(it) and (it.family, it.major) == (family, major)
 
 
 def test_before_os_release(tree: Tree) -> None:
-    it = distribution(tree.put("/etc/redhat-release", "CentOS release 6.10 (Final)\n").host())
-    assert present(it) and (it.family, it.version, it.name) == (
+    it = read_distribution(tree.put("/etc/redhat-release", "CentOS release 6.10 (Final)\n").host())
+    assert is_present(it) and (it.family, it.version, it.name) == (
         "redhat",
         "6.10",
         "CentOS release 6.10 (Final)",
@@ -217,12 +217,12 @@ def test_os_release_is_linked_with_an_absolute_path(tree: Tree) -> None:
     tree.put("/usr/lib/os-release", "ID=fedora\nVERSION_ID=40\n").link(
         "/etc/os-release", "/usr/lib/os-release"
     )
-    it = distribution(tree.host())
-    assert present(it) and (it.id, it.family) == ("fedora", "redhat")
+    it = read_distribution(tree.host())
+    assert is_present(it) and (it.id, it.family) == ("fedora", "redhat")
 
 
 def test_quotes() -> None:
-    assert os_release('A="x y"\nB=\'z\'\nC="un closed\n') == {"A": "x y", "B": "z", "C": "un closed"}
+    assert parse_os_release('A="x y"\nB=\'z\'\nC="un closed\n') == {"A": "x y", "B": "z", "C": "un closed"}
 
 
 def test_memory(tree: Tree) -> None:
@@ -231,14 +231,14 @@ def test_memory(tree: Tree) -> None:
         "MemTotal:  1000 kB\nMemAvailable: 500 kB\nSwapTotal: 0 kB\nHugePages_Total:  8\n",
     )
     tree.put("/sys/kernel/mm/transparent_hugepage/enabled", "always [madvise] never\n")
-    it = memory(tree.host())
+    it = read_memory(tree.host())
     assert (it.total, it.available, it.swap_total) == (1_024_000, 512_000, 0)
     assert it.transparent_huge_pages == "madvise"
-    told = meminfo(tree.host())
+    told = read_meminfo(tree.host())
     assert isinstance(told, dict) and told["HugePages_Total"] == 8  # a count, not kB
 
 
 def test_memory_of_this_machine_agrees_with_psutil() -> None:
     import psutil
 
-    assert memory(Host()).total == psutil.virtual_memory().total
+    assert read_memory(Host()).total == psutil.virtual_memory().total

@@ -9,13 +9,13 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from probes.system.nodes.nodes_per_socket import nodes_per_socket
-from probes.system.nodes.numa import numa
-from probes.system.processor.cpu import cpu
-from probes.types import Absent, present
+from probes.system.nodes.nodes_per_socket import read_nodes_per_socket
+from probes.system.nodes.numa import read_numa
+from probes.system.processor.cpu import read_cpu
+from probes.types import Absent, is_present
 from scenarios.model import Options
 from scenarios.numa.rules import RULES
-from scenarios.numa.scenario import Numa
+from scenarios.numa.scenario import NumaScenario
 from scenarios.rule import Inapplicable, Unreadable
 from tests.fakes.hosts import odd_machines as odd
 from tests.fakes.hosts.tree import Tree
@@ -25,7 +25,7 @@ Build = Callable[[Path], Tree]
 
 
 class Odd(msgspec.Struct, frozen=True, kw_only=True):
-    """What is to be said of it. `nodes`: those with CPUs, None where they are not to be believed; `words`: what
+    """What is to be said of it. `nodes`: those with CPUs, None where they are not to be believed; `setting_text`: what
     explains the nodes, None where nothing may be concluded; `drawn`: parts of the picture.
     """
 
@@ -140,15 +140,15 @@ def machines(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFa
 
 def test_what_is_said_of_it(machines: tuple[Odd, Tree]) -> None:
     odd, host = machines[0], machines[1].host()
-    it, table = cpu(host), numa(host)
+    it, table = read_cpu(host), read_numa(host)
     assert (it.sockets, it.cores, it.threads) == odd.counts
     if odd.nodes == 0:
         assert isinstance(table, Absent)
     else:
-        assert present(table) and (None if table.doubt else table.with_cpus) == odd.nodes
-    setting = nodes_per_socket(host)
-    assert (setting.words if present(setting) else None) == odd.words
-    plan = Numa().prepare(host, Options({})).plan
+        assert is_present(table) and (None if table.doubt else table.with_cpus) == odd.nodes
+    setting = read_nodes_per_socket(host)
+    assert (setting.setting_text if is_present(setting) else None) == odd.words
+    plan = NumaScenario().prepare(host, Options({})).plan
     assert not plan.refusal and max(map(len, plan.picture)) <= 80
     assert all(part in "\n".join(plan.picture) for part in odd.drawn), "\n".join(plan.picture)
     found = []

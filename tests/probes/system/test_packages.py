@@ -8,7 +8,7 @@ import pytest
 
 from probes.host import Host
 from probes.system.software import packages as room
-from probes.system.software.packages import Packages, packages
+from probes.system.software.packages import Packages, read_packages
 from probes.types import Absent
 
 STATUS = """Package: {name}
@@ -30,7 +30,7 @@ def host_of(tmp_path: Path, path: str, text: str) -> Host:
 
 def dpkg(tmp_path: Path, *rows: tuple[str, str], status: str = "install ok installed") -> Packages:
     text = "\n".join(STATUS.format(name=name, version=version, status=status) for name, version in rows)
-    found = packages(host_of(tmp_path, "var/lib/dpkg/status", text))
+    found = read_packages(host_of(tmp_path, "var/lib/dpkg/status", text))
     assert isinstance(found, Packages)
     return found
 
@@ -66,7 +66,7 @@ microcode_ctl-20230808-2.el8.x86_64
 bash-4.4.20-5.el8.x86_64
 no package
 """
-    found = packages(host_of(tmp_path, "installed-rpms", lines))
+    found = read_packages(host_of(tmp_path, "installed-rpms", lines))
     assert isinstance(found, Packages) and found.source == "installed-rpms"
     assert found.telling == {
         "kernel": "4.18.0-477.el8, 4.18.0-553.el8",
@@ -79,8 +79,10 @@ no package
 def test_rpm_is_asked_where_there_is_no_dpkg(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     host = Host()
     monkeypatch.setattr(room, "STATUS", str(tmp_path / "none"))
-    monkeypatch.setattr(Host, "command", lambda self, *argv, **more: "glibc\t2.34-1\tx86_64\nodd line")
-    found = packages(host)
+    monkeypatch.setattr(Host, "read_command", lambda self, *argv, **more: "glibc\t2.34-1\tx86_64\nodd line")
+    found = read_packages(host)
     assert isinstance(found, Packages) and found.telling == {"glibc": "2.34-1"}
-    monkeypatch.setattr(Host, "command", lambda self, *argv, **more: Absent("rpm is not installed", "tool"))
-    assert isinstance(packages(Host()), Absent)
+    monkeypatch.setattr(
+        Host, "read_command", lambda self, *argv, **more: Absent("rpm is not installed", "tool")
+    )
+    assert isinstance(read_packages(Host()), Absent)

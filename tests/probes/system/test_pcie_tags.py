@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 from probes.system.bios.firmware_attributes import firmware_attributes
-from probes.system.pcie_tags import Tags, decoded
-from probes.types import Absent, present
+from probes.system.pcie_tags import Tags, decode_tags
+from probes.types import Absent, is_present
 from tests.fakes.hosts.tree import Tree
 
 
@@ -22,18 +22,18 @@ def _space(can: int, on: int, version: int = 2) -> bytes:
 
 
 def test_tags() -> None:
-    assert decoded("a", _space(1 << 17, 1 << 12)) == Tags("a", can=True, on=True)
-    assert decoded("a", _space(1 << 17, 0)) == Tags("a", can=True, on=False)
-    assert decoded("a", _space(1 << 16, 0)) == Tags("a", can=False, on=False)
+    assert decode_tags("a", _space(1 << 17, 1 << 12)) == Tags("a", can=True, on=True)
+    assert decode_tags("a", _space(1 << 17, 0)) == Tags("a", can=True, on=False)
+    assert decode_tags("a", _space(1 << 16, 0)) == Tags("a", can=False, on=False)
 
 
 def test_what_is_cut_short_old_or_a_ring_tells_nothing() -> None:
-    assert decoded("a", _space(0, 0)[:64]) is None
-    assert decoded("a", _space(1 << 17, 0, version=1)) is None
+    assert decode_tags("a", _space(0, 0)[:64]) is None
+    assert decode_tags("a", _space(1 << 17, 0, version=1)) is None
     ring = bytearray(_space(0, 0))
     ring[0x60] = 0x05
     ring[0x61] = 0x40
-    assert decoded("a", bytes(ring)) is None
+    assert decode_tags("a", bytes(ring)) is None
 
 
 def test_settings_through_the_kernel(tmp_path: Path) -> None:
@@ -42,5 +42,5 @@ def test_settings_through_the_kernel(tmp_path: Path) -> None:
     tree.files("/sys/class/firmware-attributes/dell-wmi-sysman/attributes/Asset", current_value="SECRET")
     tree.files("/sys/class/dmi/id", sys_vendor="Dell Inc.")
     found = firmware_attributes(tree.host(), lambda name: name == "ApbDis")
-    assert present(found) and (found.values, found.vendor) == ({"ApbDis": "Enabled"}, "Dell Inc.")
+    assert is_present(found) and (found.values, found.vendor) == ({"ApbDis": "Enabled"}, "Dell Inc.")
     assert isinstance(firmware_attributes(Tree(tmp_path / "none").host(), lambda name: True), Absent)

@@ -8,7 +8,7 @@ import pytest
 
 from probes.host import Host
 from probes.system.disk.diskstats import disk_counters
-from probes.system.pulse import Counters, pulse, read_counters
+from probes.system.pulse import HostCounters, compute_host_rates, read_counters
 
 CPUS = "cpu0 1 1 1 1 1 1 1 1 0 0\ncpu1 1 1 1 1 1 1 1 1 0 0\nprocs_running 3\n"
 STAT = "cpu  100 10 50 {idle} 20 5 5 {steal} 30 0\n" + CPUS
@@ -64,7 +64,7 @@ def test_rates_between_two_readings(tmp_path: Path) -> None:
         tree(tmp_path / "b", stat=STAT.format(idle=850, steal=60), diskstats=line, loadavg="1.25 1 1 1/9 7"),
         12.0,
     )
-    rates = pulse(before, after)
+    rates = compute_host_rates(before, after)
     assert rates.seconds == 2.0
     assert rates.load1 == 1.25
     assert rates.steal == 0.5  # 50 of 100 ticks
@@ -84,12 +84,12 @@ def test_guest_time_is_not_counted_twice(tmp_path: Path) -> None:
 def test_pressure_is_absent_without_psi_and_read_where_there_is(tmp_path: Path) -> None:
     without = read_counters(tree(tmp_path / "el9", stat=STAT.format(idle=1, steal=1)))
     assert without.psi_io is None
-    assert pulse(without, without).psi_io is None
+    assert compute_host_rates(without, without).psi_io is None
     some = "some avg10=0.13 avg60=0.09 avg300=0.08 total={}\nfull avg10=0.06 avg60=0.06 avg300=0.07 total=100000\n"
     before = read_counters(tree(tmp_path / "a", pressure__io=some.format(1_000_000)), 0.0)
     after = read_counters(tree(tmp_path / "b", pressure__io=some.format(1_500_000)), 1.0)
     assert before.psi_io == 1.0
-    assert pulse(before, after).psi_io == 0.5
+    assert compute_host_rates(before, after).psi_io == 0.5
 
 
 def test_an_old_kernels_cpu_pressure_has_no_full_line(tmp_path: Path) -> None:
@@ -105,12 +105,12 @@ def test_counters_that_run_backwards_never_give_a_negative_rate(tmp_path: Path) 
         ),
         1.0,
     )
-    rates = pulse(high, low)
+    rates = compute_host_rates(high, low)
     assert rates.steal == 0.0
     assert all(value >= 0 for value in rates.devices.get("sda", ()))
 
 
 def test_an_empty_tree_gives_nothing_and_does_not_raise(tmp_path: Path) -> None:
     counters = read_counters(tree(tmp_path), 1.0)
-    assert counters == Counters(time_s=1.0)
-    assert pulse(counters, counters).devices == {}
+    assert counters == HostCounters(time_s=1.0)
+    assert compute_host_rates(counters, counters).devices == {}

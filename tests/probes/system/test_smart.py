@@ -6,8 +6,8 @@ import json
 
 import pytest
 
-from probes.system.disk.smart import Smart, of_json, of_text
-from probes.types import Absent, present
+from probes.system.disk.smart import Smart, parse_smart_json, parse_smart_text
+from probes.types import Absent, is_present
 
 NVME = {
     "smart_status": {"passed": True},
@@ -49,16 +49,16 @@ ID# ATTRIBUTE_NAME          FLAG     VALUE WORST THRESH TYPE      UPDATED  WHEN_
 
 def told(found: Smart | Absent) -> dict[str, object]:
     assert isinstance(found, Smart)
-    return {name: v for name in found.__struct_fields__ if present(v := getattr(found, name))}
+    return {name: v for name in found.__struct_fields__ if is_present(v := getattr(found, name))}
 
 
-@pytest.mark.parametrize("found", [of_json(json.dumps(NVME)), of_text(NVME_TEXT)])
+@pytest.mark.parametrize("found", [parse_smart_json(json.dumps(NVME)), parse_smart_text(NVME_TEXT)])
 def test_an_nvme_disk(found: Smart | Absent) -> None:
     expected = {"passed": True, "critical": 4, "used": 1.04, "spare": 0.07, "least_spare": 0.1}
     assert told(found) == expected | {"media_errors": 3}
 
 
-@pytest.mark.parametrize("found", [of_json(json.dumps(ATA)), of_text(ATA_TEXT)])
+@pytest.mark.parametrize("found", [parse_smart_json(json.dumps(ATA)), parse_smart_text(ATA_TEXT)])
 def test_an_ata_disk(found: Smart | Absent) -> None:
     assert told(found) == {"passed": True, "reallocated": 12, "pending": 8, "uncorrectable": 1}
 
@@ -75,8 +75,8 @@ def test_an_ata_disk(found: Smart | Absent) -> None:
 def test_nonsense_beside_a_health_is_not_told(log: object) -> None:
     answer = {"smart_status": {"passed": False}, "nvme_smart_health_information_log": log}
     answer["ata_smart_attributes"] = {"table": [7, {"id": 5, "raw": "x"}, {"id": [1]}]} if log == "x" else log
-    assert told(of_json(json.dumps(answer))) == {"passed": False}
+    assert told(parse_smart_json(json.dumps(answer))) == {"passed": False}
 
 
 def test_a_text_without_health_is_absent() -> None:
-    assert isinstance(of_text("smartctl 7.2\nPermission denied\n"), Absent)
+    assert isinstance(parse_smart_text("smartctl 7.2\nPermission denied\n"), Absent)

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from probes.host import Host
-from probes.system.summary import MOST_DISKS, summary_facts
+from probes.system.summary import MAX_DISKS, summary_facts
 from probes.types import Absent, Fact
 from tests.fakes.hosts.facts import short
 from tests.fakes.hosts.tree import Tree
@@ -92,10 +92,10 @@ def test_a_doubtful_node_table_is_no_fact(tree: Tree) -> None:
 
 
 def test_a_san_does_not_flood_the_recording(tree: Tree) -> None:
-    for number in range(MOST_DISKS + 5):
+    for number in range(MAX_DISKS + 5):
         tree.disk(f"/sys/devices/virtual/block/nbd{number}", f"43:{number}")
     facts, _ = split(tree.host())
-    assert sum(1 for name in facts if name.endswith(".kind")) == MOST_DISKS
+    assert sum(1 for name in facts if name.endswith(".kind")) == MAX_DISKS
     assert facts["disk.others"].value == 5
 
 

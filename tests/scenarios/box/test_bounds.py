@@ -7,7 +7,7 @@ import random
 import msgspec
 import pytest
 
-from scenarios.box.bounds import THIS, bounding, like, odd_findings
+from scenarios.box.bounds import THIS, boxes_with_outliers, odd_findings, same_setup_runs
 from scenarios.box.results import CornerFigures, CornerLevel, Corners
 from tests.scenarios.box.drawn_bench import USUAL
 
@@ -37,20 +37,20 @@ def past(seed: int, count: int = 7) -> list[tuple[str, CornerFigures]]:
 @pytest.mark.parametrize("corner", ["ior-hard-write", "mdtest-hard-write", "find"])
 def test_the_corner_that_got_slower_is_the_one_named(corner: str, seed: int) -> None:
     now = drawn(seed, corner, 3.0)
-    _, odd = bounding(now, past(seed))
+    _, odd = boxes_with_outliers(now, past(seed))
     assert [f.id for f in odd_findings(now, odd)] == [f"box.odd.{corner}"]
 
 
 @pytest.mark.parametrize("seed", range(10))
 def test_a_run_like_the_others_is_not_named(seed: int) -> None:
     now = drawn(seed)
-    _, odd = bounding(now, past(seed))
+    _, odd = boxes_with_outliers(now, past(seed))
     assert list(odd_findings(now, odd)) == []
 
 
 def test_the_box_has_all_like_runs_and_marks_the_odd_corner() -> None:
     now = drawn(3, "ior-hard-write", 3.0)
-    found, _ = bounding(now, past(3))
+    found, _ = boxes_with_outliers(now, past(3))
     assert [box.title for box in found] == ["write", "read"]
     assert found[0].runs[-1] == THIS and len(found[0].runs) == 8 and found[0].processes == 4
     assert [(o.run, o.workload) for o in found[0].odd] == [(THIS, "ior-hard-write")]
@@ -58,7 +58,7 @@ def test_the_box_has_all_like_runs_and_marks_the_odd_corner() -> None:
 
 
 def test_alone_it_is_a_box_and_nothing_is_odd() -> None:
-    found, odd = bounding(drawn(1), [])
+    found, odd = boxes_with_outliers(drawn(1), [])
     assert len(found) == 2 and odd is None and list(odd_findings(drawn(1), odd)) == []
 
 
@@ -71,4 +71,4 @@ def test_only_the_same_file_system_with_as_many_workers_is_its_past() -> None:
         now,
     ]
     kept = [(f"run {n}", Corners(t=1.0, value=one)) for n, one in enumerate(others)]
-    assert [name for name, _ in like(now, kept)] == ["run 3"]
+    assert [name for name, _ in same_setup_runs(now, kept)] == ["run 3"]

@@ -10,9 +10,9 @@ import pytest
 
 from probes.bench.corners.corner import CORNERS, LOADS, of_load
 from scenarios import events as ev
-from scenarios.box.cycles import FEWEST_GROUPS, PILOTS, Cycles
-from scenarios.box.findings import findings
-from scenarios.box.plan import workloads
+from scenarios.box.cycles import MIN_GROUPS, PILOTS, Cycles
+from scenarios.box.findings import box_findings
+from scenarios.box.plan import box_workloads
 from scenarios.box.results import CornerFigures, CornerLevel, Corners
 from scenarios.disturbance import Disturbance
 from scenarios.finding import Finding
@@ -41,18 +41,18 @@ class Conducted(msgspec.Struct):
 
     @property
     def verdicts(self) -> dict[str, ev.RunVerdict]:
-        return {one.workload: one for one in self.cycles.verdicts()}
+        return {one.workload: one for one in self.cycles.load_verdicts()}
 
     @property
     def measured(self) -> CornerFigures:
         return CornerFigures(
             directory="/data", file_system="xfs", source="/dev/sdb1", workers=WORKERS, direct=True,
-            file_bytes=1 << 29, names=2000, levels=self.cycles.levels(),
+            file_bytes=1 << 29, names=2000, levels=self.cycles.corner_levels(),
         )  # fmt: skip
 
     @property
     def findings(self) -> list[Finding]:
-        return list(findings(self.measured, self.cycles.verdicts()))
+        return list(box_findings(self.measured, self.cycles.load_verdicts()))
 
 
 def conducted(
@@ -62,14 +62,14 @@ def conducted(
     run = watch.run if watch is not None else FakeRun(seed=seed, clock=clock)
     assert isinstance(run, FakeRun) and isinstance(run.clock, FakeClock)
     bench = DrawnBench(run.clock, seed, **more)  # type: ignore[arg-type]
-    cycles = Cycles(run, bench, workloads(Sizes()), watch, "this file system (xfs)")
+    cycles = Cycles(run, bench, box_workloads(Sizes()), watch, "this file system (xfs)")
     asyncio.run(cycles.measure(StepInProgress(run, "corners", "corners"), budget_s, WORKERS))
     return Conducted(run, cycles, bench)
 
 
 def test_every_corner_has_a_level_with_its_interval_within_the_budget() -> None:
     done = conducted()
-    levels = {one.corner: one for one in done.cycles.levels()}
+    levels = {one.corner: one for one in done.cycles.corner_levels()}
     assert set(levels) == set(USUAL)
     for corner, level in levels.items():
         assert level.median is not None and level.ci95 is not None
@@ -84,7 +84,7 @@ def test_intervals_hold_the_true_level_as_often_as_they_say() -> None:
     inside = [
         one.ci95[0] <= USUAL[one.corner] <= one.ci95[1]
         for seed in range(40)
-        for one in conducted(seed).cycles.levels()
+        for one in conducted(seed).cycles.corner_levels()
         if one.ci95 is not None
     ]
     assert len(inside) == 40 * len(CORNERS)
@@ -146,7 +146,7 @@ def test_a_slow_find_is_named() -> None:
 def test_cached_reads_are_refused_and_never_a_level() -> None:
     for seed in range(10):
         done = conducted(seed, cached=frozenset({"ior-hard-read"}))
-        level = next(one for one in done.cycles.levels() if one.corner == "ior-hard-read")
+        level = next(one for one in done.cycles.corner_levels() if one.corner == "ior-hard-read")
         assert level.median is None and level.ci95 is None and level.cached and level.reason
         assert done.verdicts["ior-read"].verdict is Word.NOT_APPLICABLE
         assert [f.id for f in done.findings if f.severity != "ok"] == ["box.cached"]
@@ -162,9 +162,9 @@ def test_what_needs_names_that_were_not_made_is_not_tried() -> None:
 
 
 def test_the_write_limit_ends_it_and_what_was_measured_holds() -> None:
-    done = conducted(most_blocks=len(CORNERS) * (PILOTS + FEWEST_GROUPS))
+    done = conducted(most_blocks=len(CORNERS) * (PILOTS + MIN_GROUPS))
     assert done.cycles.ended
-    assert done.verdicts["ior-write"].is_slower and done.verdicts["ior-write"].groups == FEWEST_GROUPS
+    assert done.verdicts["ior-write"].is_slower and done.verdicts["ior-write"].groups == MIN_GROUPS
     few = conducted(most_blocks=len(CORNERS) * (PILOTS + 1))
     assert few.verdicts["ior-write"].is_not_measured and few.verdicts["ior-write"].ratio is None
 
@@ -185,10 +185,12 @@ def test_a_budget_of_one_disturbed_cycle_is_exceeded_once_and_not_for_ever() -> 
     run, first = FakeRun(clock=FakeClock()), len(CORNERS) * PILOTS
     disturbed = Disturbance(kind="cpu", figure=0.9, usual=0.1)
     done = conducted(watch=FakeWatch(run, lambda block: disturbed if block == first else None), budget_s=15.0)
-    assert all(one.median for one in done.cycles.levels()) and run.clock.now() == pytest.approx(4 * 4.8)
+    assert all(one.median for one in done.cycles.corner_levels()) and run.clock.now() == pytest.approx(
+        4 * 4.8
+    )
     run = FakeRun(clock=FakeClock())
     done = conducted(watch=FakeWatch(run, lambda block: disturbed), budget_s=15.0)
-    assert not any(one.median for one in done.cycles.levels()) and run.clock.now() <= 30.0
+    assert not any(one.median for one in done.cycles.corner_levels()) and run.clock.now() <= 30.0
 
 
 def test_a_run_that_others_suffer_from_stops() -> None:
@@ -198,14 +200,14 @@ def test_a_run_that_others_suffer_from_stops() -> None:
 
 def test_the_table_has_a_row_for_each_corner_and_no_tool_without_one() -> None:
     measured = conducted(cached=frozenset({"ior-hard-read"})).measured
-    parts = Corners(t=1.0, value=measured).parts
+    parts = Corners(t=1.0, value=measured).result_parts
     assert parts is not None
     table = next(part for part in parts if isinstance(part, Table))
     assert len(table.rows) == len(CORNERS)
     with_tool = msgspec.structs.replace(
         measured, levels=tuple(msgspec.structs.replace(one, tool="fio", other=1e6) for one in measured.levels)
     )
-    again = Corners(t=1.0, value=with_tool).parts
+    again = Corners(t=1.0, value=with_tool).result_parts
     assert again is not None
     wider = next(part for part in again if isinstance(part, Table))
     assert set(wider.header) - set(table.header) == {"fio"}
@@ -221,7 +223,7 @@ def test_a_recording_that_names_several_tools_is_shown() -> None:
         directory="/a", file_system="ext4", source="/dev/a", workers=1, direct=True, file_bytes=1, names=1,
         levels=levels,
     )  # fmt: skip
-    table = Corners(t=0.0, value=measured).parts[0]
+    table = Corners(t=0.0, value=measured).result_parts[0]
     assert isinstance(table, Table) and {len(row) for row in table.rows} == {len(table.header)}
     columns = [table.header.index(tool) for tool in ("fio", "ior")]
     empty = [[row[n] == "–" for n in columns] for row in table.rows]
@@ -239,7 +241,7 @@ def test_what_the_order_decides_is_measured_anew_after_settling_or_not_at_all(fl
     if not flushed:
         assert verdict.is_not_measured and verdict.ratio is None
         assert verdict.order.second == pytest.approx(2.5, rel=0.1)
-        levels = {one.corner: one for one in done.cycles.levels()}
+        levels = {one.corner: one for one in done.cycles.corner_levels()}
         for corner in of_load("ior-write"):  # no level either: the order decides it
             assert levels[corner.id].median is None and levels[corner.id].reason
         return
@@ -253,7 +255,7 @@ def test_what_the_order_decides_is_measured_anew_after_settling_or_not_at_all(fl
 
 def test_the_levels_divide_to_the_effect() -> None:
     done = conducted()
-    levels = {one.corner: one.median for one in done.cycles.levels()}
+    levels = {one.corner: one.median for one in done.cycles.corner_levels()}
     for load, verdict in done.verdicts.items():
         easy, hard = (levels[corner.id] for corner in of_load(load))
         assert easy and hard and verdict.ratio == pytest.approx(hard / easy, rel=1e-9)

@@ -7,7 +7,7 @@ import pytest
 
 from scenarios import events as ev
 from scenarios.box.bounds import THIS, odd_findings
-from scenarios.box.findings import findings
+from scenarios.box.findings import box_findings
 from scenarios.compare.odd import Apart, OddLoad, OddRuns
 from scenarios.compare.run_summary import FigureKey
 from scenarios.plan import Metric
@@ -33,7 +33,7 @@ def test_hard_is_no_faster_by_more_than_its_page_cache_gives(
         ratio=factor, ci95=(factor - 0.2, factor + 0.2), groups=12,
     )  # fmt: skip
     measured = msgspec.structs.replace(drawn(1), direct=direct)
-    assert any(one.id == f"box.below.{load}" for one in findings(measured, [faster])) is told
+    assert any(one.id == f"box.below.{load}" for one in box_findings(measured, [faster])) is told
 
 
 @pytest.mark.parametrize(("highest", "told"), [(15.0, True), (200.0, False)])
@@ -46,7 +46,7 @@ def test_a_find_is_slow_where_the_intervals_lie_apart(highest: float, told: bool
         else one
         for one in measured.levels
     )
-    found = findings(msgspec.structs.replace(measured, levels=levels), [])
+    found = box_findings(msgspec.structs.replace(measured, levels=levels), [])
     assert any(one.id == "box.find" for one in found) is told
 
 
@@ -67,7 +67,7 @@ def test_an_odd_run_is_alone_or_the_newest_of_those_since_when_it_lasts(
 @pytest.mark.parametrize(("names", "told"), [(99_999, False), (1_000_000, True)])
 def test_a_directory_of_many_names_is_named(names: int, told: bool) -> None:
     measured = msgspec.structs.replace(drawn(1), beside=names, listed_s=0.7)
-    assert any(one.id == "box.crowded" for one in findings(measured, [])) is told
+    assert any(one.id == "box.crowded" for one in box_findings(measured, [])) is told
 
 
 def test_the_loads_of_a_run_share_the_error() -> None:

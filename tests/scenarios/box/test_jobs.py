@@ -12,12 +12,12 @@ from app.recording.reader import load
 from app.report.figures.box import box_lines
 from probes.host import Host
 from scenarios import events as ev
-from scenarios.box.bounds import bounding, own_boxes
-from scenarios.box.jobs import Unread, is_recording, of_file, of_recording
+from scenarios.box.bounds import boxes_with_outliers, own_boxes
+from scenarios.box.jobs import Unread, is_recording, read_job_file, read_job_recording
 from scenarios.box.plan import BoxSetup
 from scenarios.box.results import Jobs
-from scenarios.compare.bounding_box import Pattern, Placed, placed
-from scenarios.compare.placing import placing
+from scenarios.compare.bounding_box import AccessPattern, Placed, place_applications
+from scenarios.compare.placing import placing_finding
 from scenarios.finding import Finding
 from scenarios.model import Options
 from scenarios.results.document import Table
@@ -50,7 +50,7 @@ def found(points: Sequence[Placed], share: float = 0.1) -> list[Finding]:
         for one in measured.levels
     )
     boxes = own_boxes(msgspec.structs.replace(measured, levels=levels))
-    return [placing(box, point) for box in placed(boxes, points) for point in box.placed]
+    return [placing_finding(box, point) for box in place_applications(boxes, points) for point in box.placed]
 
 
 def advice(finding: Finding) -> list[str]:
@@ -60,9 +60,9 @@ def advice(finding: Finding) -> list[str]:
 def test_small_calls_in_a_shared_file_are_tuned_towards_larger_ones_and_own_files(tmp_path: Path) -> None:
     log = tmp_path / "job.txt"
     log.write_text(darshan())
-    [point] = of_file(str(log))
+    [point] = read_job_file(str(log))
     assert point.direction == "write" and point.processes == 4 and point.bandwidth == pytest.approx(100e6)
-    assert point.pattern == Pattern(
+    assert point.pattern == AccessPattern(
         mean_bytes=pytest.approx(47_015, rel=1e-3), small=1.0, unaligned=pytest.approx(0.987, abs=0.01),
         shared_files=1, files=1,
     )  # fmt: skip
@@ -83,7 +83,7 @@ def test_small_calls_in_a_shared_file_are_tuned_towards_larger_ones_and_own_file
 def test_each_direction_comes_from_what_was_counted(
     change: dict[str, float], processes: int, count: int
 ) -> None:
-    counted = Pattern(mean_bytes=47_008, small=1.0, unaligned=1.0, shared_files=1, files=1)
+    counted = AccessPattern(mean_bytes=47_008, small=1.0, unaligned=1.0, shared_files=1, files=1)
     point = Placed(
         name="job", direction="write", bandwidth=450 * MB, processes=processes,
         pattern=msgspec.structs.replace(counted, **change),
@@ -126,7 +126,7 @@ def test_a_recording_of_workload_is_a_point_with_the_interval_of_its_runs(tmp_pa
     path = recording(tmp_path, [100 * MB + n * MB for n in range(12)])
     assert is_recording(str(path))
     events = [event for blocks in load(path).blocks.values() for event in blocks]
-    [point] = of_recording("work", events)
+    [point] = read_job_recording("work", events)
     assert point.bandwidth == pytest.approx(105.5 * MB) and point.direction == "write"
     assert point.ci95 is not None and point.ci95[0] < 105.5 * MB < point.ci95[1]
     assert point.computing == pytest.approx(0.05)
@@ -137,40 +137,40 @@ def test_what_computes_most_of_its_time_is_not_held_up_by_its_files(
     tmp_path: Path, user_s: float, advised: bool
 ) -> None:
     blocks = load(recording(tmp_path, [100 * MB] * 8, user_s)).blocks["command"]
-    [told] = found(list(of_recording("work", blocks)))
+    [told] = found(list(read_job_recording("work", blocks)))
     assert bool(told.remedy) is advised
 
 
 def test_runs_that_moved_nothing_and_other_scenarios_are_no_point(tmp_path: Path) -> None:
     still = load(recording(tmp_path, [0.0] * 8)).blocks["command"]
-    assert list(of_recording("work", still)) == []
+    assert list(read_job_recording("work", still)) == []
     other = ev.Began(
         t=0.0, schema=ev.SCHEMA, version="0", scenario="storage", command=[], host="h", wall="", seed=1, pid=1,
         pid_start=1, boot_id="",
     )  # fmt: skip
     moved = load(recording(tmp_path, [100 * MB] * 8)).blocks["command"]
-    assert list(of_recording("work", [other, *moved])) == []
+    assert list(read_job_recording("work", [other, *moved])) == []
 
 
 def test_what_is_no_job_is_refused_in_the_plan(tmp_path: Path) -> None:
     (tmp_path / "job").write_text("hello\n")
     with pytest.raises(Unread):
-        of_file(str(tmp_path / "job"))
+        read_job_file(str(tmp_path / "job"))
     setup = BoxSetup(Host(Path("/")), Options({"dir": str(tmp_path), "job": [str(tmp_path / "job")]}, ()))
-    assert str(tmp_path / "job") in setup.refusal
+    assert str(tmp_path / "job") in setup.refusal_reason
 
 
 def test_the_jobs_stand_on_the_first_page_with_the_way_they_lie() -> None:
     points = [Placed(name=n, direction="write", bandwidth=600 * MB, processes=4) for n in ("one", "two")]
-    section = Jobs(t=1.0, value=tuple(placed(own_boxes(drawn(1)), points))).on_top(2.0)
+    section = Jobs(t=1.0, value=tuple(place_applications(own_boxes(drawn(1)), points))).on_top(2.0)
     assert section is not None
     [table] = section.parts
     assert isinstance(table, Table) and [row[0] for row in table.rows] == ["one write", "two write"]
 
 
 def test_a_job_is_drawn_in_the_box_of_its_direction() -> None:
-    boxes, _ = bounding(drawn(3), past(3))
+    boxes, _ = boxes_with_outliers(drawn(3), past(3))
     point = Placed(name="job.darshan", direction="read", bandwidth=900 * MB, processes=4)
-    write, read = (box_lines(box, 80, 16) for box in placed(boxes, [point]))
+    write, read = (box_lines(box, 80, 16) for box in place_applications(boxes, [point]))
     assert not any("job.darshan" in line for line in write)
     assert any(line.startswith("A: job.darshan") for line in read)

@@ -15,7 +15,7 @@ from scenarios.model import Scenario
 @pytest.fixture
 def offered(monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
     def offer(*fakes: Scenario, suspected: str = "") -> None:
-        monkeypatch.setattr(parts, "candidates", lambda: fakes)
+        monkeypatch.setattr(parts, "candidate_scenarios", lambda: fakes)
         found = Finding(id="x.y", severity="warning", title="odd", prove=suspected)
         events = [ev.Found(t=0.1, finding=found)] if suspected else []
         monkeypatch.setattr("scenarios.triage.examine_host", lambda host, time, facts: iter(events))

@@ -44,7 +44,9 @@ async def test_a_part_that_would_outlast_the_budget_is_stopped_and_what_it_found
     offered: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     offered(STORAGE, WALL)
-    monkeypatch.setattr("scenarios.checkup.scenario.shares", lambda waiting, left_s: {waiting[0].id: 60.0})
+    monkeypatch.setattr(
+        "scenarios.checkup.scenario.share_seconds", lambda waiting, left_s: {waiting[0].id: 60.0}
+    )
     run = Conducted(options={"budget": 30.0}, clock=Slow(), outcomes=OUTCOMES | {"wall": HALF})
     monkeypatch.setattr("scenarios.checkup.scenario.END_S", 30.0 - 0.2)
     await asyncio.wait_for(conduct(Checkup(), run), 10.0)
@@ -57,7 +59,7 @@ async def test_what_costs_more_stands_before_what_costs_less(
     """A file system that is 20 times slower stood below others that took a third of the time."""
     offered(STORAGE, WALL)
     busy = Item(scenario="host", state="cause", words="others", severity="warning", loss=0.5)
-    monkeypatch.setattr("scenarios.checkup.scenario.Others.items", lambda self, open_ones: [busy])
+    monkeypatch.setattr("scenarios.checkup.scenario.HostUseSampler.items", lambda self, open_ones: [busy])
     slow = outcome("storage", "B is slower", "warning", verdict("slower", 0.05, (0.04, 0.07)))
     run = Conducted(outcomes=OUTCOMES | {"storage": slow})
     await conduct(Checkup(), run)

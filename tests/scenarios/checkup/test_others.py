@@ -8,8 +8,8 @@ import msgspec
 import pytest
 
 from probes.system.pulse import Rates
-from scenarios.checkup.others import Gap, Others
-from scenarios.checkup.ranking import answer, ranked
+from scenarios.checkup.others import Gap, HostUseSampler
+from scenarios.checkup.ranking import answer_finding, rank_items
 from scenarios.finding import Finding
 from scenarios.results.result import Item
 from tests.fakes.hosts.tree import Tree
@@ -25,7 +25,7 @@ def gap(**more: object) -> Gap:
 
 
 def found(*gaps: Gap) -> list[Item]:
-    others = Others(FakeRun())
+    others = HostUseSampler(FakeRun())
     others.gaps = list(gaps)
     return others.items(["the disk"])
 
@@ -87,10 +87,10 @@ def test_our_own_quota_is_a_cause_with_the_share_of_the_checkups_own_periods(
     tree.put(f"{group}/cpu.stat", "nr_periods 500\nnr_throttled 500")
     host = tree.host()
     host.live = True
-    others = Others(FakeRun(host=host))
-    assert others.quota() == []
+    others = HostUseSampler(FakeRun(host=host))
+    assert others.quota_items() == []
     tree.put(f"{group}/cpu.stat", f"nr_periods 600\nnr_throttled {500 + stopped}")
-    told = others.quota([Finding(id="host.cpu-quota", severity="warning", title="t", subject=group)])
+    told = others.quota_items([Finding(id="host.cpu-quota", severity="warning", title="t", subject=group)])
     assert [one.loss for one in told] == ([share] if share else [])
     for one in told:
         assert (one.state, one.about) == ("cause", (f"host.cpu-quota|{group}",))
@@ -100,5 +100,5 @@ def test_our_own_quota_is_a_cause_with_the_share_of_the_checkups_own_periods(
 
 def test_the_headline_of_a_busy_host_says_so() -> None:
     cleared = Item(scenario="storage", state="cleared", words="not the disk", severity="ok")
-    told = answer(ranked([*found(gap(psi_cpu=0.8)), cleared]), ended=True)
+    told = answer_finding(rank_items([*found(gap(psi_cpu=0.8)), cleared]), ended=True)
     assert "hog" in told.title and told.severity == "warning" and told.confidence == "measured"

@@ -22,7 +22,7 @@ from scenarios.plan import Plan, Written
 )
 def test_each_gets_the_directories_that_it_takes(scenario: str, command: str) -> None:
     options = Options({"dir": ["/a", "/b"]}, Checkup.options)
-    left = Checkup()._left_out(options, CheckupPart(registry.load(scenario), None, "no time"), "no time")
+    left = Checkup()._left_out_item(options, CheckupPart(registry.load(scenario), None, "no time"), "no time")
     assert [step.command for step in left.following] == [command]
 
 
@@ -32,6 +32,6 @@ def test_what_the_parts_write_to_a_device_adds_up() -> None:
 
     null, storage = Written("sda", 4, "/a", 0.1), Written("sda", 8, "/a", 0.2)
     other = Written("sdb", 8, "/b")
-    said = scenario_module._together([plan(null), plan(storage, other), plan(other)])
+    said = scenario_module._sum_writes([plan(null), plan(storage, other), plan(other)])
     assert [(one.device, one.bytes, one.where) for one in said] == [("sda", 12, "/a"), ("sdb", 16, "/b")]
     assert said[0].endurance_share == pytest.approx(0.3) and said[1].endurance_share is None

@@ -9,19 +9,19 @@ from typing import Any, ClassVar
 
 import pytest
 
-from app.recording.answers import beside
-from app.recording.session import Session
+from app.recording.answers import other_findings
+from app.recording.session import RunSession
 from probes.action import Action
 from probes.bench.disk.refusals import Suitability
 from probes.host import Host
-from probes.system.disk.topology import topology
+from probes.system.disk.topology import read_disk_topology
 from probes.types import Json
 from scenarios import events as ev
 from scenarios.card import Card
 from scenarios.checkup import parts
-from scenarios.checkup.parts import CheckupPart, by_suspicion, shares
+from scenarios.checkup.parts import CheckupPart, by_suspicion, share_seconds
 from scenarios.checkup.results import CheckupAnswer
-from scenarios.checkup.scenario import CLEAR, Checkup
+from scenarios.checkup.scenario import NOT_NEEDED_REASON, Checkup
 from scenarios.finding import Finding, Remedy, SuggestedStep
 from scenarios.model import Options, OtherRunOutcome, Prepared, Run, Scenario
 from scenarios.plan import Option
@@ -180,7 +180,7 @@ async def test_a_budget_too_short_for_all_leaves_the_last_ones_out(offered: Any)
     assert any("of the budget were left" in words for words in answered(run))
     plan = Checkup().prepare(Host(), Options({"budget": 32.0}, Checkup.options)).plan
     assert [step.id for step in plan.steps] == ["triage", "null"] and len(plan.left_out) == 2
-    assert not shares([CheckupPart(STORAGE)], 1.0)
+    assert not share_seconds([CheckupPart(STORAGE)], 1.0)
 
 
 async def test_a_suspect_of_triage_is_measured_first_and_a_clear_answer_ends_it(offered: Any) -> None:
@@ -190,7 +190,7 @@ async def test_a_suspect_of_triage_is_measured_first_and_a_clear_answer_ends_it(
     run = Conducted(outcomes=clear)
     await conduct(Checkup(), run)
     assert [name for name, _ in run.told] == ["null", "wall"]
-    assert f"2. the disk: not measured: {CLEAR}" in answered(run)
+    assert f"2. the disk: not measured: {NOT_NEEDED_REASON}" in answered(run)
     assert dead in [event.finding for event in run.of(ev.Found)]
     whole = Conducted(outcomes=clear, options={"all": True})
     await conduct(Checkup(), whole)
@@ -262,10 +262,10 @@ async def test_a_warning_of_triage_stands_in_the_list_unless_a_measured_cause_na
     assert any(one.following and one.following[0].all_commands == remount for one in items)
     rules = [one for one in items if one.scenario == "storage" and not one.recording]
     assert len(rules) == (states != ["cause", "cause"])
-    session = Session()
+    session = RunSession()
     for event in run.events:
         session.apply(event)
-    assert [f.id for f in beside(session)] == [
+    assert [f.id for f in other_findings(session)] == [
         "host.load"
     ]  # what the list names does not stand beside it once more
 
@@ -296,7 +296,7 @@ async def test_the_parts_get_the_directories_that_the_plan_chose(
 ) -> None:
     offered(STORAGE)
     where = parts.ChosenDirectories(("/var/tmp", "/s"), suspects=("/s",))
-    monkeypatch.setattr("scenarios.checkup.scenario.chosen", lambda host, options: where)
+    monkeypatch.setattr("scenarios.checkup.scenario.choose_directories", lambda host, options: where)
     run = Conducted()
     await conduct(Checkup(), run)
     assert run.told[0][1]["dir"] == ["/var/tmp", "/s"]
@@ -323,10 +323,10 @@ def test_directories_that_findings_of_storage_name_are_measured_beside_the_usual
     monkeypatch.setattr(
         parts, "file_system_of", lambda host, path: "root" if path.startswith("/var") else path
     )
-    told = parts.chosen(Host(), Options({}))
+    told = parts.choose_directories(Host(), Options({}))
     assert (told.directories, told.suspects) == (("/var/tmp", "/s", "/t"), ("/s", "/t"))
     assert len(told.sentences) == 2 and len(told.left_out) == 2
-    assert not parts.chosen(Host(), Options({"dir": ["/d"]})).suspects
+    assert not parts.choose_directories(Host(), Options({"dir": ["/d"]})).suspects
 
 
 def test_a_finding_about_a_disk_names_the_file_systems_on_it(tmp_path: Path) -> None:
@@ -339,9 +339,9 @@ def test_a_finding_about_a_disk_names_the_file_systems_on_it(tmp_path: Path) -> 
         lines.append(f"{30 + number} 1 8:{ord(letter)} / {where} rw - ext4 /dev/sd{letter} rw")
     tree.put("/proc/self/mountinfo", "\n".join(lines))
     host = tree.host()
-    assert list(parts.lying_on(topology(host), ["sdb"])) == ["/data"]
-    assert list(parts.lying_on(topology(host), ["sda"])) == ["/"]
-    assert not list(parts.lying_on(topology(host), []))
+    assert list(parts.mountpoints_on(read_disk_topology(host), ["sdb"])) == ["/data"]
+    assert list(parts.mountpoints_on(read_disk_topology(host), ["sda"])) == ["/"]
+    assert not list(parts.mountpoints_on(read_disk_topology(host), []))
 
 
 async def test_a_stop_keeps_what_was_measured_until_then(offered: Any) -> None:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from probes.types import Json
-from scenarios.compare.differences import Fingerprints, fingerprints
-from scenarios.compare.effects import effects
+from scenarios.compare.differences import Fingerprints, compare_fingerprints
+from scenarios.compare.effects import effects_between
 from scenarios.compare.run_summary import FactKey
 from tests.fakes.streams.takes import take
 
@@ -25,7 +25,7 @@ def _compared(*sides: Mapping[FactKey, Json] | list[Mapping[FactKey, Json]]) -> 
         [take({"syscall": 1000.0}, name=f"{s}{n}", facts=facts) for n, facts in enumerate(side)]
         for s, side in zip("ab", ([x] if isinstance(x, Mapping) else x for x in sides), strict=True)
     )
-    return fingerprints(a, b, effects(a, b, margin=0.05))
+    return compare_fingerprints(a, b, effects_between(a, b, margin=0.05))
 
 
 def test_nothing_differs() -> None:
@@ -59,10 +59,10 @@ def test_what_moves_the_loads_that_moved_comes_first() -> None:
     slow_calls = [take({"syscall": 300.0, "fsync-4k": 1000.0}, name="b", facts=facts)]
     slow_disk = [take({"syscall": 1000.0, "fsync-4k": 200.0}, name="b", facts=facts)]
     for b, first in ((slow_disk, "disk"), (slow_calls, "disk")):
-        ranked = fingerprints(a, b, effects(a, b, margin=0.05)).differences
+        ranked = compare_fingerprints(a, b, effects_between(a, b, margin=0.05)).differences
         assert ranked[0].component == first  # a disk is known to move ten times as much ...
-    ranked = fingerprints(a, slow_calls, effects(a, slow_calls, margin=0.05)).differences
-    quiet = fingerprints(a, slow_disk, effects(a, slow_disk, margin=0.05)).differences
+    ranked = compare_fingerprints(a, slow_calls, effects_between(a, slow_calls, margin=0.05)).differences
+    quiet = compare_fingerprints(a, slow_disk, effects_between(a, slow_disk, margin=0.05)).differences
     mitigated = [next(d.rank for d in found if d.component == "mitigations") for found in (ranked, quiet)]
     assert mitigated[0] > mitigated[1]  # ... and what moves system calls counts more where these moved
 
@@ -92,7 +92,7 @@ def test_what_could_not_be_read_is_unknown() -> None:
     a = [take({"syscall": 1.0}, name="a", facts=BASE)]
     facts = {k: v for k, v in BASE.items() if k != ("disk:sda", "model")} | {("disk:sda", "size"): 5}
     b = [take({"syscall": 1.0}, name="b", facts=facts, absent=[("disk:sda", "model")])]
-    found = fingerprints(a, b, [])
+    found = compare_fingerprints(a, b, [])
     assert found.unknown == ("disk:sda/model",)
 
 

@@ -4,21 +4,27 @@ from __future__ import annotations
 
 import pytest
 
-from probes.imports.model import Measure, Result
-from scenarios.compare.effects import effects, interval_of_metric, of_metric, size, word
+from probes.imports.model import ImportedMeasure, ImportResult
+from scenarios.compare.effects import (
+    direction_word,
+    effect_size_text,
+    effects_between,
+    metric_interval_text,
+    metric_ratio_text,
+)
 from scenarios.compare.groups import group_means
-from scenarios.compare.run_summary import Take
-from scenarios.compare.snapshot import imported
+from scenarios.compare.run_summary import RunSummary
+from scenarios.compare.snapshot import summarise_import
 from scenarios.plan import Metric
 
 MEMORY = Metric("max pss", "B", "less")
 
 
-def used(name: str, mib: float) -> Take:
-    measure = Measure(
+def used(name: str, mib: float) -> RunSummary:
+    measure = ImportedMeasure(
         workload="other", metric=MEMORY.name, value=mib * 2**20, unit="B", better="less",
     )  # fmt: skip
-    return imported(Result(kind="prmon", tool="prmon", measures=(measure,)), name)
+    return summarise_import(ImportResult(kind="prmon", tool="prmon", measures=(measure,)), name)
 
 
 @pytest.mark.parametrize(
@@ -27,15 +33,15 @@ def used(name: str, mib: float) -> Take:
 )
 def test_memory_changes_by_its_own_ratio(a: float, b: float, said: str) -> None:
     runs = [used("a", a)], [used("b", b)]
-    (effect,) = effects(*runs, margin=0.05)
+    (effect,) = effects_between(*runs, margin=0.05)
     (mean,) = group_means(*runs, margin=0.05)
-    assert size(effect) == size(mean) == said
-    assert word(effect) == said.split()[-1]
+    assert effect_size_text(effect) == effect_size_text(mean) == said
+    assert direction_word(effect) == said.split()[-1]
     assert mean.a == pytest.approx(a * 2**20)
 
 
 def test_the_interval_of_memory_is_that_of_its_own_ratio() -> None:
-    assert interval_of_metric((1.25, 2.0), 1.6, MEMORY) == "20 to 50 %"
-    assert interval_of_metric((0.8, 1.25), 1.0, MEMORY) == "20 % less to 25 % more"
-    assert of_metric(1.25, Metric("free memory", "B", "more")) == "25 % more"
-    assert interval_of_metric((0.5, 0.8), 0.7, Metric("rate", "1/s")) == "20 to 50 %"
+    assert metric_interval_text((1.25, 2.0), 1.6, MEMORY) == "20 to 50 %"
+    assert metric_interval_text((0.8, 1.25), 1.0, MEMORY) == "20 % less to 25 % more"
+    assert metric_ratio_text(1.25, Metric("free memory", "B", "more")) == "25 % more"
+    assert metric_interval_text((0.5, 0.8), 0.7, Metric("rate", "1/s")) == "20 to 50 %"

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from scenarios.compare.comparison import compared
-from scenarios.compare.worse import finding, worse
+from scenarios.compare.comparison import compare_recordings
+from scenarios.compare.worse import worse_effects, worse_finding
 from tests.fakes.streams.takes import take
 
 OLD = {("kernel", "release"): "5.10.0", ("directory", "file_system"): "ext4"}
@@ -13,9 +13,9 @@ NEW = {("kernel", "release"): "6.1.0", ("directory", "file_system"): "xfs"}
 def test_losses_are_a_warning_the_worst_first_with_what_changed() -> None:
     a = take({"syscall": 1000.0, "fork": 1000.0, "pipe": 1000.0}, name="a", facts=OLD)
     b = take({"syscall": 500.0, "fork": 200.0, "pipe": 5000.0}, name="b", boot="n1/2", facts=NEW)
-    found = compared([a], [b])
-    assert [e.key.workload for e in worse(found)] == ["fork", "syscall"]
-    told = finding(found, "july", "b.jsonl")
+    found = compare_recordings([a], [b])
+    assert [e.key.workload for e in worse_effects(found)] == ["fork", "syscall"]
+    told = worse_finding(found, "july", "b.jsonl")
     assert told.severity == "warning"
     assert all(said in told.title for said in ("2 of 3", "july", "fork (5 × slower)"))
     texts = [e.text for e in told.evidence]
@@ -29,11 +29,11 @@ def test_no_loss_is_said_with_what_stayed_open() -> None:
     a, b = (
         take({"syscall": 1000.0, "fork": rate}, name=n, boot=n) for n, rate in (("a", 100.0), ("b", 900.0))
     )
-    told = finding(compared([a], [b]), "july", "b.jsonl")
+    told = worse_finding(compare_recordings([a], [b]), "july", "b.jsonl")
     assert told.severity == "ok"
     assert "july" in told.title
 
 
 def test_another_hosts_baseline_is_named() -> None:
-    found = compared([take({"syscall": 1.0}, host="reference")], [take({"syscall": 1.0}, name="b")])
-    assert "reference" in finding(found, "site", "b.jsonl").evidence[0].text
+    found = compare_recordings([take({"syscall": 1.0}, host="reference")], [take({"syscall": 1.0}, name="b")])
+    assert "reference" in worse_finding(found, "site", "b.jsonl").evidence[0].text

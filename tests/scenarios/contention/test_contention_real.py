@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from probes.process_stat import is_running, own_stat
+from probes.process_stat import is_running, read_own_stat
 from tests.app.launcher import hostdx, started
 from tests.needs import LOOP, ROOT, needs, program
 from tests.real.polled import within
@@ -74,8 +74,8 @@ def _holder(runner: int) -> int:
     until = time.monotonic() + 20
     while time.monotonic() < until:
         for path in Path("/proc").glob("[0-9]*"):
-            stat = own_stat(path.name)
-            if stat is None or stat.parent != runner:
+            stat = read_own_stat(path.name)
+            if stat is None or stat.parent_pid != runner:
                 continue
             try:
                 if HOLDER in (path / "cmdline").read_bytes().split(b"\0"):

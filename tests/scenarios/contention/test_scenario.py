@@ -19,9 +19,9 @@ from probes.types import Json
 from scenarios import events as ev
 from scenarios.contention import plan as contention_plan
 from scenarios.contention import usl
-from scenarios.contention.plan import CONTROL, layout, loads, worker_counts
-from scenarios.contention.results import FITTED, IDEAL, Curve, Curves, Step, WorkersLevel
-from scenarios.contention.results import Wait as CurveWait
+from scenarios.contention.plan import CONTROL, plan_layout, read_loads, worker_counts
+from scenarios.contention.results import FITTED, IDEAL, ScalingCurve, ScalingCurves, ScalingStep, WorkersLevel
+from scenarios.contention.results import WorkerWait as CurveWait
 from scenarios.contention.scenario import Contention
 from scenarios.model import Options, UsageError
 from scenarios.results.document import Chart, Table, plain_text
@@ -102,8 +102,8 @@ async def measured(
     return run, fake
 
 
-def by_load(run: FakeRun) -> dict[str, Curve]:
-    *so_far, curves = run.of(Curves)
+def by_load(run: FakeRun) -> dict[str, ScalingCurve]:
+    *so_far, curves = run.of(ScalingCurves)
     assert so_far and not any(
         curve.steps for one in so_far for curve in one.value
     )  # nothing is judged before
@@ -155,7 +155,7 @@ async def test_a_lock_from_the_first_worker_on(tmp_path: Path, eight: None) -> N
         tmp_path, lambda load, side, n: 1000.0 / n**0.3 if load == "create" else linear(load, side, n)
     )
     curve = by_load(run)["create"]
-    assert (curve.scales_to, curve.stops_after) == (1, 1) and curve.gain < 1
+    assert (curve.scales_to, curve.stops_after) == (1, 1) and curve.total_gain < 1
     assert curve.usl is not None and curve.usl.contention > 0.9
 
 
@@ -172,7 +172,7 @@ async def test_a_fall_with_more_workers_than_cpus_is_called(tmp_path: Path, eigh
 
 
 async def test_what_is_serial_by_design_is_a_notice(tmp_path: Path, eight: None) -> None:
-    serial = {load.id for load in loads() if load.serial}
+    serial = {load.id for load in read_loads() if load.serial}
     run, _ = await measured(
         tmp_path, lambda load, side, n: 1000.0 if load in serial else linear(load, side, n)
     )
@@ -204,10 +204,10 @@ async def test_two_sides_take_turns_and_only_files_are_measured_on_both(tmp_path
         lambda load, side, n: 1000.0 if (load, side) == ("create", 1) else linear(load, side, n),
         dirs=2,
     )
-    curves = run.of(Curves)[-1]
+    curves = run.of(ScalingCurves)[-1]
     stopped = [curve for curve in curves.value if curve.stops_after is not None]
     assert [(curve.load, curve.side) for curve in stopped] == [("create", str(tmp_path / "1"))]
-    both = {load.id for load in loads() if load.files}
+    both = {load.id for load in read_loads() if load.files}
     assert {load for load, side, _ in fake.asked if side == 1} == both
     asked = [one for one in fake.asked if one[0] == "create"][:10]
     assert [n for _, _, n in asked] == [1, 1, 2, 2, 4, 4, 8, 8, 16, 16]
@@ -216,10 +216,10 @@ async def test_two_sides_take_turns_and_only_files_are_measured_on_both(tmp_path
 
 async def test_its_result_is_read_back_and_shown(tmp_path: Path, eight: None) -> None:
     run, _ = await measured(tmp_path, linear)
-    curves = run.of(Curves)[-1]
-    again = msgspec.json.decode(msgspec.json.encode(curves), type=Curves)
+    curves = run.of(ScalingCurves)[-1]
+    again = msgspec.json.decode(msgspec.json.encode(curves), type=ScalingCurves)
     assert again == curves
-    parts = curves.parts
+    parts = curves.result_parts
     assert parts is not None
     assert [len(part.rows) for part in parts if isinstance(part, Table)] == [10 * 3, 10 * 5]
     charts = [part for part in parts if isinstance(part, Chart)]
@@ -248,16 +248,16 @@ def chosen(**values: Json) -> Options:
 
 def test_one_cpu_is_refused(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setattr(contention_plan, "own_affinity", lambda: (0,))
-    assert layout(Host(), chosen(dir=[str(tmp_path)])).refusal
-    assert not layout(Host(), chosen(dir=[str(tmp_path)], workers=2)).refusal
+    assert plan_layout(Host(), chosen(dir=[str(tmp_path)])).refusal
+    assert not plan_layout(Host(), chosen(dir=[str(tmp_path)], workers=2)).refusal
 
 
 def test_a_request_that_is_wrong(eight: None, tmp_path: Path) -> None:
     with pytest.raises(UsageError):
-        layout(Host(), chosen(dir=[str(tmp_path)] * 3))
+        plan_layout(Host(), chosen(dir=[str(tmp_path)] * 3))
     with pytest.raises(UsageError):
-        layout(Host(), chosen(dir=[str(tmp_path)], budget=3.0))
-    assert layout(Host(), chosen(dir=[str(tmp_path / "none")])).refusal
+        plan_layout(Host(), chosen(dir=[str(tmp_path)], budget=3.0))
+    assert plan_layout(Host(), chosen(dir=[str(tmp_path / "none")])).refusal
 
 
 def test_as_root_it_measures_in_memory_where_there_is_enough(
@@ -266,12 +266,12 @@ def test_as_root_it_measures_in_memory_where_there_is_enough(
     monkeypatch.setattr(os, "geteuid", lambda: 0)
     monkeypatch.setattr(contention_plan, "makeable_kinds", lambda: ("xfs", "ext4"))
     free = contention_plan.MEMORY_FACTOR * 2 * contention_plan.IMAGE_BYTES
-    real = contention_plan.memory(Host())
+    real = contention_plan.read_memory(Host())
     for bytes_, in_memory in ((free, True), (free - 1, False)):
         monkeypatch.setattr(
-            contention_plan, "memory", lambda host, b=bytes_: msgspec.structs.replace(real, available=b)
+            contention_plan, "read_memory", lambda host, b=bytes_: msgspec.structs.replace(real, available=b)
         )
-        found = layout(Host(), chosen())
+        found = plan_layout(Host(), chosen())
         assert found.memory == in_memory and bool(found.left_out) == (not in_memory)
         plan = Contention().prepare(Host(), chosen()).plan
         assert [action.resource for action in plan.actions] == (["namespace"] if in_memory else ["directory"])
@@ -282,12 +282,14 @@ def test_what_stops_stands_first_and_a_load_has_a_row_on_a_narrow_screen() -> No
     """Sixteen loads took forty rows of records at 80 cells."""
     level = WorkersLevel(workers=1, rate=14.3e3, ci95=None, queued=0.0, system_share=0.0, switches=0.0)
     levels = (level, msgspec.structs.replace(level, workers=2, rate=15.1e3))
-    step = Step(before=1, workers=2, gain=1.05, ci95=None, control=2.0, alpha=0.01, verdict=Word("slower"))
+    step = ScalingStep(
+        before=1, workers=2, gain=1.05, ci95=None, control=2.0, alpha=0.01, verdict=Word("slower")
+    )
     wait = CurveWait(place="do_renameat2", call="rename", what="rwsem", share=0.2)
-    one = Curve(load="l", title="create, own directories", side="ext4", serial=False, groups=8, levels=levels,
+    one = ScalingCurve(load="l", title="create, own directories", side="ext4", serial=False, groups=8, levels=levels,
                 steps=(step,), scales_to=2, stops_after=None, usl=None, waits=())  # fmt: skip
     slow = msgspec.structs.replace(one, scales_to=None, stops_after=1, waits=(wait,))
-    section = Curves(t=0.0, value=(one, slow)).on_top(0.0)
+    section = ScalingCurves(t=0.0, value=(one, slow)).on_top(0.0)
     table = section.parts[0] if section is not None else None
     assert isinstance(table, Table)
     assert [row[4:6] for row in table.rows] == [("x1.1", "only to 1"), ("x1.1", "to 2")]
@@ -299,7 +301,7 @@ def test_what_stops_stands_first_and_a_load_has_a_row_on_a_narrow_screen() -> No
 
 async def test_the_table_has_a_column_a_level_from_the_first_load_on(tmp_path: Path, eight: None) -> None:
     run, _ = await measured(tmp_path, linear)
-    told = run.of(Curves)
+    told = run.of(ScalingCurves)
     heads = []
     for curves in told:
         section = curves.on_top(0.0)
@@ -309,7 +311,7 @@ async def test_the_table_has_a_column_a_level_from_the_first_load_on(tmp_path: P
     assert all(head == ["1 w", "2 w", "4 w", "8 w", "16 w"] for head in heads)
     assert [len(curves.value) for curves in told[:3]] == [1, 2, 3]
     last = told[-1].value[0]
-    assert last.gain == pytest.approx(last.rate(8) / last.rate(1))
+    assert last.total_gain == pytest.approx(last.rate(8) / last.rate(1))
 
 
 async def test_a_step_that_only_one_way_of_the_group_gives_is_not_judged(tmp_path: Path, eight: None) -> None:

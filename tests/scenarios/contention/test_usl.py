@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from scipy.optimize import nnls
 
-from scenarios.contention.usl import Usl, fit, fitted
+from scenarios.contention.usl import Usl, fit_usl, fit_with_intervals
 from tests.needs import one_always
 
 COUNTS = (1, 2, 4, 8, 16, 32)
@@ -29,19 +29,19 @@ def test_it_is_what_scipy_finds(seed: int) -> None:
     rows = np.array([[x / n, x / n * (n - 1), x * (n - 1)] for n, x in rates])
     scale = np.linalg.norm(rows, axis=0)
     a, b, c = nnls(rows / scale, np.ones(len(rows)))[0] / scale
-    found = fit(rates)
+    found = fit_usl(rates)
     assert found.coherence is not None
     assert (found.single, found.contention, found.coherence) == pytest.approx((1 / a, b / a, c / a), abs=1e-7)
 
 
 def test_two_counts_give_no_coherence_and_no_peak() -> None:
-    found = fit([(1, 100.0), (2, 100.0)])
-    assert found == Usl(pytest.approx(100.0), pytest.approx(1.0), None) and found.peak is None
+    found = fit_usl([(1, 100.0), (2, 100.0)])
+    assert found == Usl(pytest.approx(100.0), pytest.approx(1.0), None) and found.peak_workers is None
 
 
 def test_the_peak_of_a_planted_law() -> None:
-    found = fit([(n, law(n, 1e4, 0.04, 0.01)) for n in COUNTS])
-    assert found.peak == pytest.approx(math.sqrt(0.96 / 0.01), rel=1e-6)
+    found = fit_usl([(n, law(n, 1e4, 0.04, 0.01)) for n in COUNTS])
+    assert found.peak_workers == pytest.approx(math.sqrt(0.96 / 0.01), rel=1e-6)
 
 
 @pytest.mark.parametrize("truth", one_always((0.05, 0.0), (0.1, 0.01), (0.0, 0.005), (0.0, 0.0)))
@@ -53,7 +53,7 @@ def test_its_intervals_cover_the_planted_values_at_the_edge_too(truth: tuple[flo
         groups = [
             [(n, law(n, 1e4, *truth) * math.exp(rng.gauss(0, 0.05))) for n in COUNTS[:4]] for _ in range(6)
         ]
-        found = fitted(groups, rng)
+        found = fit_with_intervals(groups, rng)
         assert found is not None and found.coherence_ci95 is not None
         for at, (value, ends) in enumerate(
             zip(truth, (found.contention_ci95, found.coherence_ci95), strict=True)
@@ -69,7 +69,7 @@ def test_more_than_linear_is_at_most_something_and_not_nothing() -> None:
         [(n, 1e4 * n**1.1 * math.exp(Random(seed * n).gauss(0, 0.05))) for n in COUNTS[:4]]
         for seed in range(1, 7)
     ]
-    found = fitted(groups, Random(1))
+    found = fit_with_intervals(groups, Random(1))
     assert found is not None and found.coherence_ci95 is not None
     assert (found.best.contention, found.best.coherence) == (0.0, 0.0)
     for low, high in (found.contention_ci95, found.coherence_ci95):
@@ -77,5 +77,5 @@ def test_more_than_linear_is_at_most_something_and_not_nothing() -> None:
 
 
 def test_one_group_or_one_count_tells_nothing() -> None:
-    assert fitted([[(1, 1.0), (2, 2.0)]], Random(1)) is None
-    assert fitted([[(1, 1.0)], [(1, 1.0)]], Random(1)) is None
+    assert fit_with_intervals([[(1, 1.0), (2, 2.0)]], Random(1)) is None
+    assert fit_with_intervals([[(1, 1.0)], [(1, 1.0)]], Random(1)) is None

@@ -19,8 +19,8 @@ from scenarios.cpus import priority
 from scenarios.cpus.quota import throttling_sentence
 from scenarios.cpus.usable import usable_cpus
 from scenarios.cpuwatch import scenario
-from scenarios.cpuwatch.findings import WatchedJob, findings
-from scenarios.cpuwatch.scenario import Cpuwatch, _busiest
+from scenarios.cpuwatch.findings import WatchedJob, cpuwatch_findings
+from scenarios.cpuwatch.scenario import Cpuwatch, _find_busiest
 from scenarios.events import Found
 from scenarios.finding import Finding
 from scenarios.model import Options, RunRefused, UsageError
@@ -58,7 +58,7 @@ def host(tmp_path: Path) -> Host:
 
 
 def _found(host: Host, uses: list[JobUse], expect: float | None) -> list[Finding]:
-    return list(findings(host, usable_cpus(host), JOB, uses, expect))
+    return list(cpuwatch_findings(host, usable_cpus(host), JOB, uses, expect))
 
 
 def test_more_than_it_asked_for(host: Host) -> None:
@@ -125,14 +125,16 @@ def test_without_schedstats_the_pressure_tells_that_others_waited(
     host: Host, pressed: float | None, own: float | None, threads: int, severity: str
 ) -> None:
     uses = [msgspec.structs.replace(use, threads=threads) for use in _uses([0.99] * 4, waited=own)]
-    [found] = findings(host, usable_cpus(host), msgspec.structs.replace(JOB, pressed=pressed), uses, None)
+    [found] = cpuwatch_findings(
+        host, usable_cpus(host), msgspec.structs.replace(JOB, pressed=pressed), uses, None
+    )
     assert found.severity == severity
 
 
 @pytest.mark.parametrize("target", [JobTarget("user", "alice"), JobTarget("cgroup", "/batch/job 7")])
 def test_a_user_and_a_group_are_given_less_as_well(host: Host, target: JobTarget) -> None:
     job = WatchedJob(words="job", target=target)
-    [found] = findings(host, usable_cpus(host), job, _uses([2.0] * 4, others=3.0), None)
+    [found] = cpuwatch_findings(host, usable_cpus(host), job, _uses([2.0] * 4, others=3.0), None)
     first = found.remedy[0]
     assert first == (
         priority.user_priority_remedy("alice")
@@ -164,7 +166,7 @@ def test_a_kernel_thread_is_neither_moved_nor_given_less(tmp_path: Path) -> None
         .put("/proc/131/stat", f"131 (ksoftirqd/0) R 2 1 1 0 -1 {0x200040} {'0 ' * 13}\n")
         .host()
     )
-    [found] = findings(host, usable_cpus(host), JOB, _uses([0.99] * 4, others=3.0), None)
+    [found] = cpuwatch_findings(host, usable_cpus(host), JOB, _uses([0.99] * 4, others=3.0), None)
     commands = " ".join(c for r in found.remedy for c in (*r.commands, *r.undo))
     assert found.severity == "warning" and "/proc/softirqs" in commands
     assert "renice" not in commands and "taskset" not in commands
@@ -208,10 +210,10 @@ async def test_without_a_job_the_busiest_process_is_watched(
     run.clock.sleep = sleep  # type: ignore[method-assign]
     at(100, 1.0)
     if named:
-        assert (await _busiest(run)).value == named
+        assert (await _find_busiest(run)).value == named
         return
     with pytest.raises(RunRefused):
-        await _busiest(run)
+        await _find_busiest(run)
 
 
 def test_the_plan_names_the_process_with_its_user_and_how_to_watch_all_of_that_users() -> None:
@@ -277,7 +279,7 @@ def run_of_quota(
 def test_a_quota_that_stopped_nobody_is_evidence_alone(host: Host) -> None:
     calm = QuotaGroup(folder=BATCH, name="batch.slice", cores=2.0, stopped=5, periods=100)
     job = msgspec.structs.replace(JOB, quotas=(calm,))
-    [found] = findings(host, usable_cpus(host), job, _uses([0.98, 1.0, 1.01, 0.99]), 1.0)
+    [found] = cpuwatch_findings(host, usable_cpus(host), job, _uses([0.98, 1.0, 1.01, 0.99]), 1.0)
     assert found.severity == "ok" and not found.remedy
     assert f"{BATCH}/cpu.stat" in [evidence.source for evidence in found.evidence]
 

@@ -9,9 +9,15 @@ import pytest
 from probes.host import Host
 from probes.system.running.tasks import Task
 from probes.types import Absent
-from scenarios.dstate.cause import Cause, Limit, Sleep, Sleeps, Stuck, cause_of
-from scenarios.dstate.findings import finding_of, grouped
-from scenarios.dstate.location import Devices, DeviceState, MountedDirectory, scheduler_holds, suspended
+from scenarios.dstate.cause import Cause, DeviceLimit, Sleep, StuckTaskDetails, TaskSleeps, cause_of
+from scenarios.dstate.findings import finding_of, group_by_cause
+from scenarios.dstate.location import (
+    DeviceActivity,
+    DeviceState,
+    MountedDirectory,
+    is_suspended,
+    scheduler_holds,
+)
 from scenarios.knowledge.kernels import faults_of
 from scenarios.knowledge.waits import load_waits, wait_kind
 
@@ -32,7 +38,7 @@ MD = MountedDirectory(
     how="fd",
     layers=("dm-1", "md0", "sdb"),
 )
-LIMIT = Limit("sdb", "wbps 1024 for sdb in /sys/fs/cgroup/blkio/slow", "/sys/fs/cgroup/blkio/slow")
+LIMIT = DeviceLimit("sdb", "wbps 1024 for sdb in /sys/fs/cgroup/blkio/slow", "/sys/fs/cgroup/blkio/slow")
 
 
 def task(tid: int = 7, comm: str = "xrootd", wchan: str | Absent = "io_schedule", switches: int = 5) -> Task:
@@ -44,10 +50,10 @@ def stuck(
     place: MountedDirectory | None = None,
     seconds: float = 5.0,
     tid: int = 7,
-    limits: tuple[Limit, ...] = (),
-) -> Stuck:
+    limits: tuple[DeviceLimit, ...] = (),
+) -> StuckTaskDetails:
     one = task(tid, wchan=functions[0] if functions else NO)
-    return Stuck(Sleep(one, 0.0, seconds, 6), functions, place, functions[1:], limits)
+    return StuckTaskDetails(Sleep(one, 0.0, seconds, 6), functions, place, functions[1:], limits)
 
 
 def device(
@@ -157,7 +163,9 @@ ROWS = [
 
 
 @pytest.mark.parametrize(("one", "devices", "expected"), ROWS)
-def test_a_stuck_task_gets_its_cause(one: Stuck, devices: list[DeviceState], expected: Cause) -> None:
+def test_a_stuck_task_gets_its_cause(
+    one: StuckTaskDetails, devices: list[DeviceState], expected: Cause
+) -> None:
     assert cause_of(one, {d.name: d for d in devices}) == expected
 
 
@@ -175,7 +183,7 @@ def test_every_kind_of_wait_is_met_by_a_row() -> None:
 def test_a_storm_is_one_finding_and_grows_critical() -> None:
     many = [stuck("blk_mq_get_tag", place=XFS, seconds=200.0 - n, tid=n) for n in range(40)]
     states = {d.name: d for d in (TOP, device(tags=256))}
-    (group,) = grouped([(s, cause_of(s, states)) for s in many])
+    (group,) = group_by_cause([(s, cause_of(s, states)) for s in many])
     finding = finding_of(group, states, faults_of("4.18.0-348.el8.x86_64"))
     assert (finding.id, finding.severity, finding.confidence) == ("dstate.scheduler", "critical", "measured")
     assert finding.title.startswith("40 ") and "sdb" in finding.title
@@ -188,7 +196,7 @@ def test_the_kernels_fault_is_not_claimed_for_one_queue_or_another_scheduler() -
     for state in (device(hw_queues=1, tags=3), device(scheduler="mq-deadline", tags=3)):
         states = {d.name: d for d in (TOP, state)}
         one = stuck("blk_mq_get_tag", place=XFS)
-        (group,) = grouped([(one, cause_of(one, states))])
+        (group,) = group_by_cause([(one, cause_of(one, states))])
         finding = finding_of(group, states, faults_of("4.18.0-348.el8.x86_64"))
         assert finding.id == "dstate.scheduler" and not finding.references
 
@@ -213,7 +221,7 @@ def test_the_kernels_fault_is_not_claimed_for_one_queue_or_another_scheduler() -
 def test_every_cause_says_what_to_do_with_names_quoted(kind: str) -> None:
     place = MountedDirectory(mountpoint="/a b;reboot", fstype="xfs", how="fd")
     cause = Cause(kind, "/a b;reboot")  # type: ignore[arg-type]
-    (group,) = grouped([(stuck("x", place=place), cause)])
+    (group,) = group_by_cause([(stuck("x", place=place), cause)])
     finding = finding_of(group, {})
     assert finding.remedy
     for remedy in finding.remedy:
@@ -224,7 +232,7 @@ def test_every_cause_says_what_to_do_with_names_quoted(kind: str) -> None:
 @pytest.mark.parametrize("active", ["mq-deadline", "bfq", "none", "kyber"])
 def test_no_remedy_sets_what_is_set_already(active: str) -> None:
     state = device(scheduler=active, tags=4)
-    (group,) = grouped([(stuck("io_schedule", place=XFS), Cause("scheduler", "sdb"))])
+    (group,) = group_by_cause([(stuck("io_schedule", place=XFS), Cause("scheduler", "sdb"))])
     for remedy in finding_of(group, {"sdb": state}).remedy:
         assert not any(f'scheduler}}="{active}"' in line for line in remedy.persistent)
 
@@ -233,7 +241,7 @@ def test_an_idle_device_is_a_hint_with_the_likeliest_first() -> None:
     """A limit of a control group looked like a stuck scheduler: the same idle driver, the same wait channel."""
     states = {d.name: d for d in (TOP, device(quiet_s=300.0, scheduler="mq-deadline"))}
     one = stuck("io_schedule", "blkdev_direct_IO", place=XFS, seconds=300.0)
-    (group,) = grouped([(one, cause_of(one, states))])
+    (group,) = group_by_cause([(one, cause_of(one, states))])
     finding = finding_of(group, states)
     assert (finding.id, finding.confidence) == ("dstate.idle", "hint")
     order = [r.title for r in finding.remedy]
@@ -242,7 +250,7 @@ def test_an_idle_device_is_a_hint_with_the_likeliest_first() -> None:
     assert any(e.source.endswith("/stack") and "blkdev_direct_IO" in e.text for e in finding.evidence)
     # the kernel with the known stall: then the scheduler is the likeliest, still as a hint
     states["sdb"] = device(quiet_s=300.0)
-    (group,) = grouped([(one, cause_of(one, states))])
+    (group,) = group_by_cause([(one, cause_of(one, states))])
     finding = finding_of(group, states, faults_of("4.18.0-348.el8.x86_64"))
     assert finding.confidence == "hint" and "EL 8.6" in finding.remedy[0].title
     assert "scheduler" in finding.remedy[1].title
@@ -251,7 +259,7 @@ def test_an_idle_device_is_a_hint_with_the_likeliest_first() -> None:
 def test_a_limit_is_named_with_its_group() -> None:
     states = {d.name: d for d in (TOP, device())}
     one = stuck("io_schedule", place=XFS, seconds=300.0, limits=(LIMIT,))
-    (group,) = grouped([(one, cause_of(one, states))])
+    (group,) = group_by_cause([(one, cause_of(one, states))])
     finding = finding_of(group, states)
     assert (finding.id, finding.confidence) == ("dstate.throttled", "hint")
     assert finding.severity == "warning"  # somebody set it on purpose
@@ -285,25 +293,25 @@ def test_an_array_that_holds_back_writes_and_a_multipath_device_are_known(tmp_pa
         file.parent.mkdir(parents=True, exist_ok=True)
         file.write_text(text + "\n")
     host = Host(str(tmp_path))
-    assert suspended(host, "md0") and not suspended(host, "md1") and not suspended(host, "dm-0")
-    state = Devices().state(host, "dm-0")
+    assert is_suspended(host, "md0") and not is_suspended(host, "md1") and not is_suspended(host, "dm-0")
+    state = DeviceActivity().device_state(host, "dm-0")
     assert state.multipath and state.offered == ("none", "bfq")
 
 
 def test_three_samples_of_one_sleep_are_stuck_and_new_sleeps_are_not() -> None:
-    sleeps = Sleeps()
+    sleeps = TaskSleeps()
     for second in range(3):
         assert not sleeps.add([task()], float(second)).stuck
     assert [s.task.tid for s in sleeps.add([task()], 3.0).stuck] == [7]
     assert not sleeps.add([task()], 4.0).stuck  # said once
-    assert [s.seconds for s in sleeps.stuck()] == [4.0]
+    assert [s.watched_seconds for s in sleeps.stuck_sleeps()] == [4.0]
     change = sleeps.add([task(switches=6)], 5.0)  # it ran in between
-    assert [s.seconds for s in change.ended] == [4.0] and not sleeps.stuck()
+    assert [s.watched_seconds for s in change.ended] == [4.0] and not sleeps.stuck_sleeps()
     assert not sleeps.add([], 6.0).ended
 
 
 def test_a_busy_task_is_never_stuck() -> None:
-    sleeps = Sleeps()
+    sleeps = TaskSleeps()
     for second in range(20):
         assert not sleeps.add([task(switches=second)], float(second)).stuck
     for second in range(20, 30):
@@ -311,8 +319,8 @@ def test_a_busy_task_is_never_stuck() -> None:
 
 
 def test_the_end_of_a_stuck_task_is_told() -> None:
-    sleeps = Sleeps()
+    sleeps = TaskSleeps()
     for second in range(5):
         sleeps.add([task()], float(second))
-    assert [s.seconds for s in sleeps.add([], 5.0).ended] == [4.0]
-    assert sleeps.longest[task().key].seconds == 4.0
+    assert [s.watched_seconds for s in sleeps.add([], 5.0).ended] == [4.0]
+    assert sleeps.longest[task().key].watched_seconds == 4.0

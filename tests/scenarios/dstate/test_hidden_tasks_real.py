@@ -11,7 +11,7 @@ from collections.abc import Callable
 import pytest
 
 from probes.host import Host
-from probes.system.running.tasks import Scan, tasks_hidden, tasks_in_d
+from probes.system.running.tasks import Scan, explain_hidden_tasks, find_blocked_tasks
 from probes.types import Absent
 from scenarios.dstate.rules import tasks_now
 from scenarios.rule import HostRule
@@ -33,7 +33,7 @@ def as_nobody(prepare: Callable[[], None]) -> tuple[Scan | Absent, str]:
             host = Host()
             rule = HostRule("iosched.tasks-in-d", "iosched", "tasks in D now", tasks_now)
             told = list(apply_rule(rule, host, lambda: 0.0))[-1]
-            os.write(writer, pickle.dumps((tasks_in_d(host), getattr(told, "state", ""))))
+            os.write(writer, pickle.dumps((find_blocked_tasks(host), getattr(told, "state", ""))))
         except BaseException as error:
             os.write(writer, pickle.dumps((Absent(repr(error)), "")))
         finally:
@@ -61,7 +61,7 @@ def own_proc(options: str) -> None:
 @needs(ROOT)
 @pytest.mark.parametrize("options", ["hidepid=1", "hidepid=2"])
 def test_nothing_is_well_where_others_tasks_are_hidden(options: str) -> None:
-    if tasks_hidden(Host()) is not None:
+    if explain_hidden_tasks(Host()) is not None:
         not_here("tasks are hidden from this test as well")
     scan, state = as_nobody(lambda: own_proc(options))
     assert isinstance(scan, Scan) and scan.hidden is not None and state == "unreadable"

@@ -78,7 +78,7 @@ def test_a_quiet_host_is_said_to_be_so(tmp_path: Path) -> None:
 
 def test_nothing_is_well_where_tasks_are_hidden(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     why = Absent("other users' tasks are hidden: run as root", "permission", "/proc")
-    monkeypatch.setattr("probes.system.running.tasks.tasks_hidden", lambda host: why)
+    monkeypatch.setattr("probes.system.running.tasks.explain_hidden_tasks", lambda host: why)
     run = watch(captured(tmp_path, (1, "init", "S", "0")), seconds=5)
     (found,) = run.of(ev.Found)
     assert (found.finding.id, found.finding.severity) == ("dstate.none", "notice")

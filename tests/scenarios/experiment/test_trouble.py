@@ -57,7 +57,7 @@ async def test_too_much_disturbed_is_inconclusive_and_names_the_culprit() -> Non
     assert verdict.reason is not None
     assert "6 of 6" in verdict.reason
     assert "rsync [4711]" in verdict.reason
-    assert run.time() < 20
+    assert run.elapsed_s() < 20
 
 
 async def test_numbers_of_a_broken_off_run_are_shown_but_nothing_is_claimed() -> None:

@@ -17,7 +17,7 @@ from probes import units
 from probes.bench.disk.ageing import ChurnBench
 from probes.bench.disk.budget import WriteBudget
 from probes.host import Host
-from scenarios.fstrim.measurement.trim import Discards, claim, discards
+from scenarios.fstrim.measurement.trim import Discards, parse_claim, read_discards
 from tests.app.launcher import argv, environment, hostdx, started
 from tests.fakes.held import held
 from tests.needs import need, one_always, program
@@ -57,11 +57,11 @@ async def flushed(disk: TrimDisk) -> None:
 def trimmed(disk: TrimDisk) -> tuple[int, int, int]:
     """What fstrim says, what the counters say, what the image really gave back."""
     asyncio.run(flushed(disk))
-    held, before = disk.allocated_bytes, discards(Host(), (disk.device,))
-    said = claim(sh("fstrim", "-v", str(disk.mountpoint)))
+    held, before = disk.allocated_bytes, read_discards(Host(), (disk.device,))
+    said = parse_claim(sh("fstrim", "-v", str(disk.mountpoint)))
     counted = -1
     for _ in range(100):  # XFS hands them over without waiting
-        after = discards(Host(), (disk.device,))
+        after = read_discards(Host(), (disk.device,))
         assert isinstance(before, Discards) and isinstance(after, Discards)
         assert before.bytes is not None and after.bytes is not None
         if after.in_flight == 0 and after.bytes - before.bytes == counted:
@@ -175,14 +175,14 @@ def test_the_users_own_command_is_the_load(tmp_path: Path, disk: TrimDisk) -> No
 
 @pytest.mark.soak("the users' own command is the load")
 def test_a_command_that_writes_too_much_is_stopped_at_the_bound(tmp_path: Path, disk: TrimDisk) -> None:
-    before = discards(Host(), (disk.device,))
+    before = read_discards(Host(), (disk.device,))
     command = "dd if=/dev/zero of=made bs=1M count=900 oflag=direct"
     arguments_ = arguments(disk, *ONE_ROUND, "--workload", command, "--yes")
     planned = hostdx(tmp_path, "plan", *arguments_[1:-1]).stdout
     bound = int(0.02 * disk.bytes)
-    assert f"at most {units.size(bound)} to {disk.device}" in planned, planned
+    assert f"at most {units.format_size(bound)} to {disk.device}" in planned, planned
     done = hostdx(tmp_path, *arguments_, "--quiet", timeout=90)
-    after = discards(Host(), (disk.device,))
+    after = read_discards(Host(), (disk.device,))
     assert isinstance(before, Discards) and isinstance(after, Discards)
     wrote = after.written - before.written
     print(f"{wrote >> 20} MiB of a bound of {bound >> 20} MiB")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from probes.types import Unread
-from scenarios.fstrim.glance import MOST_FILE_SYSTEMS, glance
+from scenarios.fstrim.glance import MAX_FILE_SYSTEMS, glance
 from tests.fakes.answering import Answering
 from tests.fakes.hosts.facts import short
 from tests.fakes.hosts.tree import Tree
@@ -74,9 +74,9 @@ def test_a_host_without_such_file_systems_says_nothing(tmp_path: Path) -> None:
 
 def test_hundreds_of_volumes_do_not_fill_the_screen(tmp_path: Path) -> None:
     tree, lines = virtual(tmp_path), []
-    for number in range(MOST_FILE_SYSTEMS + 3):
+    for number in range(MAX_FILE_SYSTEMS + 3):
         tree.disk(f"/sys/devices/virtual/block/dm-{number}", f"253:{number}", discard_max_bytes=4096)
         lines.append(f"3{number} 1 253:{number} / /v{number} rw - xfs /dev/dm-{number} rw\n")
     facts = told(tree.put("/proc/self/mountinfo", "".join(lines)))
     assert facts["trim.more"] == "3 more file systems"
-    assert sum(name.endswith(".way") for name in facts) == MOST_FILE_SYSTEMS
+    assert sum(name.endswith(".way") for name in facts) == MAX_FILE_SYSTEMS

@@ -9,7 +9,14 @@ import pytest
 from probes.host import Host
 from probes.types import Absent
 from scenarios.fstrim.ledger import Ledger
-from scenarios.fstrim.measurement.trim import Discards, Pattern, Trimmed, claim, discards, trim
+from scenarios.fstrim.measurement.trim import (
+    Discards,
+    Trimmed,
+    TrimPattern,
+    parse_claim,
+    read_discards,
+    trim_and_wait,
+)
 from scenarios.fstrim.plan import trim_action
 from scenarios.fstrim.results import LedgerRow
 from scenarios.fstrim.trim_setup import TrimSetup
@@ -33,7 +40,7 @@ GIB = 1 << 30
     ],
 )
 def test_the_number_in_what_fstrim_says(said: str, value: int | None) -> None:
-    assert claim(said) == value
+    assert parse_claim(said) == value
 
 
 @pytest.mark.parametrize(
@@ -68,17 +75,17 @@ class Here(TrimSetup):
         self.placement = None
 
     @property
-    def fstype(self) -> str:
+    def file_system_type(self) -> str:
         return self._kind
 
     @property
-    def leaves(self) -> tuple[str, ...]:
+    def leaf_names(self) -> tuple[str, ...]:
         return ("sda",)
 
-    def free_bytes(self) -> int | None:
+    def read_free_bytes(self) -> int | None:
         return self._free
 
-    def size_bytes(self) -> int | None:
+    def read_size_bytes(self) -> int | None:
         return self._whole
 
 
@@ -94,7 +101,7 @@ def ledger(tmp_path: Path, fstype: str, release: str, *steps: Trimmed, deleted: 
         made.end("deleting", deleted=deleted)
         made.begin()
         made.end("trim", trimmed=step)
-    return [*made.trims]
+    return [*made.trim_rows]
 
 
 def test_nothing_to_trim_on_ext4_is_not_broken(tmp_path: Path) -> None:
@@ -127,7 +134,7 @@ def test_the_answer_to_the_repeating_number(tmp_path: Path) -> None:
     for _ in range(2):
         made.begin()
         made.end("trim", trimmed=trimmed(390 * GIB, 390 * GIB))
-    text = " ".join(made.answer())
+    text = " ".join(made.answer_sentences())
     assert "fstrim -v says the same 390 GiB each time" in text
     assert "walks all of its free space" in text
 
@@ -153,10 +160,10 @@ def test_the_answer_agrees_with_the_rows(
     for _ in range(3):
         made.begin()
         made.end("trim", trimmed=trimmed(16 * GIB, counted * GIB))
-    [sentence] = [one for one in made.answer() if "the same 16 GiB each time" in one]
+    [sentence] = [one for one in made.answer_sentences() if "the same 16 GiB each time" in one]
     known = trim_of(fstype, row) if row else None
     assert (known.repeats if known else "each time (3 trims) ") in f"{sentence} "
-    called_size = any("the size of the file system" in row.explained for row in made.trims)
+    called_size = any("the size of the file system" in row.explained for row in made.trim_rows)
     assert called_size == ("size of the file system" in sentence)
 
 
@@ -212,7 +219,7 @@ async def run_trim(tmp_path: Path, busy_s: float, others_s: float = 0.0) -> tupl
     run = FakeRun(host=tree.host(), clock=Draining(tree, busy_s, others_s))
     here = Here(run.host, "xfs")
     here.chain = None
-    return await trim(run, trim_action(here), ("sda",), Pattern()), run.clock.now()
+    return await trim_and_wait(run, trim_action(here), ("sda",), TrimPattern()), run.clock.now()
 
 
 async def test_the_settling_is_waited_for(tmp_path: Path) -> None:
@@ -239,7 +246,7 @@ async def test_a_neighbour_who_never_stops_does_not_hide_that_the_discards_ended
 
 def test_old_counters_have_no_discards(tmp_path: Path) -> None:
     tree = Tree(tmp_path).put("/proc/diskstats", "   8 0 sda 10 0 80 5 10 0 80 5 0 9 10\n")
-    found = discards(tree.host(), ("sda",))
+    found = read_discards(tree.host(), ("sda",))
     assert isinstance(found, Discards) and found.bytes is None and found.written == 80 * 512
-    gone = discards(tree.host(), ("sda", "sdb"))
+    gone = read_discards(tree.host(), ("sda", "sdb"))
     assert isinstance(gone, Absent) and "sdb" in gone.reason

@@ -10,10 +10,10 @@ import pytest
 from probes.host import Host
 from probes.system.disk.mounts import Mount
 from probes.system.disk.trim.discard import DiscardChain, DiscardLayer
-from scenarios.fstrim.measurement.trim import Pattern
-from scenarios.fstrim.plan import make, refusal, request, trim_action, trims
+from scenarios.fstrim.measurement.trim import TrimPattern
+from scenarios.fstrim.plan import count_trims, make, parse_request, refusal_reason, trim_action
 from scenarios.fstrim.scenario import Fstrim
-from scenarios.fstrim.trim_setup import MOST_BYTES, SHARE_OF_CAPACITY, TrimSetup, why_not
+from scenarios.fstrim.trim_setup import MAX_WRITTEN_BYTES, SHARE_OF_CAPACITY, TrimSetup, cannot_trim_reason
 from scenarios.model import Options, UsageError
 from tests.fakes.hosts.tree import Tree
 
@@ -36,16 +36,16 @@ def options(**values: object) -> Options:
 )
 def test_a_wrong_request_is_one_line(given: dict[str, object], why: str) -> None:
     with pytest.raises(UsageError, match=why) as found:
-        request(options(**given))
+        parse_request(options(**given))
     assert "\n" not in str(found.value)
 
 
 def test_a_budget_that_is_too_short() -> None:
     with pytest.raises(UsageError, match="give --budget 9 or more"):
-        Pattern().for_budget(5.0, 3)
-    fewest = Pattern().for_budget(9.0, 3)
+        TrimPattern().for_budget(5.0, 3)
+    fewest = TrimPattern().for_budget(9.0, 3)
     assert fewest.blocks == 6 and fewest.block_s + fewest.reference_s == pytest.approx(0.5)
-    short = Pattern().for_budget(36.0, 3)
+    short = TrimPattern().for_budget(36.0, 3)
     assert short.blocks == 12
     assert 3 * short.blocks * (short.block_s + short.reference_s) == pytest.approx(36.0)
 
@@ -88,14 +88,17 @@ def placed(max_bytes: int = 4096, fstype: str = "ext4", queued: dict[str, str] |
 
 
 def test_a_layer_that_swallows_discards_ends_a_session_but_not_a_round() -> None:
-    session, one = request(options(dir="/data")), request(options(dir="/data", round=True, state="/s"))
-    assert "the layer dm-0 (crypt) takes no discards" in refusal(session, placed(0))
-    assert refusal(one, placed(0)) == ""
-    assert refusal(session, placed()) == ""
+    session, one = (
+        parse_request(options(dir="/data")),
+        parse_request(options(dir="/data", round=True, state="/s")),
+    )
+    assert "the layer dm-0 (crypt) takes no discards" in refusal_reason(session, placed(0))
+    assert refusal_reason(one, placed(0)) == ""
+    assert refusal_reason(session, placed()) == ""
 
 
 def test_a_file_system_that_cannot_trim() -> None:
-    assert "ext2" in refusal(request(options(dir="/data")), placed(fstype="ext2"))
+    assert "ext2" in refusal_reason(parse_request(options(dir="/data")), placed(fstype="ext2"))
 
 
 @pytest.mark.parametrize(
@@ -112,17 +115,17 @@ def test_a_file_system_that_cannot_trim() -> None:
 def test_a_command_that_cannot_be_started_is_refused_before_anything_is_written(
     command: str, why: str
 ) -> None:
-    said = refusal(request(options(dir="/data", workload=command)), placed())
+    said = refusal_reason(parse_request(options(dir="/data", workload=command)), placed())
     assert (why in said) if why else not said
 
 
 def test_how_often_it_trims() -> None:
     here = placed()
-    assert trims(request(options(dir="/data")), here) == 2
-    assert trims(request(options(dir="/data", again=True)), here) == 3
-    assert trims(request(options(dir="/data", round=True, state="/s")), here) == 0
+    assert count_trims(parse_request(options(dir="/data")), here) == 2
+    assert count_trims(parse_request(options(dir="/data", again=True)), here) == 3
+    assert count_trims(parse_request(options(dir="/data", round=True, state="/s")), here) == 0
     here.no_trim = "the trim needs root"
-    assert trims(request(options(dir="/data")), here) == 0
+    assert count_trims(parse_request(options(dir="/data")), here) == 0
 
 
 def test_the_trim_needs_consent_and_names_its_risk() -> None:
@@ -142,27 +145,29 @@ def test_the_trim_needs_consent_and_names_its_risk() -> None:
     ],
 )
 def test_who_may_trim(tmp_path: Path, status: str, why: str) -> None:
-    found, todo = why_not(Tree(tmp_path).put("/proc/self/status", status).host())
+    found, todo = cannot_trim_reason(Tree(tmp_path).put("/proc/self/status", status).host())
     assert bool(found) == bool(todo)
     assert (why in found) if why else ("CAP" not in found)
 
 
 def test_the_plan_names_everything_beforehand(tmp_path: Path) -> None:
-    plan, layout, _, _ = make(Host(), options(dir=str(tmp_path)), Pattern(), Fstrim().make_plan)
+    plan, layout, _, _ = make(Host(), options(dir=str(tmp_path)), TrimPattern(), Fstrim().make_plan)
     if plan.refusal:  # the tests' directory may lie on what cannot be trimmed or has too little space
         assert "\n" not in plan.refusal and plan.actions == ()
         return
     [written] = plan.writes
-    assert written.bytes == layout.most_bytes <= MOST_BYTES
+    assert written.bytes == layout.most_bytes <= MAX_WRITTEN_BYTES
     assert all(
         written.bytes <= SHARE_OF_CAPACITY * d.size_bytes  # type: ignore[operator]
         for d in layout.devices
     )
-    ours = layout.fixed_bytes + (3 * Pattern().blocks + 1) * layout.block_bytes
+    ours = layout.fixed_bytes + (3 * TrimPattern().blocks + 1) * layout.block_bytes
     assert ours <= written.bytes / 2 and layout.block_bytes >= MIB
     kinds = [action.kind for action in plan.actions]
     assert kinds in (["resource"], ["resource", "command", "command"])
-    assert plan.digest == make(Host(), options(dir=str(tmp_path)), Pattern(), Fstrim().make_plan)[0].digest
+    assert (
+        plan.digest == make(Host(), options(dir=str(tmp_path)), TrimPattern(), Fstrim().make_plan)[0].digest
+    )
 
 
 def test_no_action_ever_writes_to_a_device() -> None:

@@ -13,14 +13,14 @@ from probes.host import Host
 from probes.system.disk.trim.trim_timer import trim_timer
 from scenarios import events as ev
 from scenarios.experiment.treated_trend import TreatedTrend
-from scenarios.fstrim.findings import idling
+from scenarios.fstrim.findings import idling_finding
 from scenarios.fstrim.ledger import Ledger
-from scenarios.fstrim.measurement.phase import Blocks, Phase
-from scenarios.fstrim.measurement.trim import Pattern
-from scenarios.fstrim.plan import request, trim_action, workloads
+from scenarios.fstrim.measurement.phase import MeasuredPhase, PhaseMeasurer
+from scenarios.fstrim.measurement.trim import TrimPattern
+from scenarios.fstrim.plan import parse_request, trim_action, trim_workloads
 from scenarios.fstrim.results import Round, TrimLedger
-from scenarios.fstrim.rounds import course_of, finished
-from scenarios.fstrim.session import Session
+from scenarios.fstrim.rounds import finish_round, trend_of_rounds
+from scenarios.fstrim.session import TrimSession
 from scenarios.fstrim.trim_setup import TrimSetup
 from scenarios.model import Options
 from scenarios.plan import Plan
@@ -30,8 +30,8 @@ from tests.fakes.noise import Noise, replay
 
 NOISE = Path(__file__).parents[2] / "fixtures" / "noise"
 QUIET_HOST, BUSY_HOST = "fsync4k-qd1.json", "randread4k-qd1-2.json"
-PATTERN = Pattern(blocks=8, block_s=0.5, reference_s=0.5)
-ROUND = request(Options({"dir": "/data", "round": True, "state": "/nowhere"}))
+PATTERN = TrimPattern(blocks=8, block_s=0.5, reference_s=0.5)
+ROUND = parse_request(Options({"dir": "/data", "round": True, "state": "/nowhere"}))
 LOSS, ROUNDS, TRIM_AT = 0.02, 24, 12
 
 
@@ -54,11 +54,11 @@ async def series(seed: int, name: str, loss: float) -> TreatedTrend:
         run = FakeRun(seed=seed)
         since_trim = number - TRIM_AT if number >= TRIM_AT else number
         drive = Drive(run.clock, recorded(name, 1000 * seed + number), lambda n=since_trim: (1 - loss) ** n)  # type: ignore[misc]
-        blocks = Blocks(run, drive, workloads(ROUND, layout(), PATTERN), PATTERN, 1 << 20, None)
-        phase = await blocks.phase("round", "steady")
+        blocks = PhaseMeasurer(run, drive, trim_workloads(ROUND, layout(), PATTERN), PATTERN, 1 << 20, None)
+        phase = await blocks.measure_phase("round", "steady")
         behind = Round(value=0.0, written_bytes=10**9, trim_before=number == TRIM_AT)
-        rounds.append(finished(ROUND, blocks, phase, behind))
-    return course_of(rounds)
+        rounds.append(finish_round(ROUND, blocks, phase, behind))
+    return trend_of_rounds(rounds)
 
 
 @pytest.mark.parametrize("name", [QUIET_HOST, BUSY_HOST])
@@ -93,19 +93,19 @@ async def session(seed: int, name: str, loss: float, no_trim: str = "") -> FakeR
     """A whole session on a drive that lost its speed before and gets it back by the trim."""
     run = FakeRun(seed=seed, clock=FakeClock())
     here = layout()
-    asked = request(Options({"dir": "/data"}))
+    asked = parse_request(Options({"dir": "/data"}))
     plan = Plan(
         scenario="fstrim",
         title="",
         question="",
-        workloads=workloads(asked, here, PATTERN),
+        workloads=trim_workloads(asked, here, PATTERN),
         actions=(private_directory("/data"), trim_action(here), trim_action(here)),
     )
     drive = Drive(run.clock, recorded(name, seed), lambda: 1.0 if run.applied else 1.0 - loss)
-    blocks = Blocks(run, drive, plan.workloads, PATTERN, 1 << 20, None)
+    blocks = PhaseMeasurer(run, drive, plan.workloads, PATTERN, 1 << 20, None)
     ledger = Ledger(run, here, "6.1.0")
     here.no_trim, here.to_trim = no_trim, "run it with sudo" if no_trim else ""
-    await Session(run, plan, here, PATTERN, blocks, ledger, trim_timer(run.host)).conduct()
+    await TrimSession(run, plan, here, PATTERN, blocks, ledger, trim_timer(run.host)).run_phases()
     return run
 
 
@@ -154,8 +154,8 @@ async def test_without_the_trim_the_blocks_still_run_and_what_idling_did_is_told
 
 
 def test_a_phase_without_a_block_breaks_nothing() -> None:
-    none = Phase("before", [], [], 0.0, 0, "the command fails")
-    found = idling(layout(), none, none, ["the command fails"])
+    none = MeasuredPhase("before", [], [], 0.0, 0, "the command fails")
+    found = idling_finding(layout(), none, none, ["the command fails"])
     assert [e.source for e in found.evidence][1:] == ["doubt"]
 
 

@@ -10,7 +10,7 @@ import pytest
 
 from scenarios.experiment.reference import judge_beside_reference, log_steps, shared_part, weaken_reference
 from scenarios.experiment.treated_trend import TreatedTrend, treated_trend
-from scenarios.fstrim.rounds import course_of, read
+from scenarios.fstrim.rounds import read_series, trend_of_rounds
 
 Three = tuple[list[float], list[float], list[float]]
 ROUNDS = Path(__file__).parents[2] / "fixtures" / "rounds" / "throttled-sata.jsonl"
@@ -59,16 +59,16 @@ def test_without_scatter_nothing_is_shared() -> None:
 
 def test_a_disk_slowed_round_by_round_in_a_guest_is_seen() -> None:
     """Real rounds: 4 % less each, a real trim before the eighth, with reads that scatter by a factor of two."""
-    kept = read(ROUNDS)
+    kept = read_series(ROUNDS)
     assert kept.bad == 0 and [r.trim_before for r in kept.rounds].index(True) == 7
-    found = course_of(kept.rounds)
+    found = trend_of_rounds(kept.rounds)
     assert found.trend.verdict == "slower" and found.trend.ci95 is not None
     assert found.trend.ci95[0] <= -0.04 <= found.trend.ci95[1]
     [jump] = found.jumps
     # The reads jumped at that round as well: how much of it the trim gave is not known, and so it is not called.
     assert jump.gave > 0.25 and jump.before_round == 8 and not jump.called
     assert jump.ci95[0] <= 0.96**-8 - 1 <= jump.ci95[1] or jump.ci95[0] <= 0.96**-7 - 1 <= jump.ci95[1]
-    first = course_of(kept.rounds[:7])
+    first = trend_of_rounds(kept.rounds[:7])
     assert first.trend.verdict == "slower" and first.jumps == ()
 
 

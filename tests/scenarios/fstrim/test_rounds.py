@@ -11,24 +11,24 @@ import msgspec
 import pytest
 
 from probes.host import Host
-from probes.system.disk.topology import topology
+from probes.system.disk.topology import read_disk_topology
 from probes.system.disk.trim.discard import discard_chain
 from probes.system.disk.trim.trim_timer import trim_timer
 from probes.types import Absent
 from scenarios import events as ev
-from scenarios.fstrim.measurement.phase import Blocks
-from scenarios.fstrim.measurement.trim import Pattern
-from scenarios.fstrim.plan import request, workloads
+from scenarios.fstrim.measurement.phase import PhaseMeasurer
+from scenarios.fstrim.measurement.trim import TrimPattern
+from scenarios.fstrim.plan import parse_request, trim_workloads
 from scenarios.fstrim.results import Round, Rounds
 from scenarios.fstrim.rounds import (
-    append,
-    course_of,
-    identity,
-    one_round,
-    read,
+    append_round,
+    file_system_id,
+    measure_one_round,
+    read_series,
+    round_since,
     rounds_a_day,
     rounds_file,
-    since,
+    trend_of_rounds,
 )
 from scenarios.fstrim.trim_setup import TrimSetup
 from scenarios.model import Options, RunRefused
@@ -43,21 +43,21 @@ GIB = 1 << 30
 
 def test_what_was_appended_is_read_back(tmp_path: Path) -> None:
     path = rounds_file(str(tmp_path), "1234-abcd")
-    assert read(path).rounds == ()
+    assert read_series(path).rounds == ()
     first, second = Round(value=3.0, reference=2.0), Round(value=4.0, trim_before=True, source="hep-score")
-    append(path, first)
-    append(path, second)
-    assert read(path).rounds == (first, second) and read(path).bad == 0
+    append_round(path, first)
+    append_round(path, second)
+    assert read_series(path).rounds == (first, second) and read_series(path).bad == 0
     assert path.parent == tmp_path / "series" and path.stat().st_mode & 0o777 == 0o600
 
 
 def test_a_line_cut_short_costs_only_itself(tmp_path: Path) -> None:
     path = rounds_file(str(tmp_path), "x")
-    append(path, Round(value=1.0))
+    append_round(path, Round(value=1.0))
     with path.open("ab") as file:
         file.write(b'{"value": 2.')
-    append(path, Round(value=3.0))
-    kept = read(path)
+    append_round(path, Round(value=3.0))
+    kept = read_series(path)
     assert [r.value for r in kept.rounds] == [1.0, 3.0] and kept.bad == 1
 
 
@@ -66,10 +66,10 @@ def test_a_line_cut_short_costs_only_itself(tmp_path: Path) -> None:
 )
 def test_what_is_no_round_is_passed_over(tmp_path: Path, line: bytes) -> None:
     path = rounds_file(str(tmp_path), "x")
-    append(path, Round(value=1.0))
+    append_round(path, Round(value=1.0))
     with path.open("ab") as file:
         file.write(line + b"\n")
-    assert [r.value for r in read(path).rounds] == [1.0] and read(path).bad == 1
+    assert [r.value for r in read_series(path).rounds] == [1.0] and read_series(path).bad == 1
 
 
 def test_a_score_from_elsewhere_needs_little(tmp_path: Path) -> None:
@@ -78,7 +78,7 @@ def test_a_score_from_elsewhere_needs_little(tmp_path: Path) -> None:
     path.write_text(
         '{"value": 12.5, "source": "hep-score", "written_bytes": 1000, "more": "kept for others"}\n'
     )
-    [found] = read(path).rounds
+    [found] = read_series(path).rounds
     assert (found.value, found.reference, found.key) == (12.5, None, ("hep-score", "", ""))
 
 
@@ -88,7 +88,7 @@ def test_a_symlink_in_its_place_is_not_written_through(tmp_path: Path) -> None:
     (tmp_path / "victim").write_text("precious")
     path.symlink_to(tmp_path / "victim")
     with pytest.raises(OSError):
-        append(path, Round(value=1.0))
+        append_round(path, Round(value=1.0))
     assert (tmp_path / "victim").read_text() == "precious"
 
 
@@ -100,10 +100,10 @@ class Here(TrimSetup):
         self.devices, self.placement = (), None
 
     @property
-    def leaves(self) -> tuple[str, ...]:
+    def leaf_names(self) -> tuple[str, ...]:
         return ("sda",)
 
-    def free_bytes(self) -> int | None:
+    def read_free_bytes(self) -> int | None:
         return self.free
 
 
@@ -124,17 +124,17 @@ def kept(round_: Round, deleted: int | None = GIB) -> Round:
 def test_a_trim_of_a_few_groups_of_a_large_file_system_counts(tree: Tree) -> None:
     """Seen on a 400 GB ext4: three rounds of 600 MB, a trim after each, 882 MB and 1.39 GB discarded."""
     here = Here(tree, 400 * GIB)
-    first = since(counters(tree, "b1", 10 * GIB, 0).host(), here, [])
+    first = round_since(counters(tree, "b1", 10 * GIB, 0).host(), here, [])
     assert (first.written_bytes, first.trim_before) == (None, False)
     deleted = 600_000_000
     counters(tree, "b1", 12 * GIB, 882 << 20)
-    second = since(tree.host(), here, [kept(first, deleted)])
+    second = round_since(tree.host(), here, [kept(first, deleted)])
     assert (second.written_bytes, second.trim_before, second.trimmed_bytes) == (2 * GIB, True, 882 << 20)
     assert second.trim_seen_by and second.discards_of == "sda"
     counters(tree, "b1", 13 * GIB, (882 << 20) + 1_390_000_256)
-    third = since(tree.host(), here, [kept(first, deleted), kept(second, deleted)])
+    third = round_since(tree.host(), here, [kept(first, deleted), kept(second, deleted)])
     assert (third.written_bytes, third.trim_before) == (GIB, True)
-    fourth = since(tree.host(), here, [kept(third, deleted)])  # nothing discarded since
+    fourth = round_since(tree.host(), here, [kept(third, deleted)])  # nothing discarded since
     assert (fourth.trim_before, fourth.trimmed_bytes, fourth.trim_seen_by) == (False, 0, "")
 
 
@@ -145,15 +145,15 @@ def test_a_trim_of_a_few_groups_of_a_large_file_system_counts(tree: Tree) -> Non
 def test_what_counts_as_a_trim_goes_by_what_a_round_deleted(
     tree: Tree, deleted: int | None, discarded: int, trim: bool
 ) -> None:
-    first = kept(since(counters(tree, "b1", GIB, 0).host(), Here(tree, 400 * GIB), []), deleted)
+    first = kept(round_since(counters(tree, "b1", GIB, 0).host(), Here(tree, 400 * GIB), []), deleted)
     counters(tree, "b1", 2 * GIB, discarded)
-    assert since(tree.host(), Here(tree, 400 * GIB), [first]).trim_before == trim
+    assert round_since(tree.host(), Here(tree, 400 * GIB), [first]).trim_before == trim
 
 
 def on(tree: Tree, here: Here, source: str, devno: str, options: str = "rw") -> Here:
     """The layout with a real chain, of a captured mount."""
     tree.put("/proc/self/mountinfo", f"30 1 {devno} / /data rw - ext4 {source} {options}\n")
-    disks = topology(host := tree.host())
+    disks = read_disk_topology(host := tree.host())
     assert not isinstance(disks.mounts, Absent)
     here.chain = discard_chain(host, disks, disks.mounts[0])
     return here
@@ -172,10 +172,10 @@ def test_with_online_discard_only_what_deletions_do_not_explain(
 ) -> None:
     tree.disk(ATA, discard_max_bytes=4096)
     here = on(tree, Here(tree, free_then * GIB), "/dev/sda", "8:0", "rw,discard")
-    first = kept(since(counters(tree, "b1", 0, 0).host(), here, []))
+    first = kept(round_since(counters(tree, "b1", 0, 0).host(), here, []))
     here.free = 100 * GIB
     counters(tree, "b1", written * GIB, discarded * GIB)
-    assert since(tree.host(), here, [first]).trim_before == trim
+    assert round_since(tree.host(), here, [first]).trim_before == trim
 
 
 def test_a_trim_of_the_neighbouring_partition_is_not_this_ones(tree: Tree) -> None:
@@ -189,15 +189,15 @@ def test_a_trim_of_the_neighbouring_partition_is_not_this_ones(tree: Tree) -> No
             file.write(own)
         return tree.host()
 
-    first = kept(since(both(0, 0), here, []))
-    second = kept(since(both(50 * GIB, 0), here, [first]))
+    first = kept(round_since(both(0, 0), here, []))
+    second = kept(round_since(both(50 * GIB, 0), here, [first]))
     assert (second.trim_before, second.discards_of) == (False, "sda1")
-    assert since(both(60 * GIB, 10 * GIB), here, [second]).trimmed_bytes == 10 * GIB
+    assert round_since(both(60 * GIB, 10 * GIB), here, [second]).trimmed_bytes == 10 * GIB
 
 
 def test_a_line_of_older_hostdx_is_compared_with_the_leaves(tree: Tree) -> None:
     old = Round(value=1, boot_id="b1", device_written_bytes=GIB, device_discarded_bytes=5 * GIB)
-    found = since(counters(tree, "b1", 2 * GIB, 6 * GIB).host(), Here(tree, 400 * GIB), [old])
+    found = round_since(counters(tree, "b1", 2 * GIB, 6 * GIB).host(), Here(tree, 400 * GIB), [old])
     assert (found.trimmed_bytes, found.trim_before) == (GIB, True)
 
 
@@ -206,46 +206,51 @@ def test_a_kernel_that_counts_no_discards_leaves_the_timer(
 ) -> None:
     tree.put("/proc/diskstats", "   8 0 sda 10 0 80 5 10 0 99 5 0 9 10\n")
     first = msgspec.structs.replace(
-        kept(since(tree.host(), Here(tree, GIB), [])), wall="2026-11-01T00:00:00Z"
+        kept(round_since(tree.host(), Here(tree, GIB), [])), wall="2026-11-01T00:00:00Z"
     )
-    assert since(tree.host(), Here(tree, GIB), [first]).trim_before is False
+    assert round_since(tree.host(), Here(tree, GIB), [first]).trim_before is False
     fired = datetime(2026, 11, 2, tzinfo=UTC)
     monkeypatch.setattr("scenarios.fstrim.rounds.stamp_time", lambda host: fired)
-    found = since(tree.host(), Here(tree, GIB), [first])
+    found = round_since(tree.host(), Here(tree, GIB), [first])
     assert (found.trim_before, found.trim_seen_by, found.trimmed_bytes) == (True, "fstrim.timer", None)
 
 
 def test_counters_that_saw_no_trim_outweigh_the_timer(tree: Tree, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("scenarios.fstrim.rounds.stamp_time", lambda host: datetime(2026, 11, 2, tzinfo=UTC))
-    first = kept(since(counters(tree, "b1", GIB, 0).host(), Here(tree, GIB), []))
+    first = kept(round_since(counters(tree, "b1", GIB, 0).host(), Here(tree, GIB), []))
     first = msgspec.structs.replace(first, wall="2026-11-01T00:00:00Z")
-    assert since(tree.host(), Here(tree, GIB), [first]).trim_before is False
+    assert round_since(tree.host(), Here(tree, GIB), [first]).trim_before is False
     # but those of another boot say nothing about the time before it
-    assert since(counters(tree, "b2", GIB, 0).host(), Here(tree, GIB), [first]).trim_seen_by == "fstrim.timer"
+    assert (
+        round_since(counters(tree, "b2", GIB, 0).host(), Here(tree, GIB), [first]).trim_seen_by
+        == "fstrim.timer"
+    )
 
 
 def test_after_a_reboot_the_counters_began_anew(tree: Tree) -> None:
     last = Round(value=1, boot_id="b1", device_written_bytes=50 * GIB, device_discarded_bytes=50 * GIB)
     counters(tree, "b2", 3 * GIB, 60 * GIB)
-    found = since(tree.host(), Here(tree, 100 * GIB), [last])
+    found = round_since(tree.host(), Here(tree, 100 * GIB), [last])
     assert (found.written_bytes, found.trim_before) == (3 * GIB, True)
 
 
 def test_without_counters_nothing_is_claimed(tree: Tree) -> None:
-    found = since(tree.host(), Here(tree, 100), [Round(value=1, device_written_bytes=5)])
+    found = round_since(tree.host(), Here(tree, 100), [Round(value=1, device_written_bytes=5)])
     assert (found.written_bytes, found.trim_before, found.trimmed_bytes) == (None, False, None)
 
 
 def test_rounds_with_and_without_references_are_not_mixed() -> None:
     rounds = [Round(value=100.0 - i, reference=2.0 if i % 2 else None) for i in range(8)]
-    assert course_of(rounds).trend.verdict == "slower"  # had it divided half of them, this would be noise
+    assert (
+        trend_of_rounds(rounds).trend.verdict == "slower"
+    )  # had it divided half of them, this would be noise
 
 
 def test_the_bytes_between_rounds_add_up() -> None:
     rounds = [Round(value=100 * 0.98**i, written_bytes=10**9 if i else None) for i in range(12)]
-    assert course_of(rounds).trend.per_gb == pytest.approx(-0.02, abs=0.002)
+    assert trend_of_rounds(rounds).trend.per_gb == pytest.approx(-0.02, abs=0.002)
     rounds[5] = msgspec.structs.replace(rounds[5], written_bytes=None)
-    assert course_of(rounds).trend.per_gb is None
+    assert trend_of_rounds(rounds).trend.per_gb is None
 
 
 def test_how_many_rounds_a_day_there_were() -> None:
@@ -258,11 +263,11 @@ def test_the_uuid_names_the_series(tree: Tree) -> None:
     tree.disk(ATA, discard_max_bytes=4096)
     tree.link("/dev/disk/by-uuid/6c1f-22ab", "../../sda")
     here = on(tree, Here(tree, 1), "/dev/sda", "8:0")
-    assert identity(tree.host(), here) == "6c1f-22ab"
+    assert file_system_id(tree.host(), here) == "6c1f-22ab"
 
 
 def test_without_udev_device_and_number_name_it(tree: Tree) -> None:
-    name = identity(tree.host(), Here(tree, 1))
+    name = file_system_id(tree.host(), Here(tree, 1))
     assert name and os.sep not in name
 
 
@@ -272,16 +277,16 @@ async def test_a_round_that_cannot_be_kept_is_judged_and_said(
     def full(path: Path, one: Round) -> None:
         raise OSError(errno.ENOSPC, "No space left on device")
 
-    monkeypatch.setattr("scenarios.fstrim.rounds.append", full)
-    asked = request(Options({"dir": "/data", "round": True, "state": str(tmp_path)}))
+    monkeypatch.setattr("scenarios.fstrim.rounds.append_round", full)
+    asked = parse_request(Options({"dir": "/data", "round": True, "state": str(tmp_path)}))
     layout = TrimSetup(Host("/nonexistent-captured-tree"), "/data", blocks=8, phases=1)
-    run, pattern = FakeRun(), Pattern(blocks=8, block_s=0.5, reference_s=0.5)
+    run, pattern = FakeRun(), TrimPattern(blocks=8, block_s=0.5, reference_s=0.5)
     drive = Drive(run.clock, quiet, lambda: 1.0)
-    blocks = Blocks(run, drive, workloads(asked, layout, pattern), pattern, 1 << 20, None)
+    blocks = PhaseMeasurer(run, drive, trim_workloads(asked, layout, pattern), pattern, 1 << 20, None)
     with pytest.raises(
         RunRefused, match="the round cannot be kept: No space left on device; free some space there"
     ):
-        await one_round(run, layout, asked, blocks, trim_timer(run.host))
+        await measure_one_round(run, layout, asked, blocks, trim_timer(run.host))
     assert [verdict.rounds for verdict in run.of(ev.SeriesVerdict)] == [1]
     assert [len(e.value) for e in run.of(Rounds)] == [1]
     assert [e.finding.id for e in run.of(ev.Found)] == ["fstrim.degradation"]

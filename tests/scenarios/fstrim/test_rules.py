@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from scenarios.fstrim.remedies import fstab_remedy
-from scenarios.fstrim.rules import RULES, online_unqueued, swallowed, untrimmed
+from scenarios.fstrim.rules import RULES, online_unqueued_findings, swallowed_findings, untrimmed_findings
 from scenarios.rule import Inapplicable, Unreadable
 from tests.fakes.answering import Answering
 from tests.fakes.hosts.tree import Tree
@@ -38,7 +38,7 @@ def ssd(tree: Tree, options: str = "rw", timer: bool = False, written: int = 0, 
 
 
 def test_an_ssd_that_nobody_trims(tree: Tree) -> None:
-    [found] = untrimmed(ssd(tree).host())
+    [found] = untrimmed_findings(ssd(tree).host())
     assert (found.id, found.severity, found.subject) == ("fstrim.never", "notice", "/data")
     assert found.remedy[0].commands == ("systemctl enable --now fstrim.timer",)
     assert found.remedy[0].undo and found.remedy[0].verify
@@ -46,7 +46,7 @@ def test_an_ssd_that_nobody_trims(tree: Tree) -> None:
 
 
 def test_written_over_and_over_it_is_a_warning(tree: Tree) -> None:
-    [found] = untrimmed(ssd(tree, written=2048 * 512).host())  # the fake's disk is so large
+    [found] = untrimmed_findings(ssd(tree, written=2048 * 512).host())  # the fake's disk is so large
     assert found.severity == "warning"
     assert "1.00 times" in found.evidence[1].text
 
@@ -55,7 +55,7 @@ def test_written_over_and_over_it_is_a_warning(tree: Tree) -> None:
     "given", [{"timer": True}, {"options": "rw,discard"}, {"discard_max_bytes": 0}], ids=["timer", "online", "none"]
 )  # fmt: skip
 def test_it_stays_silent(tree: Tree, given: dict[str, Any]) -> None:
-    assert list(untrimmed(ssd(tree, **given).host())) == []
+    assert list(untrimmed_findings(ssd(tree, **given).host())) == []
 
 
 OTHER = "/dev/sdb / ext4 defaults 0 1\n"
@@ -65,7 +65,7 @@ CALL = "ExecStart=-/usr/sbin/fstrim -v /data"
 
 def test_the_timer_that_passes_over_a_mount(tree: Tree) -> None:
     ssd(tree, timer=True).put("/etc/fstab", OTHER)
-    [found] = untrimmed(tree.host())
+    [found] = untrimmed_findings(tree.host())
     assert "/etc/fstab" in found.evidence[0].text
     [remedy] = found.remedy
     assert remedy.persistent == ()  # a drop-in lasts by itself
@@ -76,11 +76,11 @@ def test_the_timer_that_passes_over_a_mount(tree: Tree) -> None:
 def test_after_its_remedy_it_is_silent(tree: Tree) -> None:
     """The remedy's own commands, run in the tree."""
     ssd(tree, timer=True).put("/etc/fstab", OTHER)
-    [found] = untrimmed(tree.host())
+    [found] = untrimmed_findings(tree.host())
     for command in found.remedy[0].commands[:2]:
         subprocess.run(["sh", "-c", command.replace("/etc/systemd", f"{tree.root}/etc/systemd")], check=True)
     assert (tree.root / DROP_IN.lstrip("/")).read_text() == f"[Service]\n{CALL}\n"
-    assert list(untrimmed(tree.host())) == []
+    assert list(untrimmed_findings(tree.host())) == []
 
 
 @pytest.mark.parametrize("mountpoint", ["/my data", '/a"b', "/50%", "/a'b"])
@@ -109,7 +109,7 @@ def test_nobody_is_accused_wrongly(tree: Tree, files: dict[str, str]) -> None:
     ssd(tree, timer=True).put("/etc/fstab", OTHER)
     for path, text in files.items():
         tree.put(path, text)
-    assert list(untrimmed(tree.host())) == []
+    assert list(untrimmed_findings(tree.host())) == []
 
 
 def test_a_cron_job_for_another_file_system_helps_nobody(tree: Tree) -> None:
@@ -117,12 +117,12 @@ def test_a_cron_job_for_another_file_system_helps_nobody(tree: Tree) -> None:
     tree.put(
         "/proc/self/mountinfo", "1 0 8:9 / / rw - ext4 /dev/sdz rw\n30 1 8:0 / /data rw - xfs /dev/sda rw\n"
     )
-    [found] = untrimmed(tree.host())
+    [found] = untrimmed_findings(tree.host())
     assert "/etc/cron.weekly/trim" in found.evidence[0].text
 
 
 def test_a_timer_that_is_off_and_would_pass_over_it_needs_both(tree: Tree) -> None:
-    [found] = untrimmed(ssd(tree).put("/etc/fstab", OTHER).host())
+    [found] = untrimmed_findings(ssd(tree).put("/etc/fstab", OTHER).host())
     assert [remedy.title for remedy in found.remedy] == ["Trim once a week", "Let the timer trim /data too"]
 
 
@@ -131,7 +131,7 @@ def test_the_admins_own_choice_is_respected(tree: Tree, timer: bool) -> None:
     ssd(tree, timer=timer, written=2048 * 512).put(
         "/etc/fstab", "/dev/sda /data xfs rw,X-fstrim.notrim 0 0\n"
     )
-    [found] = untrimmed(tree.host())
+    [found] = untrimmed_findings(tree.host())
     assert (found.confidence, found.severity, found.remedy) == ("hint", "notice", ())
     assert "/etc/fstab" in found.title
 
@@ -141,27 +141,27 @@ def test_without_a_timer_cron_is_the_way(tree: Tree, tmp_path: Path) -> None:
     said = "LoadState=not-found\nActiveState=inactive\nUnitFileState=\nLastTriggerUSec=\n"
     ask = "systemctl show fstrim.timer -p LoadState,ActiveState,UnitFileState,LastTriggerUSec"
     host = Answering(tree.root, {ask: said})
-    [found] = untrimmed(host)
+    [found] = untrimmed_findings(host)
     [remedy] = found.remedy
     assert not any("systemctl" in line for line in remedy.commands)
     for command in remedy.commands:
         (tree.root / "etc/cron.weekly").mkdir(exist_ok=True)
         subprocess.run(["sh", "-c", command.replace("/etc/cron", f"{tree.root}/etc/cron")], check=True)
     assert (tree.root / "etc/cron.weekly/hostdx-fstrim-data").read_text() == "#!/bin/sh\nexec fstrim /data\n"
-    assert list(untrimmed(Answering(tree.root, {ask: said}))) == []
+    assert list(untrimmed_findings(Answering(tree.root, {ask: said}))) == []
 
 
 def test_an_unknown_timer_is_not_guessed(tree: Tree) -> None:
     ssd(tree)
     (tree.root / UNIT.lstrip("/")).unlink()
     with pytest.raises(Unreadable):
-        list(untrimmed(tree.host()))
+        list(untrimmed_findings(tree.host()))
 
 
 def test_a_hard_disk_and_a_virtual_disk_are_not_accused(tree: Tree) -> None:
     ssd(tree, rotational=1, discard_max_bytes=0)
     with pytest.raises(Inapplicable):
-        list(untrimmed(tree.host()))
+        list(untrimmed_findings(tree.host()))
 
 
 def crypt(tree: Tree) -> Tree:
@@ -172,13 +172,13 @@ def crypt(tree: Tree) -> Tree:
 
 
 def test_encryption_that_swallows_discards(tree: Tree) -> None:
-    [found] = swallowed(crypt(tree).host())
+    [found] = swallowed_findings(crypt(tree).host())
     assert "dm-0 (crypt)" in found.evidence[0].text
     assert found.remedy[0].commands == ("cryptsetup status luks-home",)  # what it would weaken is not advised
 
 
 def test_a_drive_that_takes_none(tree: Tree) -> None:
-    [found] = swallowed(ssd(tree, **NOTHING).host())
+    [found] = swallowed_findings(ssd(tree, **NOTHING).host())
     assert found.remedy == ()
 
 
@@ -191,7 +191,7 @@ def test_a_drive_that_takes_none(tree: Tree) -> None:
 ])  # fmt: skip
 def test_online_discard_without_queued_trim(tree: Tree, mode: str, options: str, speaks: bool) -> None:
     ssd(tree, options=options).files("/sys/class/ata_device/dev3.0", trim=mode)
-    found = list(online_unqueued(tree.host()))
+    found = list(online_unqueued_findings(tree.host()))
     assert bool(found) == speaks
     if speaks:
         assert (
@@ -219,13 +219,13 @@ def on_crypt(tree: Tree, below: dict[str, Any]) -> Tree:
 
 @pytest.mark.parametrize(("below", "guilty"), [(TAKES, "dm-0"), (NOTHING, "sda")])
 def test_the_lowest_layer_that_takes_none_is_the_one(tree: Tree, below: dict[str, Any], guilty: str) -> None:
-    found = list(swallowed(on_crypt(tree, below).host()))
+    found = list(swallowed_findings(on_crypt(tree, below).host()))
     assert [f.evidence[0].source for f in found] == [f"/sys/block/{guilty}/queue/discard_max_bytes"]
     assert "allow-discards" not in " ".join(c for f in found for r in f.remedy for c in r.commands)
 
 
 def test_whether_discards_are_taken_is_unknown_not_fine(tree: Tree) -> None:
     host = ssd(tree, rotational=0).host()
-    for rule in (swallowed, untrimmed):
+    for rule in (swallowed_findings, untrimmed_findings):
         with pytest.raises(Unreadable, match="discard"):
             list(rule(host))

@@ -8,10 +8,10 @@ from probes.bench.disk.budget import WriteBudget
 from probes.host import Host
 from scenarios.experiment.before_after import MIN_BLOCKS
 from scenarios.fstrim.measurement.load import CHURN_ID
-from scenarios.fstrim.measurement.phase import Blocks
-from scenarios.fstrim.measurement.trim import BlockSize, Pattern, after_warm_up, again_at_most
-from scenarios.fstrim.plan import request, workloads
-from scenarios.fstrim.trim_setup import MOST_A_BLOCK, MOST_BYTES, TrimSetup
+from scenarios.fstrim.measurement.phase import PhaseMeasurer
+from scenarios.fstrim.measurement.trim import BlockSize, TrimPattern, after_warm_up, again_at_most
+from scenarios.fstrim.plan import parse_request, trim_workloads
+from scenarios.fstrim.trim_setup import MAX_BLOCK_BYTES, MAX_WRITTEN_BYTES, TrimSetup
 from scenarios.model import Options
 from tests.fakes import FakeRun
 from tests.fakes.hosts.drive import Drive
@@ -22,16 +22,16 @@ MIB, GIB = 1 << 20, 1 << 30
 class Here(TrimSetup):
     def __init__(self, free: int = 500 * GIB) -> None:
         self.free = free
-        self.most_bytes, self.fixed_bytes, self.block_bytes = MOST_BYTES, 256 * MIB, 104 * MIB
+        self.most_bytes, self.fixed_bytes, self.block_bytes = MAX_WRITTEN_BYTES, 256 * MIB, 104 * MIB
 
-    def by_space(self, blocks: int, free: int | None = None) -> float:
+    def block_bytes_by_space(self, blocks: int, free: int | None = None) -> float:
         return (self.free * 0.05 - self.fixed_bytes) / (blocks + 1)
 
 
 def made(bytes_per_s: float, *, phases: int = 3, amplified: float = 1.0, free: int = 500 * GIB) -> BlockSize:
-    budget = WriteBudget(MOST_BYTES)
+    budget = WriteBudget(MAX_WRITTEN_BYTES)
     budget.charge(360 * MIB, int(360 * MIB * amplified), CHURN_ID)
-    found = after_warm_up(Here(free), budget, Pattern(), phases, bytes_per_s)
+    found = after_warm_up(Here(free), budget, TrimPattern(), phases, bytes_per_s)
     blocks = found.pattern.blocks
     most = phases * (blocks + again_at_most(blocks)) * found.bytes
     assert most * budget.write_amplification(CHURN_ID) <= budget.left_bytes
@@ -59,7 +59,7 @@ def test_a_disk_in_between_needs_no_fewer() -> None:
 def test_what_cannot_be_afforded_is_not_promised(given: dict[str, float]) -> None:
     found = made(3e9, **given)  # type: ignore[arg-type]
     assert found.pattern.blocks == MIN_BLOCKS and found.bytes < 0.5 * 3e9
-    assert found.bytes <= MOST_A_BLOCK
+    assert found.bytes <= MAX_BLOCK_BYTES
 
 
 def test_a_round_alone_has_more_for_each() -> None:
@@ -68,11 +68,11 @@ def test_a_round_alone_has_more_for_each() -> None:
 
 async def test_blocks_that_were_too_short_are_said() -> None:
     layout = TrimSetup(Host("/nonexistent-captured-tree"), "/data", blocks=6, phases=3)
-    pattern = Pattern(blocks=6, block_s=1.5, reference_s=0.5)
-    loads = workloads(request(Options({"dir": "/data"})), layout, pattern)
+    pattern = TrimPattern(blocks=6, block_s=1.5, reference_s=0.5)
+    loads = trim_workloads(parse_request(Options({"dir": "/data"})), layout, pattern)
     run = FakeRun()
-    blocks = Blocks(run, Drive(run.clock), loads, pattern, MIB, None)
-    await blocks.phase("before", "before")
+    blocks = PhaseMeasurer(run, Drive(run.clock), loads, pattern, MIB, None)
+    await blocks.measure_phase("before", "before")
     assert blocks.lasted == [1.5] * 6 and blocks.too_short == ""
     blocks.lasted = [0.2] * 6
     assert "lasted only 0.2 s" in blocks.too_short

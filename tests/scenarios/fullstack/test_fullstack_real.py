@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from probes.process_stat import own_stat
+from probes.process_stat import read_own_stat
 from tests.app.launcher import argv, environment, hostdx, started
 from tests.needs import NET_NAMESPACE, ROOT, needs, one_always, program
 from tests.real.iosched_kill import journals, ours
@@ -75,8 +75,12 @@ def stations(runner: int) -> list[int]:
     """Of that run, once they stream: with the peer that was forked from it."""
     found = []
     for pid in processes(STATION):
-        stat = own_stat(str(pid))
-        if stat is not None and stat.parent == runner and len(list(Path(f"/proc/{pid}/task").iterdir())) > 2:
+        stat = read_own_stat(str(pid))
+        if (
+            stat is not None
+            and stat.parent_pid == runner
+            and len(list(Path(f"/proc/{pid}/task").iterdir())) > 2
+        ):
             found.append(pid)
     return found
 

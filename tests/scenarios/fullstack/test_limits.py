@@ -6,13 +6,13 @@ import pytest
 from msgspec.structs import replace
 
 from scenarios import events as ev
-from scenarios.fullstack.findings import findings
-from scenarios.fullstack.limits import limit
-from scenarios.fullstack.machine import Bound, Machine
-from scenarios.fullstack.results import FullstackFigures, Limit, SideRate
+from scenarios.fullstack.findings import fullstack_findings
+from scenarios.fullstack.limits import stream_limit
+from scenarios.fullstack.machine import Bound, StreamBounds
+from scenarios.fullstack.results import FullstackFigures, SideRate, StreamLimit
 from scenarios.verdict.verdict import OPEN, Word
 
-NOTHING = Machine(disk={"out": ()})
+NOTHING = StreamBounds(disk={"out": ()})
 NEAR, FAR = (0.96, (0.9, 1.02)), (0.5, (0.4, 0.6))
 BETWEEN = (0.85, (0.78, 0.92))
 
@@ -29,13 +29,13 @@ def verdict(base: str, told: tuple[float, tuple[float, float]], word: Word | Non
 def what(
     disk: tuple[float, tuple[float, float]],
     network: tuple[float, tuple[float, float]],
-    found: Machine = NOTHING,
+    found: StreamBounds = NOTHING,
     **more: float,
 ) -> str:
     alone = [SideRate(direction="out", side=side, rate=2e9) for side in ("disk", "network")]
     levels = [*alone, SideRate(direction="out", side="direct", rate=1e9, **more)]  # type: ignore[arg-type]
     verdicts = [verdict("disk", disk), verdict("network", network)]
-    found_limit = limit("out", levels, verdicts, found, private=False)
+    found_limit = stream_limit("out", levels, verdicts, found, private=False)
     assert found_limit is not None
     return found_limit.what
 
@@ -60,10 +60,10 @@ def test_the_whole_interval_counts(
 
 def test_of_several_bounds_the_lowest_that_it_comes_near_to() -> None:
     cap, line = Bound("network cap", 2.1e9, "tc", "tc"), Bound("line rate", 2.2e9, "eth0", "sysfs")
-    assert what(FAR, NEAR, Machine(disk={}, network=(line, cap))) == "network cap"
-    assert what(FAR, NEAR, Machine(disk={}, network=(line,))) == "line rate"
+    assert what(FAR, NEAR, StreamBounds(disk={}, network=(line, cap))) == "network cap"
+    assert what(FAR, NEAR, StreamBounds(disk={}, network=(line,))) == "line rate"
     far = Bound("line rate", 12.5e9, "eth0", "sysfs")
-    assert what(FAR, NEAR, Machine(disk={}, network=(far,))) == "network"
+    assert what(FAR, NEAR, StreamBounds(disk={}, network=(far,))) == "network"
 
 
 def test_between_both_it_is_said_who_had_the_cpus() -> None:
@@ -75,13 +75,13 @@ def test_between_both_it_is_said_who_had_the_cpus() -> None:
 
 def test_without_a_way_or_a_part_nothing_is_told() -> None:
     only = [SideRate(direction="out", side="direct", rate=1e9)]
-    assert limit("out", only, [], NOTHING, private=False) is None
-    assert limit("in", only, [], NOTHING, private=False) is None
+    assert stream_limit("out", only, [], NOTHING, private=False) is None
+    assert stream_limit("in", only, [], NOTHING, private=False) is None
 
 
 def test_where_nothing_was_judged_it_is_open_with_a_reason() -> None:
     levels = [SideRate(direction="out", side=side, rate=1e9) for side in ("disk", "network", "direct")]
-    found = limit("out", levels, [], NOTHING, private=False)
+    found = stream_limit("out", levels, [], NOTHING, private=False)
     assert found is not None and found.what == "open" and found.reason
 
 
@@ -93,7 +93,7 @@ def test_a_private_link_has_no_wire_so_full_cpus_bound_it(private: bool, expecte
         SideRate(direction="out", side="direct", rate=1e9),
     ]
     verdicts = [verdict("disk", FAR), verdict("network", NEAR)]
-    found = limit("out", levels, verdicts, NOTHING, private=private)
+    found = stream_limit("out", levels, verdicts, NOTHING, private=private)
     assert found is not None and found.what == expected
 
 
@@ -101,7 +101,7 @@ def test_a_private_link_has_no_wire_so_full_cpus_bound_it(private: bool, expecte
 def test_of_too_few_groups_no_part_is_shown(groups: int, shown: float | None) -> None:
     levels = [SideRate(direction="out", side=side, rate=1e9) for side in ("disk", "network", "direct")]
     judged = [replace(verdict(base, NEAR), groups=groups) for base in ("disk", "network")]
-    found = limit("out", levels, judged, NOTHING, private=False)
+    found = stream_limit("out", levels, judged, NOTHING, private=False)
     assert found is not None and found.of_disk == found.of_network == shown
 
 
@@ -111,15 +111,15 @@ def test_the_limit_is_that_of_the_fastest_way() -> None:
         SideRate(direction="out", side=side, rate=rate)
         for side, rate in (("copy", 5e8), ("direct", 1e9), ("sendfile", 7e8))
     ]
-    found = limit("out", [*alone, *ways], [], NOTHING, private=False)
+    found = stream_limit("out", [*alone, *ways], [], NOTHING, private=False)
     assert found is not None and (found.path, found.rate) == ("direct", 1e9)
 
 
 @pytest.mark.parametrize(("direction", "remedies"), [("out", 1), ("in", 0)])
 def test_a_read_ahead_is_a_remedy_for_reading_only(direction: str, remedies: int) -> None:
-    waits = Limit(direction=direction, path="copy", what="streams", rate=1e9)
+    waits = StreamLimit(direction=direction, path="copy", what="streams", rate=1e9)
     measured = FullstackFigures(
         directory="/data", disk="sda", network="lo", private=True, streams=2, levels=(), limits=(waits,)
     )
-    (finding, *_) = findings(measured, [], NOTHING)
+    (finding, *_) = fullstack_findings(measured, [], NOTHING)
     assert len([remedy for remedy in finding.remedy if remedy.commands]) == remedies

@@ -9,7 +9,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from app.recording.session import Session
+from app.recording.session import RunSession
 from app.recording.values import value_of
 from probes.bench.measured import BenchRefused
 from probes.bench.streams.bench import METRIC
@@ -19,9 +19,9 @@ from probes.host import Host
 from probes.types import Json
 from scenarios import events as ev
 from scenarios.fullstack import plan as plan_module
-from scenarios.fullstack.loads import loads, written_shares
-from scenarios.fullstack.machine import Bound, Machine
-from scenarios.fullstack.results import FullstackFigures, Limit, Streams
+from scenarios.fullstack.loads import stream_loads, written_shares
+from scenarios.fullstack.machine import Bound, StreamBounds
+from scenarios.fullstack.results import FullstackFigures, StreamLimit, Streams
 from scenarios.fullstack.scenario import Fullstack
 from scenarios.model import Options, UsageError
 from scenarios.results.document import Table
@@ -29,7 +29,7 @@ from tests.fakes.clock import FakeClock
 from tests.fakes.run import FakeRun
 from tests.scenarios.fullstack.drawn_streams import DrawnStreams
 
-NOTHING = Machine(disk={"out": (), "in": ()})
+NOTHING = StreamBounds(disk={"out": (), "in": ()})
 ALIKE: dict[str, float] = {
     "disk": 1000.0,
     "network": 3000.0,
@@ -50,7 +50,7 @@ class Told(msgspec.Struct):
         return found.value
 
     @property
-    def limits(self) -> dict[str, Limit]:
+    def limits(self) -> dict[str, StreamLimit]:
         return {one.direction: one for one in self.measured.limits}
 
     @property
@@ -67,7 +67,7 @@ def told(
     rates: Mapping[str, float],
     options: Mapping[str, Json] | None = None,
     *,
-    machine: Machine = NOTHING,
+    machine: StreamBounds = NOTHING,
     peer: RemotePeer | None = None,
     seed: int = 1,
     **more: object,
@@ -84,7 +84,7 @@ def told(
     asked = chosen | dict(options or {})
     host = Host()
     with pytest.MonkeyPatch.context() as patched:
-        patched.setattr(plan_module, "machine", lambda host, leaves: machine)
+        patched.setattr(plan_module, "read_bounds", lambda host, leaves: machine)
         plan, work = scenario.prepare(host, Options(asked, scenario.options))
     fake = FakeRun(seed=seed, clock=clock, host=host, options=asked, declared=scenario.options, plan=plan)
     asyncio.run(work(fake))
@@ -129,11 +129,11 @@ def test_it_is_named_ten_times_of_ten(tmp_path: Path, seed: int) -> None:
 def test_a_cap_that_is_known_is_named_where_the_rate_comes_near_to_it(tmp_path: Path) -> None:
     cap = Bound("disk cap", 1.02e9, "io.max", "/sys/fs/cgroup/x")
     far = Bound("disk link", 8e9, "pcie 8.0 GT/s x8", "sysfs")
-    capped = Machine(disk={"out": (far, cap), "in": ()})
+    capped = StreamBounds(disk={"out": (far, cap), "in": ()})
     assert told(tmp_path, ALIKE, machine=capped).limits["out"].what == "disk cap"
-    loose = Machine(disk={"out": (far,), "in": ()})
+    loose = StreamBounds(disk={"out": (far,), "in": ()})
     assert told(tmp_path, ALIKE, machine=loose).limits["out"].what == "disk"
-    line = Machine(disk={}, network=(Bound("line rate", 1.25e9, "eth0: 10000 Mbit/s", "sysfs"),))
+    line = StreamBounds(disk={}, network=(Bound("line rate", 1.25e9, "eth0: 10000 Mbit/s", "sysfs"),))
     rates = ALIKE | {"disk": 4000.0, "network": 1180.0, "sendfile": 1170.0}
     assert told(tmp_path, rates, machine=line).limits["out"].what == "line rate"
 
@@ -179,7 +179,7 @@ def test_settings_of_the_own_link_and_sends_without_a_copy_are_told_with_their_i
     if done.bench.opened[0][1].where == "namespaces":
         assert done.verdicts["rfs", "plain", "rfs"].is_faster and "fullstack.rfs" in done.findings
         assert done.verdicts["xps", "plain", "xps"].is_equal and "fullstack.xps" not in done.findings
-    lent, plain = (done.measured.level("out", side) for side in ("zerocopy", "copy"))
+    lent, plain = (done.measured.find_level("out", side) for side in ("zerocopy", "copy"))
     assert lent is not None and lent.copied == 0.5 and lent.memory == pytest.approx(3.0)
     assert plain is not None and plain.copied is None
 
@@ -191,7 +191,7 @@ def test_both_directions_and_every_level(tmp_path: Path) -> None:
         *(("out", side) for side in ("disk", "network", "copy", "sendfile", "direct", "zerocopy")),
         *(("in", side) for side in ("disk", "network", "copy", "splice", "direct")),
     }
-    level = done.measured.level("out", "disk")
+    level = done.measured.find_level("out", "disk")
     assert (
         level is not None
         and level.rate == pytest.approx(1e9, rel=0.05)
@@ -202,19 +202,19 @@ def test_both_directions_and_every_level(tmp_path: Path) -> None:
 
 
 def test_what_may_be_written_goes_by_the_weight_of_who_writes() -> None:
-    every = loads(("out", "in"))
+    every = stream_loads(("out", "in"))
     left, got = 1.0, {}
     for load, share in written_shares(every).items():
         got[load] = share * left
         left -= got[load]
     assert got == pytest.approx({"in": 8 / 12, "write": 2 / 12, "receive": 2 / 12})
-    assert {one.id for one in every if one.writes} == set(got)
+    assert {one.id for one in every if one.has_writes} == set(got)
 
 
 def test_the_result_is_shown_and_read_back(tmp_path: Path) -> None:
     done = told(tmp_path, ALIKE)
     (found,) = done.fake.of(Streams)
-    limits, levels, *_ = found.parts
+    limits, levels, *_ = found.result_parts
     assert isinstance(limits, Table) and isinstance(levels, Table) and len(levels.rows) == 6
     assert found.on_top(0.0) is not None
     again = msgspec.json.decode(msgspec.json.encode(found), type=Streams)
@@ -224,7 +224,7 @@ def test_the_result_is_shown_and_read_back(tmp_path: Path) -> None:
 def test_a_way_has_one_rate_in_the_limits_and_beside_the_verdicts(tmp_path: Path) -> None:
     """It was 487 MB/s in one table and 560 MB/s in another."""
     done = told(tmp_path, ALIKE)
-    session = Session()
+    session = RunSession()
     for event in done.fake.events:
         session.apply(event)
     seen = 0

@@ -13,7 +13,7 @@ import pytest
 from probes.system.disk.diskstats import DiskCounters
 from probes.system.processor.cpu_times import CpuTimes
 from probes.system.processor.throttle import ThrottleCounters
-from probes.system.pulse import Counters
+from probes.system.pulse import HostCounters
 from scenarios.guards.interference import (
     Excess,
     OthersUse,
@@ -305,14 +305,14 @@ def test_more_tasks_find_a_cpu_where_there_are_more() -> None:
 
 def reading(time_s: float, bytes_: dict[str, int]) -> Reading:
     disks = {n: DiskCounters(1, b, 0, 0, 0, 0.0, 0.0) for n, b in bytes_.items()}
-    return Reading(Counters(time_s, cpus=2, disks=disks), 0.0, ThrottleCounters())
+    return Reading(HostCounters(time_s, cpus=2, disks=disks), 0.0, ThrottleCounters())
 
 
 def test_our_own_cpu_time_is_not_others() -> None:
     """Two CPUs for a second: 1.5 s of work, of which our processes had 1.0, and 0.1 s that the hypervisor took."""
 
     def reading(time_s: float, cpu: CpuTimes, ours_s: float) -> Reading:
-        return Reading(Counters(time_s, cpu=cpu, cpus=2), ours_s, ThrottleCounters())
+        return Reading(HostCounters(time_s, cpu=cpu, cpus=2), ours_s, ThrottleCounters())
 
     before = reading(10.0, CpuTimes(5.0, 2.0, 13.0, 0.0, 0.0, 0.0, 0.0), 3.0)
     after = reading(11.0, CpuTimes(6.2, 2.3, 13.4, 0.0, 0.0, 0.0, 0.1), 4.0)
@@ -346,7 +346,7 @@ def test_what_nfs_moved_is_of_no_disk() -> None:
 def test_cpu_of_the_kernel_for_our_loop_device_is_ours() -> None:
     idle, busy = CpuTimes(5.0, 2.0, 13.0, 0.0, 0.0, 0.0, 0.0), CpuTimes(6.2, 2.3, 13.5, 0.0, 0.0, 0.0, 0.0)
     before, after = (
-        Reading(Counters(at, cpu=cpu, cpus=2), 3.0, ThrottleCounters())
+        Reading(HostCounters(at, cpu=cpu, cpus=2), 3.0, ThrottleCounters())
         for at, cpu in ((10.0, idle), (11.0, busy))
     )
     cpus = [

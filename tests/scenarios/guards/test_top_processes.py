@@ -111,10 +111,10 @@ class Slow(Host):
         super().__init__(str(root))
         self.clock, self.cost_s, self.looks, self.slower = clock, cost_s, 0, -1
 
-    def listing(self, path: str, *, may_hang: bool = False) -> tuple[str, ...] | Absent:
+    def list_names(self, path: str, *, may_hang: bool = False) -> tuple[str, ...] | Absent:
         self.looks += path == "/proc"
         self.clock.advance(self.cost_s * (20 if self.looks == self.slower else 1))
-        return super().listing(path)
+        return super().list_names(path)
 
 
 @pytest.mark.parametrize(("cost_s", "every"), [(0.002, 1), (0.1, 10)])
@@ -193,7 +193,7 @@ def test_a_user_is_sent_to_root_only_where_root_sees_more(
 ) -> None:
     monkeypatch.setattr(os, "geteuid", lambda: 1000)
     hidden = None if why is None else Absent("hidden", why)
-    monkeypatch.setattr(top_processes, "tasks_hidden", lambda _: hidden)
+    monkeypatch.setattr(top_processes, "explain_hidden_tasks", lambda _: hidden)
     machine.readable = {"mine"}
     machine.charge(0, mine=0)
     _, sought = culprits(machine, "vda")
@@ -208,7 +208,7 @@ def test_where_processes_are_hidden_what_shows_is_the_least(
 ) -> None:
     machine.readable = {"mine"}
     for hidden in (None, Absent("hidepid", "permission")):
-        monkeypatch.setattr(top_processes, "tasks_hidden", lambda _, why=hidden: why)
+        monkeypatch.setattr(top_processes, "explain_hidden_tasks", lambda _, why=hidden: why)
         machine.charge(0, mine=0)
         _, sought = culprits(machine, "vda")
         sought.in_gap()

@@ -8,7 +8,7 @@ import pytest
 
 from probes.bench.measured import Measured
 from probes.host import Host
-from probes.system.processor.throttle import ThrottleReader, quota_files
+from probes.system.processor.throttle import ThrottleReader, find_quota_files
 from scenarios import events as ev
 from scenarios.disturbance import Disturbance, InterferenceCulprit
 from scenarios.guards.watch import InterferenceWatch, emit_disturbance, watch_for
@@ -235,7 +235,7 @@ async def test_another_file_system_over_the_directory_ends_the_run(tmp_path: Pat
 
 async def test_a_quota_of_our_own_group_is_found_at_any_height(tmp_path: Path) -> None:
     machine, _, watch = started(tmp_path)
-    assert quota_files(Host(str(tmp_path))) == ("/sys/fs/cgroup/job/cpu.stat",)
+    assert find_quota_files(Host(str(tmp_path))) == ("/sys/fs/cgroup/job/cpu.stat",)
     for _ in range(5):
         assert block(machine, watch) is None
     watch.begin()
@@ -257,7 +257,7 @@ def test_quota_files_of_both_versions(tmp_path: Path) -> None:
     (tmp_path / "sys/fs/cgroup/cpu").symlink_to("cpu,cpuacct")
     (tmp_path / "proc/self").mkdir(parents=True)
     (tmp_path / "proc/self/cgroup").write_text("4:cpuacct,cpu:/slurm/job_1\n1:name=systemd:/\n0::/\n")
-    files = quota_files(Host(str(tmp_path)))
+    files = find_quota_files(Host(str(tmp_path)))
     assert [f.removeprefix("/sys/fs/cgroup/cpu,cpuacct") for f in files] == [
         "/slurm/job_1/cpu.stat",
         "/slurm/cpu.stat",

@@ -10,7 +10,7 @@ import pytest
 from probes.host import Host
 from probes.system.processor.cpulist import parse_list
 from probes.system.running import quota_groups
-from probes.system.running.processes import ProcessTable, look
+from probes.system.running.processes import ProcessTable, read_process_table
 from probes.types import Absent
 from scenarios.cpus import priority
 from scenarios.cpus.quota import SessionQuota, one_thread_cost
@@ -91,7 +91,7 @@ def test_a_kernel_thread_gets_no_other_priority(
     tree.put("/proc/45/stat", f"45 ({name}) R 2 0 0 0 -1 {flags} {'0 ' * 9}39 19 1 0 9 0 0\n")
     tree.put("/proc/131/stat", f"131 (xz) R 1 0 0 0 -1 64 {'0 ' * 9}20 0 1 0 9 0 0\n")
     host = tree.host()
-    assert look(host, io=False).processes[45].kernel_thread
+    assert read_process_table(host, io=False).processes[45].kernel_thread
     monkeypatch.setattr(host, "live", True)
     for user in (
         TopUser(45, name, "root", "0.9 CPUs", kernel_thread=True),
@@ -306,7 +306,7 @@ def test_the_unit_of_a_group_is_named(tree: Tree, group: str, lasts: str | None)
     [found] = rules.check_quota(tree.host())
     [line] = found.remedy[0].persistent
     assert line.partition("  #")[0] == lasts if lasts else line.startswith("# ")
-    assert numa_remedies.quota(found.subject).persistent == (line,)
+    assert numa_remedies.quota_remedy(found.subject).persistent == (line,)
 
 
 def test_a_group_of_version_1_is_said_once_whatever_leads_to_it(tree: Tree) -> None:
@@ -326,7 +326,7 @@ def test_a_group_of_version_1_is_said_once_whatever_leads_to_it(tree: Tree) -> N
 def test_more_groups_than_are_read_is_said(tree: Tree, monkeypatch: pytest.MonkeyPatch) -> None:
     tree.put("/proc/self/cgroup", "0::/\n").put("/proc/self/mountinfo", V2)
     tree.put("/sys/fs/cgroup/cpu.stat", "usage_usec 5\n")
-    monkeypatch.setattr(quota_groups, "MOST_GROUPS", 3)
+    monkeypatch.setattr(quota_groups, "MAX_GROUPS", 3)
     for n in range(3):
         _group(tree, f"/sys/fs/cgroup/{n}", "50000 100000", 0, 1000)
     assert list(rules.check_quota(tree.host())) == []

@@ -5,9 +5,9 @@ from __future__ import annotations
 import msgspec
 import pytest
 
-from app.report.figures.box import drawable
-from probes.imports.model import Measure
-from scenarios.compare.bounding_box import Box, Placed, boxes, marked, position
+from app.report.figures.box import drawable_boxes
+from probes.imports.model import ImportedMeasure
+from scenarios.compare.bounding_box import BoundingBoxFigures, Placed, log_position, make_boxes, mark_outliers
 from scenarios.compare.odd import Apart, OddLoad, OddRuns
 from scenarios.compare.run_summary import FigureKey
 from scenarios.compare.snapshot import Snapshot
@@ -20,12 +20,12 @@ GIB = float(1 << 30)
 def run(n: int, hard: float = 1.0, easy: float = 2.0, meta: tuple[float, float] = (11.0, 130.0)) -> Snapshot:
     named = (("ior-hard", hard * GIB, "B/s"), ("ior-easy", easy * GIB, "B/s"))
     rates = (("mdtest-hard", meta[0] * 1000, "IOPS"), ("mdtest-easy", meta[1] * 1000, "IOPS"))
-    measures = tuple(Measure(workload=w, metric="x", value=v, unit=u) for w, v, u in (*named, *rates))
+    measures = tuple(ImportedMeasure(workload=w, metric="x", value=v, unit=u) for w, v, u in (*named, *rates))
     return Snapshot(name=f"run {n}", kind="io500", began=None, host=None, measures=measures)
 
 
-def box(*runs: Snapshot) -> Box:
-    [found] = boxes(runs)
+def box(*runs: Snapshot) -> BoundingBoxFigures:
+    [found] = make_boxes(runs)
     return found
 
 
@@ -53,7 +53,7 @@ def test_one_run_elsewhere_is_marked_at_its_corner() -> None:
     apart = Apart(run="run 4", index=4, value=40e3, ratio=0.3, ci95=(0.2, 0.4))
     load = OddLoad(key=key, metric=Metric("x", "IOPS"), runs=8, core=("run 0",), centre=13e4, low=12e4, high=14e4,
                    apart=(apart,))  # fmt: skip
-    [found] = marked([sound], OddRuns(runs=(), loads=4, found=(load,)))
+    [found] = mark_outliers([sound], OddRuns(runs=(), loads=4, found=(load,)))
     assert [(o.run, o.workload, o.kind) for o in found.odd] == [("run 4", "mdtest-easy", "elsewhere")]
     assert not box_findings(found)  # said once, of the pile
 
@@ -66,7 +66,7 @@ def test_versions_of_the_benchmark_have_boxes_of_their_own() -> None:
         )
         for r, v in zip(runs, ("sc22", "sc22", "isc25", "sc22"), strict=True)
     ]
-    assert [(b.version, len(b.runs)) for b in boxes(named)] == [("sc22", 3), ("isc25", 1)]
+    assert [(b.version, len(b.runs)) for b in make_boxes(named)] == [("sc22", 3), ("isc25", 1)]
 
 
 def test_equal_within_five_per_cent_is_not_below() -> None:
@@ -93,19 +93,21 @@ def test_an_application_is_placed_with_the_direction_of_tuning(
 
 def test_the_position_is_a_share_of_the_logarithms() -> None:
     found = box(run(1, 1.0, 4.0))
-    assert position(2 * GIB, *found.corners[:2]) == pytest.approx(0.5)
-    assert position(0.0, *found.corners[:2]) is None
+    assert log_position(2 * GIB, *found.corners[:2]) == pytest.approx(0.5)
+    assert log_position(0.0, *found.corners[:2]) is None
 
 
 def test_a_full_result_has_a_box_for_writing_and_one_for_reading() -> None:
     names = ("ior-hard-write", "ior-easy-write", "mdtest-hard-write", "mdtest-easy-write", "ior-hard-read",
              "ior-easy-read", "mdtest-hard-stat", "mdtest-easy-stat")  # fmt: skip
-    measures = tuple(Measure(workload=n, metric="x", value=1.0 + i, unit="") for i, n in enumerate(names))
+    measures = tuple(
+        ImportedMeasure(workload=n, metric="x", value=1.0 + i, unit="") for i, n in enumerate(names)
+    )
     snapshot = Snapshot(name="a", kind="io500", began=None, host=None, measures=measures)
-    assert [b.title for b in boxes([snapshot])] == ["write", "read"]
+    assert [b.title for b in make_boxes([snapshot])] == ["write", "read"]
 
 
 def test_what_a_logarithmic_axis_cannot_hold_is_not_drawn() -> None:
     sound = box(run(1), run(2))
     foreign = [msgspec.structs.replace(c, median=5e-324, low=5e-324, high=5e-324) for c in sound.corners]
-    assert drawable([sound, msgspec.structs.replace(sound, corners=tuple(foreign))]) == [sound]
+    assert drawable_boxes([sound, msgspec.structs.replace(sound, corners=tuple(foreign))]) == [sound]

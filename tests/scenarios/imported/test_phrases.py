@@ -9,7 +9,7 @@ import probes.imports
 from scenarios.rules.texts import texts
 
 SOURCES = Path(probes.imports.__file__).parent
-KNOWN = {name for kind, name in texts("imported").entries if kind == "finding" and "." in name}
+KNOWN = {name for kind, name in texts("imported").all_entries if kind == "finding" and "." in name}
 
 
 def _sources() -> str:

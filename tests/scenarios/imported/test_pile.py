@@ -6,23 +6,29 @@ import msgspec
 import pytest
 
 from probes.imports import kinds
-from probes.imports.path_names import told_apart
-from probes.imports.source import Source
-from scenarios.compare.run_summary import take
+from probes.imports.path_names import distinguish_paths
+from probes.imports.source import ImportSource
+from scenarios.compare.run_summary import summarise_run
 from scenarios.compare.snapshot import Imported
 from scenarios.finding import Finding
-from scenarios.imported.findings import NOT_IMPORTED, RECOGNISED, findings
-from scenarios.imported.pile import Pile, piled
-from scenarios.imported.recording import events
+from scenarios.imported.findings import NOT_IMPORTED, RECOGNISED, file_findings
+from scenarios.imported.pile import ResultSet, make_result_set
+from scenarios.imported.recording import recording_events
 from tests.probes.imports import originals as made
 from tests.probes.imports import other_forms as forms
 from tests.scenarios.compare.test_run_summary import BEGAN
 
 
 def file(name: str, text: str) -> Imported:
-    source = Source(name, text.encode())
-    return Imported(name=name, path=name, sha256=source.digest, bytes=source.size, modified="2026-11-24T00:00:00+00:00",
-                    result=kinds.parse(source))  # fmt: skip
+    source = ImportSource(name, text.encode())
+    return Imported(
+        name=name,
+        path=name,
+        sha256=source.sha256_digest,
+        bytes=source.size,
+        modified="2026-11-24T00:00:00+00:00",
+        result=kinds.parse(source),
+    )
 
 
 def fio(name: str, iops: float, depth: int = 16, host: str = "", place: str = "/dev/sda") -> Imported:
@@ -33,11 +39,11 @@ def fio(name: str, iops: float, depth: int = 16, host: str = "", place: str = "/
     return file(name, made.fio(job))
 
 
-def ids(found: Pile) -> set[str]:
+def ids(found: ResultSet) -> set[str]:
     return {finding.id for finding in found.findings}
 
 
-def the(found: Pile, prefix: str) -> Finding:
+def the(found: ResultSet, prefix: str) -> Finding:
     [finding] = [finding for finding in found.findings if finding.id.startswith(prefix)]
     return finding
 
@@ -54,7 +60,7 @@ def the(found: Pile, prefix: str) -> Finding:
     ],
 )
 def test_files_are_named_by_the_part_of_the_path_that_differs(paths: list[str], names: list[str]) -> None:
-    found = told_apart(paths)
+    found = distinguish_paths(paths)
     assert len(set(found)) == len(paths)
     if paths[-1] != "a/b/result.txt":  # two paths, one within the other, need the folder above
         assert found == names
@@ -62,7 +68,7 @@ def test_files_are_named_by_the_part_of_the_path_that_differs(paths: list[str], 
 
 def test_a_pile_of_mixed_depths_compares_no_load_with_another() -> None:
     files = [fio(f"f{n}", 1000.0 * depth, depth) for n, depth in enumerate((1, 2, 4, 8, 16, 32, 64, 128))]
-    found = piled(files, series=True)
+    found = make_result_set(files, series=True)
     workloads = [m.workload for s in found.order for m in s.measures]
     assert len(set(workloads)) == 8 and "job read (iodepth 128)" in workloads
     assert found.odd is not None and not found.odd.loads and not found.courses
@@ -71,7 +77,7 @@ def test_a_pile_of_mixed_depths_compares_no_load_with_another() -> None:
 def test_the_odd_one_of_eight_is_named_by_its_file_with_what_differs() -> None:
     files = [fio(f"node{n}", 10_000 + 40 * n, place="/dev/sdb" if n == 5 else "/dev/sda") for n in range(7)]
     files[5] = fio("node5", 5_000, place="/dev/sdb")
-    found = piled(files)
+    found = make_result_set(files)
     assert found.odd is not None and {one.run for load in found.odd.found for one in load.apart} == {"node5"}
     facts = {(fact.subject, fact.name): fact.value for fact in found.odd.facts["node5"]}
     assert facts["job:job", "place"] == "/dev/sdb"
@@ -84,17 +90,17 @@ def test_a_trend_needs_one_host_and_place_or_the_users_word() -> None:
         return [fio(f"f{n}", 10_000 - 100 * n, host=h, place=p) for n, (h, p) in enumerate(named)]
 
     one = rows(["n1"] * 6, ["/dev/sda"] * 6)
-    assert piled(one).courses
-    disks = piled(rows(["n1"] * 6, [f"/dev/sd{c}" for c in "abcdef"]))
-    hosts = piled(rows([f"n{n}" for n in range(6)], ["/dev/sda"] * 6))
+    assert make_result_set(one).courses
+    disks = make_result_set(rows(["n1"] * 6, [f"/dev/sd{c}" for c in "abcdef"]))
+    hosts = make_result_set(rows([f"n{n}" for n in range(6)], ["/dev/sda"] * 6))
     unknown = rows([""] * 6, ["/dev/sda"] * 6)
-    assert not disks.courses and not hosts.courses and not piled(unknown).courses
-    assert "import.several-hosts" in ids(hosts) and "import.no-series" in ids(piled(unknown))
-    assert piled(unknown, series=True).courses
+    assert not disks.courses and not hosts.courses and not make_result_set(unknown).courses
+    assert "import.several-hosts" in ids(hosts) and "import.no-series" in ids(make_result_set(unknown))
+    assert make_result_set(unknown, series=True).courses
 
 
 def test_files_of_the_same_figures_are_one_result_and_that_is_said() -> None:
-    found = piled([fio("a", 10_000), fio("copy", 10_000), fio("b", 9_900)])
+    found = make_result_set([fio("a", 10_000), fio("copy", 10_000), fio("b", 9_900)])
     assert [s.name for s in found.order] == ["a", "b"] and found.twins == (("copy", "a"),)
     assert "import.twins" in ids(found)
 
@@ -105,7 +111,7 @@ def test_the_box_law_says_which_of_two_groups_is_broken() -> None:
         f"0.{90 + n % 3}\t{0.47 if n in (1, 2, 4, 5, 6, 7, 8, 9) else 1.9}\t11.{n}\t13{n % 5}\n"
         for n in range(13)
     )
-    found = piled([file("t.tsv", table + rows)])
+    found = make_result_set([file("t.tsv", table + rows)])
     below = the(found, "io500.box-ior-easy")
     assert len(below.evidence) == 1 + 8
     assert (
@@ -115,7 +121,7 @@ def test_the_box_law_says_which_of_two_groups_is_broken() -> None:
 
 def test_darshan_bytes_of_a_module_that_is_not_shown_are_said() -> None:
     line = "DFS\t0\t7\tDFS_BYTES_WRITTEN\t1073741824\t/f\t/\tdaos\n"
-    result = kinds.parse(Source("d", (made.DARSHAN + line).encode()))
+    result = kinds.parse(ImportSource("d", (made.DARSHAN + line).encode()))
     [trouble] = [t for t in result.troubles if t.id == "darshan.unseen"]
     assert trouble.subject == "DFS" and not any("DFS" in m.workload for m in result.measures)
 
@@ -125,20 +131,20 @@ def test_a_job_of_few_processes_gets_no_advice_from_a_box_of_many() -> None:
     job = msgspec.structs.replace(
         file("job", made.IOR.replace("32.00      32.00", "0.01       0.01")), name="job"
     )
-    found = [f for f in piled([box, job]).findings if f.id.startswith("box.placed")]
+    found = [f for f in make_result_set([box, job]).findings if f.id.startswith("box.placed")]
     assert found and not any(f.remedy for f in found)
 
 
 def test_an_import_that_is_invalid_stays_so_in_its_recording() -> None:
-    pile = piled([file("a", forms.fio_steady_state(0))])
-    run = take(events(pile, BEGAN), "a")
+    pile = make_result_set([file("a", forms.fio_steady_state(0))])
+    run = summarise_run(recording_events(pile, BEGAN), "a")
     assert not run.figures
     assert {key.metric for key in run.invalid} >= {"IOPS", "bandwidth", "mean latency"}
 
 
 def test_one_finding_names_what_is_left_out_or_what_was_recognised_in_a_text() -> None:
     named, recognised = (
-        [f for f in findings(file("a", text)) if f.id in (NOT_IMPORTED, RECOGNISED)]
+        [f for f in file_findings(file("a", text)) if f.id in (NOT_IMPORTED, RECOGNISED)]
         for text in (forms.fio_sync(), forms.FIO_TEXT_SYNC)
     )
     assert [f.id for f in named] == [NOT_IMPORTED] and len(named[0].evidence) > 2
@@ -148,5 +154,10 @@ def test_one_finding_names_what_is_left_out_or_what_was_recognised_in_a_text() -
 
 def test_an_invalid_result_is_no_value_of_a_series() -> None:
     texts = [forms.fio_steady_state(1), forms.fio_steady_state(0).replace("10000.0", "9000.0")]
-    run = take(events(piled([file(str(n), text) for n, text in enumerate(texts)], series=True), BEGAN), "a")
+    run = summarise_run(
+        recording_events(
+            make_result_set([file(str(n), text) for n, text in enumerate(texts)], series=True), BEGAN
+        ),
+        "a",
+    )
     assert {figure.blocks for figure in run.figures.values()} == {1} and not run.invalid

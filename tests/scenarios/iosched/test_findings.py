@@ -9,11 +9,11 @@ import pytest
 
 from probes.bench.disk.mixes import MIXES
 from probes.host import Host
-from probes.system.disk.scheduler_origin import Why
+from probes.system.disk.scheduler_origin import SchedulerOrigin
 from scenarios import events as ev
 from scenarios.iosched.findings import held_finding, verdict_finding
-from scenarios.iosched.remedies import throughput_of_bfq, tuned_path, udev_rule, use
-from scenarios.iosched.scheduler_setup import PairLoad, workload
+from scenarios.iosched.remedies import make_scheduler_remedy, throughput_of_bfq, tuned_path, udev_rule
+from scenarios.iosched.scheduler_setup import PairLoad, build_workload
 from tests.scenarios.iosched.test_scenario import target_on, tree
 
 
@@ -81,7 +81,10 @@ def test_what_would_decide_it_is_a_command(tmp_path: Path) -> None:
 def test_writers_that_reach_their_bound_pressed_nobody() -> None:
     mix = next(m for m in MIXES if m.id == "writers-reader")
     job = PairLoad(
-        mix=mix, variant="bfq", workload=workload(mix, "bfq", 1, 1 << 28, "/d", 1), write_rate=100_000_000
+        mix=mix,
+        variant="bfq",
+        workload=build_workload(mix, "bfq", 1, 1 << 28, "/d", 1),
+        write_rate=100_000_000,
     )
     held = held_finding("sdb", job, [[199.0, 200.0, 198.0], [196.0, 200.0, 199.0]])
     assert held is not None and "200 MB/s" in held.title and "--most-written" in held.remedy[0].commands[0]
@@ -94,7 +97,7 @@ def test_writers_that_reach_their_bound_pressed_nobody() -> None:
 def test_every_disk_has_a_rule_of_its_own_that_its_undo_takes_away(tmp_path: Path) -> None:
     """Two remedies that write one file: the second takes the first one's rule away."""
     host = Host(str(tmp_path))
-    first, second = (use(host, name, "bfq", "none", None, None) for name in ("sdb", "sdc"))
+    first, second = (make_scheduler_remedy(host, name, "bfq", "none", None, None) for name in ("sdb", "sdc"))
     files = [
         {w for line in r.persistent for w in line.split() if w.startswith("/etc/")} for r in (first, second)
     ]
@@ -106,8 +109,8 @@ def test_every_disk_has_a_rule_of_its_own_that_its_undo_takes_away(tmp_path: Pat
 
 def test_a_remedy_is_whole_and_names_who_would_undo_it(tmp_path: Path) -> None:
     host = Host(str(tmp_path))
-    rule = Why("udev", "a rule", "/etc/udev/rules.d/60-x.rules", "none")
-    remedy = use(host, "sdb", "bfq", "none", True, rule)
+    rule = SchedulerOrigin("udev", "a rule", "/etc/udev/rules.d/60-x.rules", "none")
+    remedy = make_scheduler_remedy(host, "sdb", "bfq", "none", True, rule)
     assert remedy.commands == ("echo bfq > /sys/block/sdb/queue/scheduler",)
     text = "\n".join(remedy.persistent)
     assert "/etc/modules-load.d/hostdx-sdb.conf" in text and "udevadm trigger" in text

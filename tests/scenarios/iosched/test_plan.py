@@ -10,22 +10,22 @@ import pytest
 from probes.bench.disk.budget import MAX_WRITTEN_BYTES, WriteBudget
 from probes.bench.disk.mixes import files_bytes
 from probes.host import Host
-from probes.system.disk.topology import Placement, placement
+from probes.system.disk.topology import DirectoryPlacement, find_placement
 from probes.types import Absent
 from scenarios.experiment.budget import Budget, Need, seconds_for_first
 from scenarios.iosched import scheduler_setup as iosched_layout
-from scenarios.iosched.plan import _differs, _left_out, _seconds
+from scenarios.iosched.plan import _format_needed_seconds, _left_out, _list_switch_effects
 from scenarios.iosched.scenario import Iosched
 from scenarios.iosched.scheduler_setup import (
     DEFAULT_BUDGET_S,
-    MOST_FOR_PRESSING,
+    MAX_PRESSING_BYTES,
     PRESSING_RATE,
     PairLoad,
     SchedulerSetup,
     layout,
     needed_seconds,
 )
-from scenarios.iosched.target import ScheduledDisks, target
+from scenarios.iosched.target import ScheduledDisks, find_scheduled_disks
 from scenarios.model import Options, UsageError
 from tests.fakes import FakeClock
 from tests.scenarios.iosched.test_scenario import target_on, tree
@@ -45,8 +45,10 @@ def planned(tmp_path, monkeypatch):  # type: ignore[no-untyped-def]
         placement = target_on(host).place
 
     monkeypatch.setattr(iosched_layout, "check_suitability", lambda *args, **more: Fit())
-    monkeypatch.setattr(iosched_layout, "target", lambda host, directory, place: target_on(host))
-    monkeypatch.setattr(iosched_layout, "refusal", lambda *args, **more: "")
+    monkeypatch.setattr(
+        iosched_layout, "find_scheduled_disks", lambda host, directory, place: target_on(host)
+    )
+    monkeypatch.setattr(iosched_layout, "find_refusal", lambda *args, **more: "")
 
     def plan(**values: object) -> SchedulerSetup:
         return layout(host, Options({"dir": "/d", **values}, Iosched.options), has_root=True)  # type: ignore[dict-item]
@@ -80,7 +82,7 @@ def test_the_writers_press_and_keep_the_bound_for_their_fewest_groups(planned) -
     files = sum(files_bytes(SIZE, found.mixes).values())
     assert first.write_rate * 2 == pytest.approx(PRESSING_RATE, rel=0.05)
     assert files + written(found, first, needed_seconds(first.workload)) <= found.most_written
-    assert MAX_WRITTEN_BYTES < found.most_written <= MOST_FOR_PRESSING
+    assert MAX_WRITTEN_BYTES < found.most_written <= MAX_PRESSING_BYTES
     assert f"--rate={first.write_rate}" in first.workload.equivalent
 
 
@@ -113,7 +115,7 @@ def test_several_pairs_share_the_bound(planned) -> None:  # type: ignore[no-unty
 )
 def test_the_default_budget_holds_everything_that_is_planned(planned, values: dict[str, object]) -> None:  # type: ignore[no-untyped-def]
     found = planned(**({"scheduler": ["bfq"]} | values))
-    assert not found.unreached and found.needed_s <= found.budget_s
+    assert not found.unreached_jobs and found.needed_s <= found.budget_s
     assert sum(job.allotted_s for job in found.jobs) <= found.budget_s + 1e-6
     for job in found.jobs:
         assert job.allotted_s >= needed_seconds(job.workload) - 1e-6
@@ -121,12 +123,12 @@ def test_the_default_budget_holds_everything_that_is_planned(planned, values: di
 
 def test_a_budget_that_is_too_short_names_what_is_not_measured(planned) -> None:  # type: ignore[no-untyped-def]
     found = planned(scheduler=["bfq", "none"], budget=480)
-    assert {job.variant for job in found.unreached} == {"none"}
+    assert {job.variant for job in found.unreached_jobs} == {"none"}
     left_out = _left_out(found, found.target)
     assert "eight random readers (none)" in left_out[0] and "not within 480 s" in left_out[0]
     named = float(left_out[0].split("--budget ")[1].split()[0])
-    assert not planned(scheduler=["bfq", "none"], budget=named).unreached
-    seconds = _seconds(found)
+    assert not planned(scheduler=["bfq", "none"], budget=named).unreached_jobs
+    seconds = _format_needed_seconds(found)
     assert len(seconds) == 2 and "needs for bfq at least 471 s" in seconds[0]
 
 
@@ -139,7 +141,7 @@ def test_the_bytes_let_every_reached_load_have_its_fewest_groups(planned, budget
     bench.budget.charge(sum(files_bytes(SIZE, found.mixes).values()), None)
     seconds = Budget(found.budget_s, clock)
     for number, job in enumerate(found.jobs):
-        got = Iosched._share(seconds, found.jobs[number:], bench)  # type: ignore[arg-type]
+        got = Iosched._share_seconds(seconds, found.jobs[number:], bench)  # type: ignore[arg-type]
         if not job.allotted_s:
             continue
         need = needed_seconds(job.workload)
@@ -152,17 +154,17 @@ def test_the_bytes_let_every_reached_load_have_its_fewest_groups(planned, budget
 def test_only_a_hard_disk_gets_many_writers_by_itself(planned, monkeypatch) -> None:  # type: ignore[no-untyped-def]
     assert "write-streams" not in {job.mix.id for job in planned(scheduler=["bfq"]).jobs}
     assert "eight sequential writers" in _left_out(planned(scheduler=["bfq"]), planned().target)[-1]
-    monkeypatch.setattr(iosched_layout, "seeks", lambda found: True)
+    monkeypatch.setattr(iosched_layout, "has_hard_disk", lambda found: True)
     found = planned(scheduler=["bfq"])
     (job,) = (j for j in found.jobs if j.mix.id == "write-streams")
     assert [m.name for m in job.workload.metrics if m.judged] == ["write MB/s"]
     assert job.workload.block_s == 15 and job.workload.onset_s == 5
-    assert not found.unreached  # and the default budget grows with it
+    assert not found.unreached_jobs  # and the default budget grows with it
 
 
 def test_what_is_not_compared_is_no_difference() -> None:
-    assert len(_differs(("mq-deadline", "none"))) == 1
-    assert any("throttling" in line for line in _differs(("mq-deadline", "bfq")))
+    assert len(_list_switch_effects(("mq-deadline", "none"))) == 1
+    assert any("throttling" in line for line in _list_switch_effects(("mq-deadline", "bfq")))
 
 
 def test_the_budget_that_the_refusal_names_starts_the_first_load_and_the_control(planned) -> None:  # type: ignore[no-untyped-def]
@@ -177,7 +179,7 @@ def test_the_budget_that_the_refusal_names_starts_the_first_load_and_the_control
         named, [Need(needed_seconds(job.workload), job.mix.control) for job in found.jobs]
     )
     assert needed_seconds(first) <= seconds <= named - needed_seconds(control)
-    assert {job.mix.id for job in found.unreached} == {"readers", "streams"}
+    assert {job.mix.id for job in found.unreached_jobs} == {"readers", "streams"}
     files = sum(files_bytes(SIZE, found.mixes).values())
     assert (
         files + written(found, found.jobs[0], needed_seconds(first)) <= found.most_written
@@ -247,15 +249,15 @@ def multipath(root: Path, second: str = "[mq-deadline] none bfq") -> Host:
 
 
 def _target(host: Host) -> ScheduledDisks | Absent:
-    place = placement(host, "/data")
-    assert isinstance(place, Placement)
-    return target(host, "/data", place)
+    place = find_placement(host, "/data")
+    assert isinstance(place, DirectoryPlacement)
+    return find_scheduled_disks(host, "/data", place)
 
 
 def test_multipath_is_followed_to_its_paths(tmp_path: Path) -> None:
     found = _target(multipath(tmp_path))
     assert isinstance(found, ScheduledDisks)
-    assert found.leaves == ("sda", "sdb") and found.current == "mq-deadline"
+    assert found.leaf_names == ("sda", "sdb") and found.current == "mq-deadline"
     assert found.offered == ("mq-deadline", "none", "bfq")  # what both offer
 
 

@@ -8,7 +8,7 @@ import pytest
 
 from probes.host import Host
 from scenarios.events import ActionState
-from scenarios.iosched.restoration import Untouched
+from scenarios.iosched.restoration import QueueFileTracker
 
 
 @pytest.mark.parametrize(
@@ -20,6 +20,6 @@ def test_ok_is_said_only_where_nothing_is_left_open(
     queue = tmp_path / "sys/block/sdz/queue"
     queue.mkdir(parents=True)
     (queue / "scheduler").write_text("[mq-deadline] bfq\n")
-    untouched = Untouched(Host(str(tmp_path)), ("sdz",))
-    untouched.ended("sdz", [(state, "the device is stuck")])
-    assert [finding.id for finding in untouched.findings()] == ids
+    untouched = QueueFileTracker(Host(str(tmp_path)), ("sdz",))
+    untouched.record_undo("sdz", [(state, "the device is stuck")])
+    assert [finding.id for finding in untouched.build_findings()] == ids

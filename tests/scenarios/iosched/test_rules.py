@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from probes.host import Host
-from probes.system.disk.scheduler import scheduling
-from probes.system.disk.scheduler_origin import why
+from probes.system.disk.scheduler import read_scheduling
+from probes.system.disk.scheduler_origin import find_scheduler_origin
 from probes.types import Absent
 from scenarios.dstate.rules import RULES as HANG_RULES
 from scenarios.finding import Finding
@@ -179,19 +179,19 @@ def test_write_back_throttling_by_hand(tmp_path: Path, wbt: int, speaks: bool) -
 def test_defaults_of_the_single_queue_layer(tmp_path: Path, active: str) -> None:
     offered = " ".join(f"[{s}]" if s == active else s for s in ("noop", "deadline", "cfq"))
     host = tree(tmp_path, scheduler=offered, queues=0, release="3.10.0-1160.el7.x86_64")
-    state = scheduling(host, "sda")
-    assert not isinstance(state, Absent) and why(host, state).kind == "default"
+    state = read_scheduling(host, "sda")
+    assert not isinstance(state, Absent) and find_scheduler_origin(host, state).kind == "default"
 
 
 def test_rules_that_were_not_captured_are_not_denied(tmp_path: Path) -> None:
     host = tree(tmp_path, scheduler="mq-deadline [bfq] none")
-    state = scheduling(host, "sda")
+    state = read_scheduling(host, "sda")
     assert not isinstance(state, Absent)
-    unseen = why(host, state).text
+    unseen = find_scheduler_origin(host, state).text
     with pytest.raises(Unreadable, match="captured"):
         check(host, "iosched.conflict")
     (tmp_path / "etc/udev/rules.d").mkdir(parents=True)
-    assert why(host, state).text != unseen
+    assert find_scheduler_origin(host, state).text != unseen
 
 
 def test_a_rule_that_does_not_hold(tmp_path: Path) -> None:

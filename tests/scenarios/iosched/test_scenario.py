@@ -16,16 +16,16 @@ from probes.bench.disk.mixes import MIXES, Mix, fio_equivalent
 from probes.bench.measured import Measured
 from probes.host import Host
 from probes.system.disk.mounts import Mount
-from probes.system.disk.scheduler import Scheduling, scheduling
-from probes.system.disk.topology import Placement
+from probes.system.disk.scheduler import Scheduling, read_scheduling
+from probes.system.disk.topology import DirectoryPlacement
 from scenarios import events as ev
 from scenarios.experiment.schedule.switch import scheduler_change
-from scenarios.iosched.findings import Phase, onset_finding, throttling_finding
-from scenarios.iosched.restoration import Untouched, changed, lines, queue_files
+from scenarios.iosched.findings import OnsetComparison, onset_finding, throttling_finding
+from scenarios.iosched.restoration import QueueFileTracker, describe_changes, find_changed_paths, queue_files
 from scenarios.iosched.scenario import Iosched
-from scenarios.iosched.scheduler_setup import PairLoad, SchedulerSetup, workload
+from scenarios.iosched.scheduler_setup import PairLoad, SchedulerSetup, build_workload
 from scenarios.iosched.switch import Switcher
-from scenarios.iosched.target import ScheduledDisks, refusal, system_leaves
+from scenarios.iosched.target import ScheduledDisks, find_refusal, system_leaves
 from scenarios.model import Applied, Options, RunRefused, UsageError
 from tests.fakes import FakeRun
 from tests.fakes.noise import Noise, autoregressive
@@ -64,8 +64,8 @@ class TreeRun(FakeRun):
         self.stubborn = False
         self.finished_results = ""  # why the undoing leaves what it finds
 
-    def change(self, action: Action):  # type: ignore[no-untyped-def]
-        return self._write(action) if action.kind == "attribute" else super().change(action)
+    def apply_change(self, action: Action):  # type: ignore[no-untyped-def]
+        return self._write(action) if action.kind == "attribute" else super().apply_change(action)
 
     @asynccontextmanager
     async def _write(self, action: Action) -> AsyncIterator[Applied]:
@@ -98,7 +98,7 @@ class FakeBench:
         self.settled = 0
 
     def active(self) -> str:
-        state = scheduling(self.run.host, "loop7")
+        state = read_scheduling(self.run.host, "loop7")
         assert isinstance(state, Scheduling) and isinstance(state.active, str)
         return state.active
 
@@ -116,8 +116,10 @@ class FakeBench:
 
 def target_on(host: Host, current: str = "mq-deadline") -> ScheduledDisks:
     mount = Mount(mountpoint="/d", root="/", devno="7:7", source="/dev/loop7", fstype="xfs", options=())
-    place = Placement(directory="/d", mount=mount, device="loop7", layers=("loop7",), leaves=("loop7",))
-    state = scheduling(host, "loop7")
+    place = DirectoryPlacement(
+        directory="/d", mount=mount, device="loop7", layers=("loop7",), leaves=("loop7",)
+    )
+    state = read_scheduling(host, "loop7")
     assert isinstance(state, Scheduling)
     return ScheduledDisks(
         directory="/d", place=place, devices=(), states=(state,), current=current, offered=state.offered
@@ -131,7 +133,7 @@ def measured(tmp_path: Path, speed: dict[str, float], seed: int = 1, budget_s: f
         PairLoad(
             mix=m,
             variant="bfq",
-            workload=workload(m, "bfq", 1, 1 << 28, "/d", 10_000_000),
+            workload=build_workload(m, "bfq", 1, 1 << 28, "/d", 10_000_000),
             write_rate=2_000_000,
         )
         for m in mixes
@@ -201,8 +203,8 @@ async def test_a_scheduler_that_does_not_take_is_refused(tmp_path: Path) -> None
     run.stubborn = True
     switcher = Switcher(run, ("loop7",), "mq-deadline")
     with pytest.raises(RunRefused, match="another program changes it"):
-        await switcher.to("bfq")
-    await switcher.back()
+        await switcher.switch_to("bfq")
+    await switcher.switch_back()
     assert len(run.applied) == len(run.reverted) == 1
 
 
@@ -210,16 +212,19 @@ async def test_what_a_switch_does_to_write_back_throttling_is_told(tmp_path: Pat
     host = tree(tmp_path)
     run = TreeRun(host)
     switcher = Switcher(run, ("loop7",), "mq-deadline")
-    await switcher.to("mq-deadline")
-    await switcher.to("bfq")
-    state = switcher.seen["bfq"][0]
-    switcher.seen["bfq"] = (msgspec.structs.replace(state, wbt_lat_usec=0),)
-    await switcher.back()
-    finding = throttling_finding(switcher.seen, "mq-deadline")
+    await switcher.switch_to("mq-deadline")
+    await switcher.switch_to("bfq")
+    state = switcher.states_by_scheduler["bfq"][0]
+    switcher.states_by_scheduler["bfq"] = (msgspec.structs.replace(state, wbt_lat_usec=0),)
+    await switcher.switch_back()
+    finding = throttling_finding(switcher.states_by_scheduler, "mq-deadline")
     assert finding is not None and all(
         said in finding.evidence[0].text for said in ("2000", "mq-deadline", "bfq")
     )
-    assert throttling_finding({"mq-deadline": switcher.seen["mq-deadline"]}, "mq-deadline") is None
+    assert (
+        throttling_finding({"mq-deadline": switcher.states_by_scheduler["mq-deadline"]}, "mq-deadline")
+        is None
+    )
 
 
 ROWS = [
@@ -241,7 +246,7 @@ def test_refusals(
 ) -> None:
     host = tree(tmp_path, active, wbt)
     monkeypatch.setattr(host, "live", True)
-    why = refusal(host, target_on(host, active), system_disk=False, has_root=root)
+    why = find_refusal(host, target_on(host, active), system_disk=False, has_root=root)
     assert words in why and bool(why) == bool(words)
 
 
@@ -254,8 +259,8 @@ def test_a_system_disk_needs_the_word_for_it(tmp_path: Path, monkeypatch: pytest
     assert system_leaves(host) == {"loop7": "/"}
     monkeypatch.setattr(host, "live", True)
     target = target_on(host)
-    assert "carries /" in refusal(host, target, system_disk=False, has_root=True)
-    assert refusal(host, target, system_disk=True, has_root=True) == ""
+    assert "carries /" in find_refusal(host, target, system_disk=False, has_root=True)
+    assert find_refusal(host, target, system_disk=True, has_root=True) == ""
 
 
 def test_swap_makes_a_system_disk(tmp_path: Path) -> None:
@@ -267,8 +272,8 @@ def test_swap_makes_a_system_disk(tmp_path: Path) -> None:
 
 def test_differences_name_the_file() -> None:
     before, after = {"a": "1", "b": "2"}, {"a": "1", "b": "3"}
-    assert lines(before, after, changed(before, after)) == ("b: was '2', is '3'",)
-    assert not changed(before, before)
+    assert describe_changes(before, after, find_changed_paths(before, after)) == ("b: was '2', is '3'",)
+    assert not find_changed_paths(before, before)
 
 
 def queue_file(tmp_path: Path, name: str) -> Path:
@@ -277,20 +282,20 @@ def queue_file(tmp_path: Path, name: str) -> Path:
 
 async def test_a_queue_that_nobody_else_touched_is_as_it_was(tmp_path: Path) -> None:
     switcher = Switcher(TreeRun(tree(tmp_path)), ("loop7",), "mq-deadline")
-    await switcher.to("bfq")
-    await switcher.back()
-    (found,) = switcher.untouched.findings()
+    await switcher.switch_to("bfq")
+    await switcher.switch_back()
+    (found,) = switcher.untouched.build_findings()
     assert (found.id, found.severity) == ("iosched.restored", "ok")
 
 
 async def test_a_setting_that_somebody_else_changed_between_is_no_fault_of_ours(tmp_path: Path) -> None:
     switcher = Switcher(TreeRun(tree(tmp_path)), ("loop7",), "mq-deadline")
-    await switcher.to("bfq")
-    await switcher.back()
+    await switcher.switch_to("bfq")
+    await switcher.switch_back()
     queue_file(tmp_path, "iosched/read_expire").write_text("500\n")
-    await switcher.to("bfq")
-    await switcher.back()
-    (found,) = switcher.untouched.findings()
+    await switcher.switch_to("bfq")
+    await switcher.switch_back()
+    (found,) = switcher.untouched.build_findings()
     assert (found.id, found.severity, found.remedy) == ("iosched.changed-meanwhile", "notice", ())
     assert any("read_expire" in e.text and "'80'" in e.text and "'500'" in e.text for e in found.evidence)
 
@@ -298,13 +303,13 @@ async def test_a_setting_that_somebody_else_changed_between_is_no_fault_of_ours(
 async def test_a_scheduler_that_somebody_else_set_is_kept_and_said_so(tmp_path: Path) -> None:
     run = TreeRun(tree(tmp_path))
     switcher = Switcher(run, ("loop7",), "mq-deadline")
-    await switcher.to("bfq")
+    await switcher.switch_to("bfq")
     run.finished_results = "is now 'kyber': somebody else changed it"
     queue_file(tmp_path, "scheduler").write_text(bracketed("kyber"))
     with pytest.raises(RunRefused):
         switcher.check("bfq")
-    await switcher.back()
-    (found,) = switcher.untouched.findings()
+    await switcher.switch_back()
+    (found,) = switcher.untouched.build_findings()
     assert (found.id, found.severity, found.remedy) == ("iosched.changed-meanwhile", "notice", ())
     assert found.evidence
 
@@ -316,20 +321,20 @@ async def test_what_we_left_wrong_is_critical_and_can_be_put_right(
     """`hostdx undo` only where the journal holds something; else the value itself."""
     switcher = Switcher(TreeRun(tree(tmp_path)), ("loop7",), "mq-deadline")
     queue_file(tmp_path, "nr_requests").write_text("256\n")
-    switcher.untouched = Untouched(switcher.run.host, ("loop7",))
-    await switcher.to("bfq")
-    await switcher.back()
+    switcher.untouched = QueueFileTracker(switcher.run.host, ("loop7",))
+    await switcher.switch_to("bfq")
+    await switcher.switch_back()
     queue_file(tmp_path, "nr_requests").write_text("64\n")  # a restoring that went wrong
-    switcher.untouched.switched()
-    switcher.untouched.ended("loop7", [(state, "")])  # type: ignore[list-item]
-    (found,) = switcher.untouched.findings()
+    switcher.untouched.record_own_switch()
+    switcher.untouched.record_undo("loop7", [(state, "")])  # type: ignore[list-item]
+    (found,) = switcher.untouched.build_findings()
     assert (found.id, found.severity) == ("iosched.not-restored", "critical")
     assert any(command in line for line in found.remedy[0].commands)
 
 
 def test_an_onset_that_agrees_is_not_worth_a_word() -> None:
-    assert onset_finding("sda", Phase("w", "bfq", (100.0, 110.0), (90.0, 95.0), "IOPS")) is None
-    told = onset_finding("sda", Phase("w", "bfq", (9835.0, 5256.0), (22.0, 9.0), "IOPS"))
+    assert onset_finding("sda", OnsetComparison("w", "bfq", (100.0, 110.0), (90.0, 95.0), "IOPS")) is None
+    told = onset_finding("sda", OnsetComparison("w", "bfq", (9835.0, 5256.0), (22.0, 9.0), "IOPS"))
     assert told is not None and "bfq" in told.title
 
 

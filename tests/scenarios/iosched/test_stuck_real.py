@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 
 from app.failure import NotUndone
-from app.process import identity
+from app.process import identity_of
 from app.undo import changes
-from app.undo.journal import SCHEMA, Header
+from app.undo.journal import SCHEMA, JournalHeader
 from app.undo.kinds import attribute
 from scenarios.experiment.schedule.switch import scheduler_change
 from scenarios.plan import Plan
@@ -103,8 +103,10 @@ def test_a_switch_that_hangs_is_not_taken_for_undone(
     disk = stuck.disk
     before = disk.queue()
     action = scheduler_change(disk.device, "mq-deadline", "bfq")
-    header = Header(schema=SCHEMA, run="r", who=identity(), command=["hostdx"], recording="", began_s=0.0)
-    made = changes.Changes(
+    header = JournalHeader(
+        schema=SCHEMA, run="r", who=identity_of(), command=["hostdx"], recording="", began_s=0.0
+    )
+    made = changes.HostChanges(
         plan=Plan(scenario="s", title="t", question="q", actions=(action,)),
         consented=True,
         header=header,
@@ -114,13 +116,13 @@ def test_a_switch_that_hangs_is_not_taken_for_undone(
     stuck.freeze()
     assert within(lambda: in_flight(disk))
     with pytest.raises(NotUndone, match="stuck; it may still happen"):
-        made.apply(action)
+        made.apply_action(action)
     assert "[mq-deadline]" in disk.read("scheduler")
-    assert [one.outcome.state for one in made.retry()] == ["failed"]
+    assert [one.outcome.state for one in made.retry_open()] == ["failed"]
     stuck.thaw()
     monkeypatch.setattr(attribute, "TIMEOUT_S", 30.0)
     monkeypatch.setattr(changes, "END_S", 30.0)
-    assert [one.outcome.state for one in made.retry()] == ["reverted"]
+    assert [one.outcome.state for one in made.retry_open()] == ["reverted"]
     assert made.close() == [] and disk.queue() == before
 
 

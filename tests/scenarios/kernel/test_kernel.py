@@ -7,18 +7,18 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from app.run.execution import Execution, Request
+from app.run.execution import Execution, RunRequest
 from probes.bench.battery_loads import Slot
 from probes.bench.measured import Measured
 from probes.host import Host
 from probes.types import Fact, Json
 from scenarios import events as ev
-from scenarios.compare.effects import effects
-from scenarios.compare.run_summary import take
-from scenarios.kernel.findings import Figures, findings
-from scenarios.kernel.fingerprint import fingerprint
+from scenarios.compare.effects import effects_between
+from scenarios.compare.run_summary import summarise_run
+from scenarios.kernel.findings import Figures, build_findings
+from scenarios.kernel.fingerprint import read_fingerprint
 from scenarios.kernel.plan import KernelSetup
-from scenarios.kernel.scenario import Kernel
+from scenarios.kernel.scenario import KernelScenario
 from scenarios.model import Options, UsageError
 from scenarios.plan import Plan
 
@@ -43,21 +43,23 @@ def test_two_directories_are_the_storage_scenarios() -> None:
 
 def test_without_a_directory_neither_disk_nor_files_are_measured(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("scenarios.files.directories.default_directories", lambda host: ())
-    plan = Kernel().prepare(Host(), Options({})).plan
+    plan = KernelScenario().prepare(Host(), Options({})).plan
     loads = {w.id for w in plan.workloads}
     assert "syscall" in loads and not {"file-create", "randread-4k"} & loads
     assert plan.actions == () and plan.writes == () and plan.left_out
 
 
 def planned(*loads: str, **more: Json) -> Plan:
-    return Kernel().prepare(Host(), Options({"only": [*loads], **more})).plan
+    return KernelScenario().prepare(Host(), Options({"only": [*loads], **more})).plan
 
 
 def test_some_loads_alone_take_their_share_of_the_time_and_no_directory_where_they_need_none() -> None:
     few = planned("syscall", "tcp-stream", dir="/var/tmp")
     assert {w.id for w in few.workloads} == {"syscall", "tcp-stream"}
     assert few.actions == () and few.writes == () and not few.left_out
-    assert few.measuring_s == pytest.approx(Kernel().prepare(Host(), Options({})).plan.measuring_s / 10)
+    assert few.measuring_s == pytest.approx(
+        KernelScenario().prepare(Host(), Options({})).plan.measuring_s / 10
+    )
     assert planned("syscall", budget=1.0).measuring_s == 1.0
     files = planned("file-stat", dir="/var/tmp", budget=1.0)  # what is looked up must be made
     assert [w.id for w in files.workloads] == ["file-create", "file-stat", "file-delete"] and files.actions
@@ -72,14 +74,14 @@ def test_a_disk_that_may_not_be_written_to_leaves_no_load(monkeypatch: pytest.Mo
 def test_a_captured_tree_is_refused(tmp_path: Path) -> None:
     (tmp_path / "proc").mkdir()
     host = Host(str(tmp_path))
-    assert "captured" in Kernel().blocked(host)
+    assert "captured" in KernelScenario().blocked(host)
 
 
 def test_one_run_says_what_it_recorded_and_what_was_unsteady() -> None:
-    plan = Kernel().prepare(Host(), Options({})).plan
+    plan = KernelScenario().prepare(Host(), Options({})).plan
     steady, loud = (
-        findings(plan, _rounds(100.0, 101.0, 99.0, 100.0)),
-        findings(plan, _rounds(100.0, 10.0, 300.0)),
+        build_findings(plan, _rounds(100.0, 101.0, 99.0, 100.0)),
+        build_findings(plan, _rounds(100.0, 10.0, 300.0)),
     )
     assert [f.id for f in steady] == ["kernel.recorded"]
     assert steady[0].severity == "notice" and steady[0].answers  # it compares nothing yet
@@ -97,7 +99,7 @@ def test_a_disturbed_round_is_counted_and_left_out() -> None:
 
 
 def test_the_fingerprint_names_each_fact_once() -> None:
-    traits = list(fingerprint(Host(), None))
+    traits = list(read_fingerprint(Host(), None))
     keys = [(t.subject, t.name) for t in traits]
     assert len(keys) == len(set(keys)) > 40
     assert all(t.source if isinstance(t, Fact) else t.absent.source for t in traits)
@@ -117,14 +119,16 @@ def test_a_run_records_every_load_and_a_planted_delay_is_found(
         monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / f"state{number}"))
         monkeypatch.setenv("XDG_RUNTIME_DIR", str(tmp_path / f"run{number}"))
         events: list[ev.AnyEvent] = []
-        scenario = Kernel(stretch)
-        request = Request(options={"budget": 1.0}, declared=scenario.options, command=["test"])
+        scenario = KernelScenario(stretch)
+        request = RunRequest(options={"budget": 1.0}, declared=scenario.options, command=["test"])
         execution = Execution(scenario, Host(), request, events.append, lambda text: None)
-        ended = execution.outcome()
+        ended = execution.run_to_end()
         assert ended.status == "done", ended.reason
-        runs.append(take(events, str(number)))
-    found = effects([runs[0]], [runs[1]], margin=0.05)
-    assert {e.key.workload for e in found} == {w.id for w in KernelSetup(Host(), Options({})).workloads}
+        runs.append(summarise_run(events, str(number)))
+    found = effects_between([runs[0]], [runs[1]], margin=0.05)
+    assert {e.key.workload for e in found} == {
+        w.id for w in KernelSetup(Host(), Options({})).planned_workloads
+    }
     # no verdict is asked of two rounds beside whatever else runs here: the size must be that of what was planted
     by_load = {(e.key.workload, e.key.variant): e for e in found}
     assert 0.1 < by_load["syscall", "one"].ratio < 0.6

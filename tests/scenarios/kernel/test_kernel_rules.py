@@ -11,7 +11,7 @@ from probes.host import Host
 from probes.types import Absent
 from scenarios.finding import Finding
 from scenarios.kernel import rules, symptoms
-from scenarios.kernel.rules import known
+from scenarios.kernel.rules import check_known_faults
 from scenarios.kernel.symptoms import NEEDS, SYMPTOMS
 from scenarios.knowledge.kernels import kernel_faults
 from scenarios.rule import Unreadable
@@ -29,7 +29,7 @@ def _host(root: Path, **files: str) -> Host:
 
 
 def _found(host: Host) -> dict[str, Finding]:
-    return {finding.id: finding for finding in known(host)}
+    return {finding.id: finding for finding in check_known_faults(host)}
 
 
 def test_a_version_alone_is_a_notice(tmp_path: Path) -> None:
@@ -130,7 +130,7 @@ def test_throttling_counts_below_the_quota_only(
     periods: int, throttled: int, usage_s: int, shows: bool | None
 ) -> None:
     values = {"nr_periods": periods, "nr_throttled": throttled, "usage_usec": usage_s * 1_000_000}
-    answer = symptoms._throttled(values, 2.0)
+    answer = symptoms._describe_throttling(values, 2.0)
     assert isinstance(answer, Absent) if shows is None else bool(answer) == shows
 
 

@@ -28,6 +28,6 @@ def test_io_wait_beside_idle_disks_is_what_the_disks_do_between_both_looks(
     host = tree.host()
     monkeypatch.setattr(host, "live", True)
     monkeypatch.setattr(symptoms.time, "sleep", lambda _: counters(tree, waited=400, busy_ms=busy_ms))
-    with host.standing_still():
+    with host.hold_static():
         told = symptoms.iowait_idle_disks(host)
     assert bool(told) is shows, told

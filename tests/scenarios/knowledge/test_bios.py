@@ -6,16 +6,16 @@ from pathlib import Path
 
 import pytest
 
-from probes.system.bios.attribute_file import attribute_file
-from probes.types import Absent, present
+from probes.system.bios.attribute_file import read_attribute_file
+from probes.types import Absent, is_present
 from scenarios.knowledge.bios import BiosReading, all_readings, bios_settings, is_known_attribute, vendor_of
 
 BIOS = Path(__file__).parents[2] / "fixtures" / "bios"
 
 
 def _read(path: Path) -> dict[str, BiosReading]:
-    found = attribute_file(str(path), is_known_attribute)
-    assert present(found)
+    found = read_attribute_file(str(path), is_known_attribute)
+    assert is_present(found)
     return {r.id: r for r in all_readings(found.values, found.pending, vendor_of(found.vendor))}
 
 
@@ -94,8 +94,8 @@ def test_what_the_running_system_shows_and_whose_processor_it_is() -> None:
 
 @pytest.mark.parametrize("vendor", ["dell", "hpe", "supermicro", "lenovo"])
 def test_only_known_names_are_kept(vendor: str) -> None:
-    found = attribute_file(str(BIOS / f"{vendor}.json"), is_known_attribute)
-    assert present(found) and len(found.values) > 5
+    found = read_attribute_file(str(BIOS / f"{vendor}.json"), is_known_attribute)
+    assert is_present(found) and len(found.values) > 5
     assert "SECRET" not in repr(found)
 
 
@@ -129,9 +129,9 @@ def test_what_a_restart_will_change(tmp_path: Path) -> None:
 @pytest.mark.parametrize("text", ["", "nothing here", "[" * 100_000, '{"Attributes": 3}' * 2, "\0\0"])
 def test_a_file_without_settings_is_one_line(tmp_path: Path, text: str) -> None:
     (tmp_path / "saved").write_text(text)
-    found = attribute_file(str(tmp_path / "saved"), is_known_attribute)
+    found = read_attribute_file(str(tmp_path / "saved"), is_known_attribute)
     assert isinstance(found, Absent) and "\n" not in found.reason
-    assert isinstance(attribute_file(str(tmp_path / "gone"), is_known_attribute), Absent)
+    assert isinstance(read_attribute_file(str(tmp_path / "gone"), is_known_attribute), Absent)
 
 
 @pytest.mark.parametrize(

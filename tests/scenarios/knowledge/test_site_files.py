@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from scenarios.knowledge.load import trusted_files
-from scenarios.rules.known import written
+from scenarios.rules.known import written_rules
 from tests.needs import ROOT, needs
 
 OTHER = 65534
@@ -33,7 +33,7 @@ def site(tmp_path: Path) -> Path:
 
 
 def ids(folder: Path) -> set[str]:
-    return {rule.id for rule in written(folder).rules}
+    return {rule.id for rule in written_rules(folder).rules}
 
 
 def test_a_sites_own_rule_is_read(tmp_path: Path) -> None:

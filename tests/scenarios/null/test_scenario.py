@@ -13,14 +13,14 @@ from probes.bench.measured import BenchRefused
 from probes.bench.workloads import prepared_bytes
 from probes.host import Host
 from probes.system.disk.mounts import Mount
-from probes.system.disk.topology import Placement
-from probes.units import size
+from probes.system.disk.topology import DirectoryPlacement
+from probes.units import format_size
 from scenarios import events as ev
 from scenarios.files import directories
 from scenarios.model import Clock, Options, RunRefused, UsageError
 from scenarios.null import plan as null_plan
 from scenarios.null import scenario as null
-from scenarios.null.findings import findings
+from scenarios.null.findings import build_findings
 from scenarios.null.results import LeastEffect, NullAnswer, Resolution
 from scenarios.null.scenario import Null
 from tests.fakes import FakeClock, FakeRun
@@ -79,7 +79,9 @@ def trains_of(benches: dict[str, FakeBench], workload: str) -> FakeTrains:
 
 def place(directory: str, refusal: str = "") -> Suitability:
     mount = Mount(mountpoint="/", root="/", devno="8:1", source="/dev/sda1", fstype="ext4", options=("rw",))
-    placed = Placement(directory=directory, mount=mount, device="sda1", layers=("sda1",), leaves=("sda",))
+    placed = DirectoryPlacement(
+        directory=directory, mount=mount, device="sda1", layers=("sda1",), leaves=("sda",)
+    )
     return Suitability(directory=directory, refusal=refusal, size_bytes=256 << 20, placement=placed)
 
 
@@ -222,7 +224,7 @@ def test_the_plan_says_what_is_written_before_it_is(tmp_path: Path) -> None:
     plan = scenario.prepare(Host(), Options({}, scenario.options)).plan
     assert plan.digest and plan.measuring_s == null_plan.DEFAULT_BUDGET_S
     assert plan.writes[0].device == "sda"
-    files = size(prepared_bytes(256 << 20, null_plan.STORAGE))
+    files = format_size(prepared_bytes(256 << 20, null_plan.STORAGE))
     assert plan.writes[0].bytes == 4 << 30 and plan.writes[0].where == str(tmp_path)
     assert any(line.startswith(f"{files} ") for line in plan.sentences)
     assert not plan.needs_consent
@@ -232,7 +234,7 @@ def test_the_plan_says_what_is_written_before_it_is(tmp_path: Path) -> None:
 def test_severity_follows_the_size_of_what_shows() -> None:
     def severity(*sizes: float | None) -> str:
         reaches = tuple(LeastEffect(f"w{i}", f"w{i}", size, "inconclusive") for i, size in enumerate(sizes))
-        return findings(NullAnswer("/d", "sda", reaches), [], [])[0].severity
+        return build_findings(NullAnswer("/d", "sda", reaches), [], [])[0].severity
 
     assert severity(0.01, 0.05) == "ok"
     assert severity(0.01, 0.12) == "notice"
@@ -256,7 +258,7 @@ def test_an_answer_with_a_gap_is_not_ok_and_names_it() -> None:
             LeastEffect("fsync-4k-qd1", "synced write", None, "not measured", reason="no room"),
         ),
     )
-    [found] = findings(answer, [], [])
+    [found] = build_findings(answer, [], [])
     assert found.severity == "notice" and "±1.2 %" in found.title and found.answers
     assert answer.reaches[1].title in found.title
     assert "not measured: synced write" in Resolution(t=0.0, value=answer).quote
@@ -264,8 +266,8 @@ def test_an_answer_with_a_gap_is_not_ok_and_names_it() -> None:
 
 def test_the_resolution_is_one_figure_wherever_it_stands_and_below_the_margin_nothing_is_promised() -> None:
     reaches = (LeastEffect("randread-4k-qd1", "random read", 0.012, "no material difference", 8, 22.0),)
-    [usual] = findings(NullAnswer("/data", "sda", reaches), [], [])
-    [fine] = findings(NullAnswer("/data", "sda", reaches, margin=0.02), [], [])
+    [usual] = build_findings(NullAnswer("/data", "sda", reaches), [], [])
+    [fine] = build_findings(NullAnswer("/data", "sda", reaches, margin=0.02), [], [])
     for found, margin in ((usual, "5 %"), (fine, "2 %")):
         assert "±1.2 %" in found.title and margin in found.title
         assert "±1.2 %" in found.evidence[0].text

@@ -12,7 +12,7 @@ from scenarios import events as ev
 from scenarios.finding import Finding
 from scenarios.model import Options
 from scenarios.numa.plan import NumaSetup, lay_out
-from scenarios.numa.tables import undecided, with_answer
+from scenarios.numa.tables import describe_undecided, with_answer
 from scenarios.plan import Plan, Workload
 from tests.fakes.hosts.tree import Tree
 
@@ -39,7 +39,7 @@ def _plan(*names: str) -> Plan:
 )
 def test_what_stayed_open(words: dict[str, list[str]], said: str) -> None:
     verdicts = {name: [_verdict(w) for w in some] for name, some in words.items()}
-    found = undecided(_plan("a", "b"), verdicts)
+    found = describe_undecided(_plan("a", "b"), verdicts)
     assert said in found and bool(found) == bool(said)
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from probes.system.processor.clocksource import ROOT
-from scenarios.numa.rules import clock
+from scenarios.numa.rules import check_clock
 from tests.fakes.hosts.tree import Tree
 
 
@@ -23,7 +23,7 @@ def test_a_clock_that_the_boot_parameter_asks_for(tmp_path: Path, line: str, tol
     tree = Tree(tmp_path)
     tree.files(ROOT, current_clocksource="hpet\n", available_clocksource="tsc hpet acpi_pm\n")
     tree.files("/proc", cmdline=line)
-    [found] = clock(tree.host())
+    [found] = check_clock(tree.host())
     assert found.prove == "numa"
     assert [bool(remedy.persistent) for remedy in found.remedy] == [told]
     assert [evidence.source for evidence in found.evidence][1:] == (["/proc/cmdline"] if told else [])

@@ -7,11 +7,11 @@ from pathlib import Path
 import pytest
 
 from probes.host import Host
-from probes.system.disk.drive.link import Link
+from probes.system.disk.drive.link import BusLink
 from probes.system.pci import PciDevice
 from probes.system.pcie_tags import Tags
 from probes.system.processor.clocksource import Clocksource
-from probes.system.running.culprit import Culprit
+from probes.system.running.culprit import BusyProcess
 from probes.system.running.quota_groups import most_stopped, own_quotas
 from probes.types import Absent
 from scenarios.cpus.quota import SessionQuota
@@ -23,9 +23,9 @@ from scenarios.numa.findings import (
     timer_findings,
 )
 from scenarios.numa.measurement.cpu import NO_CLOCK, Clocked, CpuLoad, CpuResult, CpuRow
-from scenarios.numa.measurement.figures import RoundsFigure, figure, ratio
+from scenarios.numa.measurement.figures import RoundsFigure, estimate_figure, ratio
 from scenarios.numa.measurement.memory import MemoryResult, NodeReach
-from scenarios.numa.measurement.surroundings import Surroundings
+from scenarios.numa.measurement.surroundings import CpuConditions
 from scenarios.numa.memory_findings import memory_findings
 from tests.fakes.hosts.tree import Tree
 
@@ -39,7 +39,7 @@ def _figure(value: float, spread: float = 0.02) -> RoundsFigure:
 def _cpu(of_n: float = 0.99, share: float = 1.0, reached: int | None = None) -> CpuResult:
     row = CpuRow(
         load=CpuLoad(id="hash", title="SHA-256", unit="MB/s"),
-        one=_figure(100),
+        single_core=_figure(100),
         cores=_figure(100 * of_n * 4),
         threads=None,
         of_n=_figure(of_n),
@@ -62,10 +62,10 @@ def _ids(found: list[Finding]) -> list[str]:
 @pytest.mark.parametrize(
     ("result", "around", "ids", "words"),
     [
-        (_cpu(), Surroundings(), [], ""),
+        (_cpu(), CpuConditions(), [], ""),
         (
             _cpu(share=0.25),
-            Surroundings(
+            CpuConditions(
                 quota_cores=0.5, quota_held_s=6.0, quota_periods=(19, 20), quota_loaded=2, foreign={0: 0.4}
             ),
             ["cpu-quota"],
@@ -73,54 +73,59 @@ def _ids(found: list[Finding]) -> list[str]:
         ),
         (
             _cpu(share=0.25),
-            Surroundings(quota_cores=0.5, quota_held_s=0.1, quota_periods=(53, 100), foreign={0: 0.4}),
+            CpuConditions(quota_cores=0.5, quota_held_s=0.1, quota_periods=(53, 100), foreign={0: 0.4}),
             ["cpu-quota"],
             SessionQuota(cores=0.5, cpus=2, reached=(53, 100)).quota_sentence,
         ),
         (
             _cpu(),
-            Surroundings(quota_cores=4.0, quota_held_s=0.0, cpus=8),
+            CpuConditions(quota_cores=4.0, quota_held_s=0.0, cpus=8),
             ["cpu-quota"],
             SessionQuota(cores=4.0, cpus=8).quota_sentence,
         ),
-        (_cpu(), Surroundings(quota_cores=4.0, quota_held_s=0.0), [], ""),  # more than there is
+        (_cpu(), CpuConditions(quota_cores=4.0, quota_held_s=0.0), [], ""),  # more than there is
         (
             _cpu(share=0.5),
-            Surroundings(foreign={0: 0.5}, culprit=Culprit(7, "burner", 0.9)),
+            CpuConditions(foreign={0: 0.5}, culprit=BusyProcess(7, "burner", 0.9)),
             ["cpu-competitor"],
-            Culprit(7, "burner", 0.9).label,
+            BusyProcess(7, "burner", 0.9).label,
         ),
         (
             _cpu(share=0.1),  # the one that is named took little of what is missing
-            Surroundings(foreign={0: 0.9}, culprit=Culprit(7, "burner", 0.16)),
+            CpuConditions(foreign={0: 0.9}, culprit=BusyProcess(7, "burner", 0.16)),
             ["cpu-competitor"],
             "0.90 of 2 CPUs",
         ),
-        (_cpu(share=0.5), Surroundings(foreign={0: 0.0}), [], ""),  # nobody else was on it: not a competitor
-        (_cpu(), Surroundings(steal=0.08), ["cpu-steal"], "gave 8 % of this machine's CPU time"),
+        (_cpu(share=0.5), CpuConditions(foreign={0: 0.0}), [], ""),  # nobody else was on it: not a competitor
+        (_cpu(), CpuConditions(steal=0.08), ["cpu-steal"], "gave 8 % of this machine's CPU time"),
         (
             _cpu(),
-            Surroundings(limited_khz=2 * GHZ, highest_khz=35 * GHZ // 10),
+            CpuConditions(limited_khz=2 * GHZ, highest_khz=35 * GHZ // 10),
             ["cpu-frequency-limit"],
             "limited to 2 GHz of 3.5 GHz",
         ),
         (
             _cpu(of_n=0.61, reached=21 * GHZ // 10),
-            Surroundings(highest_khz=35 * GHZ // 10, power_w=119.0, power_limit_w=120.0),
+            CpuConditions(highest_khz=35 * GHZ // 10, power_w=119.0, power_limit_w=120.0),
             ["cpu-frequency", "cpu-scaling"],
             "all cores together reach 61 % of n times one (SHA-256): 2.1 GHz of 3.5 GHz, package power limit 120 W",
         ),
         (
             _cpu(reached=12 * GHZ // 10),
-            Surroundings(highest_khz=35 * GHZ // 10, held_by="powersave"),
+            CpuConditions(highest_khz=35 * GHZ // 10, held_by="powersave"),
             ["cpu-frequency"],
             "all cores together run at 1.2 GHz of 3.5 GHz: the governor powersave keeps the lowest clock",
         ),
-        (_cpu(reached=34 * GHZ // 10), Surroundings(highest_khz=35 * GHZ // 10, held_by="boost off"), [], ""),
-        (_cpu(), Surroundings(throttled=3), ["cpu-throttled"], "throttled by heat 3 times"),
+        (
+            _cpu(reached=34 * GHZ // 10),
+            CpuConditions(highest_khz=35 * GHZ // 10, held_by="boost off"),
+            [],
+            "",
+        ),
+        (_cpu(), CpuConditions(throttled=3), ["cpu-throttled"], "throttled by heat 3 times"),
     ],
 )
-def test_causes(result: CpuResult, around: Surroundings, ids: list[str], words: str) -> None:
+def test_causes(result: CpuResult, around: CpuConditions, ids: list[str], words: str) -> None:
     found = list(cpu_findings(result, around))
     assert _ids(found) == ids
     assert not words or any(words in f.title for f in found), [f.title for f in found]
@@ -128,16 +133,16 @@ def test_causes(result: CpuResult, around: Surroundings, ids: list[str], words: 
 
 @pytest.mark.parametrize(("share", "severity"), [(0.87, "notice"), (0.5, "warning")])
 def test_a_busy_cpu_is_a_cause_only_where_much_of_it_is_lost(share: float, severity: str) -> None:
-    [found] = cpu_findings(_cpu(share=share), Surroundings(foreign={0: 1 - share}))
+    [found] = cpu_findings(_cpu(share=share), CpuConditions(foreign={0: 1 - share}))
     assert (found.id, found.severity) == ("numa.cpu-competitor", severity)
 
 
 def test_who_took_the_cpus_is_what_the_next_step_is_about() -> None:
-    around = Surroundings(foreign={0: 0.5}, culprit=Culprit(7, "burner", 0.9))
+    around = CpuConditions(foreign={0: 0.5}, culprit=BusyProcess(7, "burner", 0.9))
     [found] = cpu_findings(_cpu(share=0.5), around)
     assert (found.prove, found.prove_options) == ("cpuwatch", ("--pid", "7"))
     assert found.remedy[0].commands[0] == "hostdx run cpuwatch --pid 7"
-    [nobody] = cpu_findings(_cpu(share=0.5), Surroundings(foreign={0: 0.5}))
+    [nobody] = cpu_findings(_cpu(share=0.5), CpuConditions(foreign={0: 0.5}))
     assert (nobody.prove, nobody.severity) == ("", "warning")
 
 
@@ -150,7 +155,7 @@ def test_a_quota_is_said_alike_by_triage_and_by_the_measurement(tmp_path: Path) 
         tree.put(f"/sys/devices/system/cpu/cpu{n}/online", "1\n")
     tree.files("/sys/devices/system/cpu", present="0-1", online="0-1", offline="")
     [read] = rules.check_quota(tree.host())
-    around = Surroundings(quota_cores=1.5, quota_held_s=0.1, quota_periods=(19, 20), quota_loaded=2, cpus=2)
+    around = CpuConditions(quota_cores=1.5, quota_held_s=0.1, quota_periods=(19, 20), quota_loaded=2, cpus=2)
     [measured] = cpu_findings(_cpu(), around)
     assert (
         read.title == SessionQuota(cores=1.5, cpus=2).quota_sentence
@@ -158,7 +163,7 @@ def test_a_quota_is_said_alike_by_triage_and_by_the_measurement(tmp_path: Path) 
     assert measured.title == SessionQuota(cores=1.5, cpus=2, reached=(19, 20), loaded=2).quota_sentence
     assert read.severity == measured.severity == "warning" and read.prove == "numa"
     assert measured.confidence == "measured" and measured.answers
-    around = Surroundings(quota_cores=1.5, quota_held_s=0.0, quota_periods=(0, 20), quota_loaded=2, cpus=2)
+    around = CpuConditions(quota_cores=1.5, quota_held_s=0.0, quota_periods=(0, 20), quota_loaded=2, cpus=2)
     [busy] = cpu_findings(_cpu(), around)  # others had the CPUs meanwhile: no share of nought is said
     assert (busy.title, busy.severity, busy.answers) == (read.title, "notice", False)
 
@@ -185,10 +190,14 @@ def test_a_scaling_that_cannot_be_told_from_good_is_not_called() -> None:
     row = wide.rows[0]
     assert row.of_n is not None
     unsure = CpuRow(
-        load=row.load, one=row.one, cores=row.cores, threads=None, of_n=RoundsFigure(0.8, 0.6, 1.05, 4)
+        load=row.load,
+        single_core=row.single_core,
+        cores=row.cores,
+        threads=None,
+        of_n=RoundsFigure(0.8, 0.6, 1.05, 4),
     )
     result = CpuResult(**{f: getattr(wide, f) for f in wide.__struct_fields__} | {"rows": (unsure,)})
-    assert _ids(list(cpu_findings(result, Surroundings()))) == []
+    assert _ids(list(cpu_findings(result, CpuConditions()))) == []
 
 
 def _reach(cpu: int, memory: int, rate: float, workers: int = 8, ns: float | None = None) -> NodeReach:
@@ -255,7 +264,7 @@ def test_the_distance_is_blamed_only_for_what_is_not_slow_nearby_too(
 
 
 def _device(degraded: bool, kind: str = "NIC") -> PciDevice:
-    link = Link(
+    link = BusLink(
         kind="pcie",
         now="8.0 GT/s x4",
         at_most="16.0 GT/s x8",
@@ -307,10 +316,10 @@ def test_clocks() -> None:
 
 
 def test_figures_over_rounds() -> None:
-    assert figure([]) is None and figure([0.0, float("inf")]) is None
-    one = figure([5.0])
+    assert estimate_figure([]) is None and estimate_figure([0.0, float("inf")]) is None
+    one = estimate_figure([5.0])
     assert one is not None and (one.value, one.low) == (pytest.approx(5.0), None)
-    several = figure([1.0, 1.1, 0.9, 1.0, 1.05, 0.95])
+    several = estimate_figure([1.0, 1.1, 0.9, 1.0, 1.05, 0.95])
     assert several is not None and several.low is not None and several.low < 1.0 < (several.high or 0)
     both = ratio([2.0, 4.0, 6.0], [1.0, 2.0, 3.0], 0.5)
     assert both is not None and both.value == pytest.approx(1.0)

@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 
 from probes.host import Host
 from scenarios.numa import picture as numa_picture
-from scenarios.numa.machine import CoreGroup, DeviceShape, Machine, NodeOrSocket, machine
-from scenarios.numa.picture import COLUMNS, picture
+from scenarios.numa.machine import CoreGroup, DeviceShape, MachineShape, NodeOrSocket, read_machine
+from scenarios.numa.picture import COLUMNS, draw_picture
 from tests.fakes.hosts.tree import Tree
 from tests.needs import not_here, some_always
 
@@ -22,7 +22,7 @@ TREES = Path(__file__).parents[4] / "shared" / "hosts"
 ROOT, NODE = "/sys/devices/system/cpu", "/sys/devices/system/node"
 
 
-def _large() -> Machine:
+def _large() -> MachineShape:
     """Two sockets, 16 nodes, 256 threads."""
     places = tuple(
         NodeOrSocket(
@@ -36,7 +36,7 @@ def _large() -> Machine:
         )
         for n in range(16)
     )
-    return Machine(
+    return MachineShape(
         model="AMD EPYC 7763 64-Core Processor",
         sockets=2,
         dies=2,
@@ -53,7 +53,7 @@ def _large() -> Machine:
 
 
 def test_a_large_host_is_folded() -> None:
-    assert picture(_large()) == (
+    assert draw_picture(_large()) == (
         "AMD EPYC 7763 64-Core Processor",
         "2 sockets, 128 cores, 256 threads, 16 NUMA nodes",
         "",
@@ -75,7 +75,7 @@ def test_a_small_host_shows_its_matrix() -> None:
         nodes=2,
         nodes_with_cpus=2,
     )
-    assert picture(it)[-3:] == ("distances    0   1", "node 0      10  11", "node 1      11  10")
+    assert draw_picture(it)[-3:] == ("distances    0   1", "node 0      10  11", "node 1      11  10")
 
 
 def test_nodes_that_are_not_believed_give_way_to_sockets(tmp_path: Path) -> None:
@@ -84,7 +84,7 @@ def test_nodes_that_are_not_believed_give_way_to_sockets(tmp_path: Path) -> None
         tree.files(f"{ROOT}/cpu{n}/topology", core_cpus_list=n, package_cpus_list="0-1" if n < 2 else "2-3")
     for node in range(2):
         tree.files(f"{NODE}/node{node}", cpulist="0-3", distance="10 10")
-    lines = picture(machine(tree.host()))
+    lines = draw_picture(read_machine(tree.host()))
     assert "NUMA nodes not credible: 4 of 4 CPUs belong to more than one node: the" in lines
     assert [line for line in lines if line.startswith(("node ", "socket "))] == [
         "socket 0  2 cores",
@@ -103,7 +103,7 @@ def test_it_fits_whatever_the_host_says(model: str, cpus: str, memory: int, name
     place = msgspec.structs.replace(_large().places[0], cpus=cpus, memory_bytes=memory)
     devices = tuple(DeviceShape("NVMe", name, 0) for name in names)
     it = msgspec.structs.replace(_large(), model=model, places=(place,), devices=devices, offline=cpus)
-    for line in picture(it):
+    for line in draw_picture(it):
         assert len(line) <= COLUMNS and (line.isprintable() or line == "")
 
 
@@ -116,25 +116,25 @@ def test_real_machines(name: str, tmp_path: Path) -> None:
         not_here("the captured trees of real machines are not beside the project")
     with tarfile.open(archive) as file:
         file.extractall(tmp_path, filter="data")
-    shape = machine(Host(str(tmp_path)))
-    lines = picture(shape)
+    shape = read_machine(Host(str(tmp_path)))
+    lines = draw_picture(shape)
     assert lines and all(len(line) <= COLUMNS for line in lines)
-    assert msgspec.convert(msgspec.to_builtins(shape), Machine) == shape
+    assert msgspec.convert(msgspec.to_builtins(shape), MachineShape) == shape
 
 
 def test_more_distances_than_places_are_left_out() -> None:
     large = _large()
     foreign = [msgspec.structs.replace(p, distances=(*p.distances, 99)) for p in large.places]
-    assert picture(msgspec.structs.replace(large, places=tuple(foreign))) == picture(large)
+    assert draw_picture(msgspec.structs.replace(large, places=tuple(foreign))) == draw_picture(large)
 
 
 def test_thousands_of_unlike_nodes_are_counted_and_not_compared(monkeypatch: pytest.MonkeyPatch) -> None:
     compared = []
-    alike = numa_picture._alike
-    monkeypatch.setattr(numa_picture, "_alike", lambda *two: compared.append(two) or alike(*two))
+    alike = numa_picture._is_alike
+    monkeypatch.setattr(numa_picture, "_is_alike", lambda *two: compared.append(two) or alike(*two))
     place = _large().places[0]
     many = tuple(msgspec.structs.replace(place, number=n, cores=(CoreGroup(n + 1, 1),)) for n in range(5000))
-    lines = picture(msgspec.structs.replace(_large(), places=many))
+    lines = draw_picture(msgspec.structs.replace(_large(), places=many))
     assert "and 4984 more nodes, unlike these" in lines
     assert len(compared) < 20 * len(many)
 
@@ -145,7 +145,7 @@ def test_lists_of_cpus_that_overlap_are_read_up_to_one_machines(monkeypatch: pyt
     monkeypatch.setattr(numa_picture, "parse_list", lambda text: read.append(text) or parse(text))
     place = msgspec.structs.replace(_large().places[1], cpus="0-40000")
     many = tuple(msgspec.structs.replace(place, number=n) for n in range(500))
-    picture(msgspec.structs.replace(_large(), places=many))
+    draw_picture(msgspec.structs.replace(_large(), places=many))
     assert len(read) <= 4
 
 
@@ -161,5 +161,5 @@ def test_the_devices_are_walked_once_however_many_nodes_there_are() -> None:
     place = _large().places[1]
     many = tuple(msgspec.structs.replace(place, number=n) for n in range(500))
     devices = _Counted(DeviceShape("NIC", f"eth{n}", n) for n in range(500))
-    assert len(picture(msgspec.structs.replace(_large(), places=many, devices=devices))) > 500
+    assert len(draw_picture(msgspec.structs.replace(_large(), places=many, devices=devices))) > 500
     assert devices.walks == 1

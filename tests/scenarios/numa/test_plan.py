@@ -17,10 +17,10 @@ from scenarios import events as ev
 from scenarios.cpus.usable import usable_cpus
 from scenarios.model import Options, RunRefused, UsageError
 from scenarios.numa.measurement import locality
-from scenarios.numa.measurement.memory import NodePair, fitting
-from scenarios.numa.plan import LEAST_ROUNDS, lay_out
+from scenarios.numa.measurement.memory import CpuMemoryPair, limit_pairs
+from scenarios.numa.plan import MIN_ROUNDS, lay_out
 from scenarios.numa.results import Bios, Shape
-from scenarios.numa.scenario import Numa
+from scenarios.numa.scenario import NumaScenario
 from tests.fakes.hosts.tree import Tree
 from tests.fakes.run import FakeRun, conduct
 
@@ -47,7 +47,7 @@ def _two_nodes(tmp_path: Path) -> Host:
 
 
 def test_a_captured_tree_is_drawn_and_not_measured(tmp_path: Path) -> None:
-    plan = Numa().prepare(_two_nodes(tmp_path), Options({})).plan
+    plan = NumaScenario().prepare(_two_nodes(tmp_path), Options({})).plan
     assert not plan.refusal and not plan.workloads and plan.measuring_s == 0
     assert plan.picture[0] == "2 sockets, 4 cores, 4 threads, 2 NUMA nodes"
     assert plan.left_out == ("every measurement: a captured tree is only read",)
@@ -85,37 +85,40 @@ def test_memory_without_cores_is_compared_with_the_first_node_s(
 
 
 def test_a_tree_without_processors_is_refused(tmp_path: Path) -> None:
-    assert Numa().prepare(Tree(tmp_path).host(), Options({})).plan.refusal
+    assert NumaScenario().prepare(Tree(tmp_path).host(), Options({})).plan.refusal
 
 
 def test_many_nodes_are_not_all_paired_in_a_minute() -> None:
-    pairs = tuple(NodePair(a, b, 12, (a,)) for a in range(8) for b in range(8))
-    few = fitting(pairs, 15.0, LEAST_ROUNDS)
+    pairs = tuple(CpuMemoryPair(a, b, 12, (a,)) for a in range(8) for b in range(8))
+    few = limit_pairs(pairs, 15.0, MIN_ROUNDS)
     assert {(t.cpu_node, t.memory_node) for t in few} == {(n, n) for n in range(8)} | {
         (0, n) for n in range(8)
     }
     assert (
-        fitting(pairs, 60.0, LEAST_ROUNDS) == pairs and fitting(pairs[:16], 15.0, LEAST_ROUNDS) == pairs[:16]
+        limit_pairs(pairs, 60.0, MIN_ROUNDS) == pairs
+        and limit_pairs(pairs[:16], 15.0, MIN_ROUNDS) == pairs[:16]
     )
 
 
 @pytest.mark.parametrize("url", ["https://user:word@bmc", "http://bmc.example.org"])
 def test_a_url_that_must_not_be_asked(tmp_path: Path, url: str) -> None:
     with pytest.raises(UsageError) as error:
-        Numa().prepare(_two_nodes(tmp_path), Options({"redfish": url}))
+        NumaScenario().prepare(_two_nodes(tmp_path), Options({"redfish": url}))
     assert "word" not in str(error.value).replace("password", "")
 
 
 def test_a_disk_is_near_only_where_there_is_a_far_cpu(tmp_path: Path) -> None:
-    said = locality.find(Host(), "/nonexistent", replace(usable_cpus(_two_nodes(tmp_path)), nodes=None))
+    said = locality.find_directory(
+        Host(), "/nonexistent", replace(usable_cpus(_two_nodes(tmp_path)), nodes=None)
+    )
     assert said == "one node has CPUs: no CPU is far from the disk"
     host = _two_nodes(tmp_path)
-    told = locality.find(host, "/x", usable_cpus(host))
+    told = locality.find_directory(host, "/x", usable_cpus(host))
     assert isinstance(told, str) and "captured" in told
 
 
 async def test_settings_and_the_bios_are_read_without_measuring(tmp_path: Path) -> None:
-    scenario = Numa()
+    scenario = NumaScenario()
     options = {"only": "read", "bios": str(BIOS / "dell.json")}
     host = _two_nodes(tmp_path)
     plan = scenario.prepare(host, Options(options, scenario.options)).plan
@@ -164,14 +167,14 @@ def test_other_requests_that_are_wrong(tmp_path: Path) -> None:
 
 def _refused(host: Host, options: dict[str, Json]) -> None:
     with pytest.raises(UsageError) as error:
-        Numa().prepare(host, Options(options))
+        NumaScenario().prepare(host, Options(options))
     assert len(str(error.value).splitlines()) == 1
 
 
 def test_a_file_with_names_that_nobody_here_knows_is_still_one(tmp_path: Path) -> None:
     saved = tmp_path / "saved"
     saved.write_text('{"Attributes": {"cbs_cmn_apbdis": "1"}}')
-    assert Numa().prepare(_two_nodes(tmp_path), Options({"bios": str(saved)})).plan.picture
+    assert NumaScenario().prepare(_two_nodes(tmp_path), Options({"bios": str(saved)})).plan.picture
 
 
 async def test_a_controller_that_does_not_answer_ends_the_run(
@@ -181,7 +184,7 @@ async def test_a_controller_that_does_not_answer_ends_the_run(
     monkeypatch.setenv(PASSWORD, "correct-horse")
     with socket.create_server(("127.0.0.1", 0)) as taken:
         url = f"http://127.0.0.1:{taken.getsockname()[1]}"
-    scenario, host, options = Numa(), _two_nodes(tmp_path), {"only": "read", "redfish": url}
+    scenario, host, options = NumaScenario(), _two_nodes(tmp_path), {"only": "read", "redfish": url}
     plan = scenario.prepare(host, Options(options, scenario.options)).plan
     run = FakeRun(host=host, options=options, declared=scenario.options, plan=plan)
     with pytest.raises(RunRefused) as error:
@@ -194,14 +197,14 @@ def test_what_describes_the_processors_is_read_once_a_plan(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     host, read = _two_nodes(tmp_path), Counter[str]()
-    text = Host.text
+    text = Host.read_file_text
 
     def counted(host: Host, path: str, *args: int, **more: bool) -> str | Absent:
         read[path] += 1
         return text(host, path, *args, **more)
 
-    monkeypatch.setattr(Host, "text", counted)
-    Numa().prepare(host, Options({}))
+    monkeypatch.setattr(Host, "read_file_text", counted)
+    NumaScenario().prepare(host, Options({}))
     once = ("/proc/cpuinfo", "/sys/devices/system/cpu/cpu3/topology/core_cpus_list", "/proc/self/status")
     assert [read[path] for path in once] == [1, 1, 1]
     assert read["/sys/devices/system/node/node1/cpulist"] == 1

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from probes.system.processor.frequency import frequency
+from probes.system.processor.frequency import read_frequency
 from scenarios.numa.settings import held_by, limited_khz
 from tests.fakes.hosts.tree import Tree
 
@@ -51,5 +51,5 @@ def test_what_keeps_the_clock_low(
     }
     for name, value in (usual | files).items():
         tree.put(f"{CPU}/{name}", f"{value}\n")
-    host, clock = tree.host(), frequency(tree.host())
+    host, clock = tree.host(), read_frequency(tree.host())
     assert (limited_khz(host, clock), held_by(host, clock)) == (limit, held)

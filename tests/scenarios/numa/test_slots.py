@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
-from probes.system.nodes.numa import Numa, NumaNode
+from probes.system.nodes.numa import NumaNode, NumaTable
 from probes.system.processor.caches import Cache
-from probes.system.processor.topology import Topology
+from probes.system.processor.topology import CpuTopology
 from scenarios.cpus.slot import choose_slot
 from scenarios.cpus.usable import UsableCpus
 from scenarios.numa.placements import (
@@ -19,8 +19,8 @@ from scenarios.numa.placements import (
     SAME_OWN,
     SAME_SHARED,
     UNPINNED,
-    loopback,
-    placements,
+    choose_placements,
+    loopback_placements,
     variant_line,
     why_not,
 )
@@ -36,8 +36,8 @@ def _host(nodes: int, cores: int, threads: int = 2) -> UsableCpus:
         sets |= dict.fromkeys(members, members)
     of_node = [frozenset(n for n in sets if n % total // cores == node) for node in range(nodes)]
     online = frozenset(sets)
-    placed = Topology(
-        known=online,
+    placed = CpuTopology(
+        known_cpus=online,
         online=online,
         offline=frozenset(),
         present=online,
@@ -52,7 +52,7 @@ def _host(nodes: int, cores: int, threads: int = 2) -> UsableCpus:
     rows = [
         tuple(10 if a == b else 12 if abs(a - b) == 1 else 32 for b in range(nodes)) for a in range(nodes)
     ]
-    table = Numa(
+    table = NumaTable(
         nodes=tuple(
             NumaNode(number=n, cpus=of_node[n], memory_bytes=1 << 30, distances=rows[n]) for n in range(nodes)
         ),
@@ -115,7 +115,7 @@ def test_without_nodes_cores_or_caches() -> None:
 
 def test_five_placements_on_two_nodes_with_smt() -> None:
     usable = _host(2, 8)
-    found = {p.id: [s.cpus for s in p.seats] for p in placements(usable, random.Random(1))}
+    found = {p.id: [s.cpus for s in p.seats] for p in choose_placements(usable, random.Random(1))}
     assert list(found) == [UNPINNED, SAME_OWN, APART_OWN, SAME_SHARED, RANDOM]
     assert all(len(seats) == 8 for seats in found.values())
     assert found[SAME_OWN] == [(n,) for n in range(8)]
@@ -128,7 +128,7 @@ def test_a_command_of_the_users_own_in_the_same_places(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     usable = _host(2, 8)
-    lines = [variant_line(p, usable) for p in placements(usable, random.Random(1))]
+    lines = [variant_line(p, usable) for p in choose_placements(usable, random.Random(1))]
     assert lines[:4] == [
         "unpinned:",
         "one-node: cpus=0-7 node=0",
@@ -136,29 +136,33 @@ def test_a_command_of_the_users_own_in_the_same_places(
         "shared-cores: cpus=0-3,16-19 node=0",
     ]
     monkeypatch.setattr("os.sched_getaffinity", lambda _pid: set(usable.cpus))
-    monkeypatch.setattr(variants, "_node", lambda text, _where: int(text))
-    jobs = [variants.job(line, "true", str(tmp_path)) for line in lines]
+    monkeypatch.setattr(variants, "_parse_node", lambda text, _where: int(text))
+    jobs = [variants.parse_variant(line, "true", str(tmp_path)) for line in lines]
     assert [job.id for job in jobs] == [UNPINNED, SAME_OWN, APART_OWN, SAME_SHARED, RANDOM]
     assert jobs[1].cpus == tuple(range(8)) and jobs[1].node == 0 and jobs[4].cpus
 
 
 def test_a_connection_within_the_cards_node_and_to_the_farthest() -> None:
     usable = _host(4, 4)
-    found = loopback(usable, 2)
+    found = loopback_placements(usable, 2)
     assert not isinstance(found, str)
     near, far = found
     assert (near.seats[0].cpus, near.seats[0].peer) == ((8,), (9,))
     assert far.seats[0].cpus == (8,) and far.seats[0].peer == (0,)  # 32 away; nodes 1 and 3 are 12
     assert near.title != far.title
-    without = loopback(usable, None)
+    without = loopback_placements(usable, None)
     assert not isinstance(without, str)
 
 
 def test_where_no_end_of_a_connection_can_be_far() -> None:
     usable = _host(1, 4)
-    assert loopback(usable, None) == loopback(replace(usable, nodes=None), 0) == "one node has CPUs"
+    assert (
+        loopback_placements(usable, None)
+        == loopback_placements(replace(usable, nodes=None), 0)
+        == "one node has CPUs"
+    )
     usable = _host(2, 1)
-    assert loopback(usable, 1) == "node 1 has one core"
+    assert loopback_placements(usable, 1) == "node 1 has one core"
 
 
 @pytest.mark.parametrize(
@@ -180,7 +184,7 @@ def test_where_it_cannot_be_tested(nodes: int, cores: int, threads: int, said: s
 )
 def test_placements_have_the_same_number_of_workers(nodes: int, cores: int, threads: int) -> None:
     usable = _host(nodes, cores, threads)
-    found = placements(usable, random.Random(2))
+    found = choose_placements(usable, random.Random(2))
     assert len({len(p.seats) for p in found}) == 1 and len(found) > 2
     for placement in found[1:]:
         assert len({seat.cpus for seat in placement.seats}) == len(placement.seats)

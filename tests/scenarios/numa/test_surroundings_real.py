@@ -16,7 +16,7 @@ import pytest
 
 from probes.bench.placement import PlacementBench
 from probes.host import Host
-from probes.system.running.cgroup import groups_of
+from probes.system.running.cgroup import parse_groups
 from scenarios.cpus.usable import usable_cpus
 from scenarios.numa.findings import cpu_findings
 from scenarios.numa.measurement.cpu import NO_CLOCK, Clocked, CpuBench
@@ -54,7 +54,7 @@ for finding in cpu_findings(result, surveyor.end(took, result.share)):
 @pytest.fixture
 def half_a_cpu() -> Iterator[Path]:
     """A control group of our own below the one that we are in."""
-    groups = groups_of(Path("/proc/self/cgroup").read_text(encoding="utf-8"))
+    groups = parse_groups(Path("/proc/self/cgroup").read_text(encoding="utf-8"))
     name = f"hostdx-test-{os.getpid()}"
     tried = []
     # With the greatest weight: beside many others on a busy host half a CPU would never be used up.
@@ -118,13 +118,13 @@ async def test_a_competitor_on_one_cpu_is_said_with_that_cpu() -> None:
         cpu = CpuBench(host, usable_cpus(host), bench, 3)
         surveyor = Surveyor(host, len(cpus), lambda: bench.all_pids)
         await cpu.round()
-        cpu.forget()
+        cpu.discard_measured()
         surveyor.begin()
         began = time.monotonic()
         for _ in range(4):
             await cpu.round()
         took = time.monotonic() - began
-        result = cpu.result(Clocked(reached_khz=NO_CLOCK, samples=0), took)
+        result = cpu.build_result(Clocked(reached_khz=NO_CLOCK, samples=0), took)
         around = surveyor.end(took, result.share)
     finally:
         os.kill(burner, signal.SIGKILL)

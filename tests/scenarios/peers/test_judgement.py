@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from probes.types import Json
 from scenarios.compare.run_summary import FactKey
-from scenarios.peers.judge import judge
-from scenarios.peers.judgement import FleetJudgement, Missing
-from scenarios.peers.node import Node
-from scenarios.peers.screen import screen
+from scenarios.peers.judge import judge_fleet
+from scenarios.peers.judgement import FleetJudgement, MissingNode
+from scenarios.peers.node import PeerNode
+from scenarios.peers.screen import screen_nodes
 from tests.fakes.many_nodes import HARDWARE, Nodes, table_of
 
 
@@ -22,10 +22,10 @@ def planted(count: int, seed: int = 1, *, retest: bool = True) -> FleetJudgement
         }
 
     first = nodes.all()
-    found = screen(first)
+    found = screen_nodes(first)
     rounds = nodes.rounds(found) if retest else []
-    missing = [Missing(node="node9999", state="hung", reason="no answer for 60 s")]
-    return judge(first, table_of(list(nodes.levels), facts), nodes.loads, rounds, missing=missing)
+    missing = [MissingNode(node="node9999", state="hung", reason="no answer for 60 s")]
+    return judge_fleet(first, table_of(list(nodes.levels), facts), nodes.loads, rounds, missing=missing)
 
 
 def test_the_odd_node_with_its_setting_and_the_rule_beside_it() -> None:
@@ -51,8 +51,8 @@ def test_without_retests_there_are_suspects_only() -> None:
 def test_like_nodes_have_a_smallest_difference() -> None:
     nodes = Nodes(100, 4)
     first = nodes.all()
-    found = judge(first, table_of([], lambda _: {}), nodes.loads, nodes.rounds(screen(first)))
-    assert not found.odd and found.smallest is not None and 0.05 < found.smallest < 0.15
+    found = judge_fleet(first, table_of([], lambda _: {}), nodes.loads, nodes.rounds(screen_nodes(first)))
+    assert not found.odd and found.smallest_difference is not None and 0.05 < found.smallest_difference < 0.15
 
 
 def test_two_populations_are_two_and_no_pile_of_odd_nodes() -> None:
@@ -64,7 +64,9 @@ def test_two_populations_are_two_and_no_pile_of_odd_nodes() -> None:
         return {("bios", "version"): "1.0" if name in slow else "2.0"}
 
     first = nodes.all()
-    found = judge(first, table_of(list(nodes.levels), facts), nodes.loads, nodes.rounds(screen(first)))
+    found = judge_fleet(
+        first, table_of(list(nodes.levels), facts), nodes.loads, nodes.rounds(screen_nodes(first))
+    )
     parts = found.measures[0].parts
     assert parts is not None and set(parts.slow) == set(slow) and not found.odd
     assert [(one.subject, one.name) for one in parts.settings] == [("bios", "version")]
@@ -72,8 +74,8 @@ def test_two_populations_are_two_and_no_pile_of_odd_nodes() -> None:
 
 def test_a_node_without_peers_says_what_it_has_otherwise() -> None:
     nodes = Nodes(12, 6).all()
-    lone = Node(name=nodes[0].name, logs=nodes[0].logs, hardware=(*HARDWARE, ("memory", "192 GiB")))
-    found = judge([lone, *nodes[1:]], table_of([], lambda _: {}), Nodes(12, 6).loads)
+    lone = PeerNode(name=nodes[0].name, logs=nodes[0].logs, hardware=(*HARDWARE, ("memory", "192 GiB")))
+    found = judge_fleet([lone, *nodes[1:]], table_of([], lambda _: {}), Nodes(12, 6).loads)
     alone = found.groups[1]
     assert alone.named == (lone.name,) and alone.unlike == (("memory", "192 GiB"),) and not alone.judged
     assert lone.name not in found.measures[0].values
@@ -81,13 +83,13 @@ def test_a_node_without_peers_says_what_it_has_otherwise() -> None:
 
 def test_findings_of_the_rules_are_counted_over_those_that_were_asked() -> None:
     nodes = [
-        Node(name=f"n{n}", findings=("host.governor",) if n == 2 else ("a", "b"), looked=n != 5)
+        PeerNode(name=f"n{n}", findings=("host.governor",) if n == 2 else ("a", "b"), looked=n != 5)
         for n in range(12)
     ]
-    found = judge(nodes, table_of([], lambda _: {}), {})
+    found = judge_fleet(nodes, table_of([], lambda _: {}), {})
     assert next((one.finding, one.count, one.of) for one in found.findings) == ("host.governor", 1, 11)
-    assert found.smallest is None and found.compared == 0
+    assert found.smallest_difference is None and found.compared == 0
 
 
 def test_nobody_at_all() -> None:
-    assert judge([], table_of([], lambda _: {}), {}).nodes == 0
+    assert judge_fleet([], table_of([], lambda _: {}), {}).nodes == 0

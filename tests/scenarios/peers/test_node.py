@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from probes.types import Json
 from scenarios.compare.run_summary import FactKey
-from scenarios.peers.node import folded, hardware
+from scenarios.peers.node import fold_names, hardware_of
 
 GIB = 1 << 30
 FACTS: dict[FactKey, Json] = {
@@ -28,7 +28,7 @@ def test_settings_kernels_and_device_names_make_no_other_hardware() -> None:
     }
     other |= {("cpu", "threads"): 48, ("kernel", "release"): "6.12.0", ("nic:eno1", "speed"): 100}
     other[("memory", "total")] = 248 * GIB  # a crash kernel
-    assert hardware(other) == hardware(FACTS)
+    assert hardware_of(other) == hardware_of(FACTS)
 
 
 def test_cpus_modules_disks_and_cards_do() -> None:
@@ -41,7 +41,7 @@ def test_cpus_modules_disks_and_cards_do() -> None:
         {("nic:eth0", "driver"): "ixgbe"},
     ]
     for change in changes:
-        assert hardware(FACTS | change) != hardware(FACTS)
+        assert hardware_of(FACTS | change) != hardware_of(FACTS)
 
 
 def test_wild_values_are_no_error() -> None:
@@ -49,21 +49,21 @@ def test_wild_values_are_no_error() -> None:
         ("cpu", "model"): 7, ("memory", "total"): -1, ("cpu", "sockets"): "two", ("disk:x", "kind"): "disk",
         ("disk:x", "size"): ["a"], ("nic:", "driver"): "x",
     }  # fmt: skip
-    assert hardware(wild)
+    assert hardware_of(wild)
 
 
 def test_names_that_differ_in_a_number_alone_are_one_list() -> None:
     assert (
-        folded(["node003", "node001", "node002", "node010", "gpu3", "login"])
+        fold_names(["node003", "node001", "node002", "node010", "gpu3", "login"])
         == "gpu3, login, node[001-003,010]"
     )
-    assert folded(["w9.site.org", "w10.site.org", "w11.site.org"]) == "w9.site.org, w[10-11].site.org"
-    assert folded(["a\nb7", "7", "node1"]) == "7, a\nb7, node1"
+    assert fold_names(["w9.site.org", "w10.site.org", "w11.site.org"]) == "w9.site.org, w[10-11].site.org"
+    assert fold_names(["a\nb7", "7", "node1"]) == "7, a\nb7, node1"
 
 
 def test_sizes_are_those_of_modules_and_disks_as_they_are_sold() -> None:
     told = dict(
-        hardware(
+        hardware_of(
             {
                 ("memory", "total"): 25276063744,
                 ("disk:vda", "kind"): "disk",

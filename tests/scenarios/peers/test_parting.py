@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from probes.types import Json
 from scenarios.compare.run_summary import FactKey
-from scenarios.peers.facts import MOST_FACTS, FactTable, spelt, value_of
-from scenarios.peers.setting import known_rule, partings, rare, settings
+from scenarios.peers.facts import MAX_FACTS, FactTable, spell_facts, value_of
+from scenarios.peers.setting import find_partings, find_rare_values, known_rule, suspect_settings
 from tests.fakes.many_nodes import table_of
 
 NAMES = [f"n{n}" for n in range(60)]
@@ -26,7 +26,7 @@ def facts(name: str) -> dict[FactKey, Json]:
 
 def test_the_sole_setting_leads_and_names_of_nodes_are_none() -> None:
     table = table_of(NAMES, facts)
-    found = settings(table, 7, [n for n in range(60) if n != 7])
+    found = suspect_settings(table, 7, [n for n in range(60) if n != 7])
     assert (found[0].subject, found[0].name, found[0].value) == ("sysctl", "vm.swappiness", 10)
     assert found[0].theirs == ((60, 59),) and found[0].matching == 0
     assert [(one.subject, one.name) for one in found[1:]] == [("disk:sda", "scheduler")]
@@ -35,63 +35,65 @@ def test_the_sole_setting_leads_and_names_of_nodes_are_none() -> None:
 
 def test_what_parts_two_populations() -> None:
     table = table_of(NAMES, facts)
-    (one,) = partings(table, range(20), range(20, 60))
+    (one,) = find_partings(table, range(20), range(20, 60))
     assert (one.subject, one.name, one.right) == ("disk:sda", "scheduler", 1.0)
     assert one.lower == (("none", 20),) and one.upper == (("mq-deadline", 40),)
-    assert partings(table, range(4), range(4, 8)) == ()  # too few nodes to tell
-    most = partings(table, range(55), range(55, 60))
+    assert find_partings(table, range(4), range(4, 8)) == ()  # too few nodes to tell
+    most = find_partings(table, range(55), range(55, 60))
     assert ("machine", "serial") not in [(one.subject, one.name) for one in most]
 
 
 def test_a_rare_setting_names_its_nodes() -> None:
-    (one,) = rare(table_of(NAMES, facts), range(60))
+    (one,) = find_rare_values(table_of(NAMES, facts), range(60))
     assert (one.name, one.value, one.nodes, one.usual) == ("vm.swappiness", 10, ("n7",), 60)
 
 
 def test_of_few_nodes_what_differs_is_listed_and_names_of_nodes_are_not() -> None:
-    found = rare(table_of(NAMES[:9], facts), range(9))
+    found = find_rare_values(table_of(NAMES[:9], facts), range(9))
     assert all(one.few for one in found)
     assert [(one.name, one.nodes) for one in found] == [
         ("vm.swappiness", ("n7",)),
         ("name", ("n0", "n3", "n6")),
     ]
-    two = rare(table_of(NAMES[6:8], facts), range(2))  # no majority: what a rule reads comes first
+    two = find_rare_values(
+        table_of(NAMES[6:8], facts), range(2)
+    )  # no majority: what a rule reads comes first
     assert (two[0].name, {two[0].value, two[0].usual}) == ("vm.swappiness", {10, 60})
     assert len(two) > 1 and all(one.of == 2 for one in two)
-    assert rare(table_of(NAMES[:1], facts), range(1)) == ()
+    assert find_rare_values(table_of(NAMES[:1], facts), range(1)) == ()
 
 
 def test_what_could_not_be_read_is_no_difference() -> None:
     table = FactTable()
     for number in range(20):
         table.add(str(number), {("a", "b"): "1"} if number else {}, [] if number else [("a", "b")])
-    assert settings(table, 0, range(1, 20)) == ()
+    assert suspect_settings(table, 0, range(1, 20)) == ()
 
 
 def test_a_fact_that_is_missing_is_one() -> None:
     table = FactTable()
     for number in range(20):
         table.add(str(number), {("mount:/scratch", "type"): '"xfs"'} if number else {})
-    (one,) = settings(table, 0, range(1, 20))
+    (one,) = suspect_settings(table, 0, range(1, 20))
     assert one.value is None and one.theirs == (("xfs", 19),)
 
 
 def test_the_table_is_bounded_and_a_fact_told_twice_counts_once() -> None:
     table = FactTable()
-    table.add("a", {("s", str(n)): "1" for n in range(MOST_FACTS + 5)})
-    assert table.left_out == 5 and len(table) == MOST_FACTS
+    table.add("a", {("s", str(n)): "1" for n in range(MAX_FACTS + 5)})
+    assert table.left_out == 5 and len(table) == MAX_FACTS
     table = FactTable()
     table.add("a", {("s", "x"): "1"}, [("s", "x")])
     table.add("b", {("s", "x"): "2"})
-    assert table.column(("s", "x"), [0, 1]) == [0, 1]
+    assert table.value_numbers(("s", "x"), [0, 1]) == [0, 1]
 
 
 def test_long_and_raw_values_are_kept_short() -> None:
     key = ("x", "y")
-    assert len(spelt({key: "a" * 10_000})[key]) < 200
-    assert spelt({key: "caf\udce9"})[key]
-    assert value_of(spelt({key: "a" * 10_000})[key])
-    assert spelt({("memory", "available"): 1, ("host", "name"): "a"}) == {}
+    assert len(spell_facts({key: "a" * 10_000})[key]) < 200
+    assert spell_facts({key: "caf\udce9"})[key]
+    assert value_of(spell_facts({key: "a" * 10_000})[key])
+    assert spell_facts({("memory", "available"): 1, ("host", "name"): "a"}) == {}
 
 
 def test_a_rule_stands_beside_what_it_reads() -> None:

@@ -6,25 +6,25 @@ from fractions import Fraction
 
 import pytest
 
-from scenarios.peers.facts import Compared
-from scenarios.peers.setting import _setting, settings, suspicion
+from scenarios.peers.facts import ComparedFact
+from scenarios.peers.setting import _suspect_setting, culprit_probability, suspect_settings
 from tests.fakes.many_nodes import table_of
 
 
 def test_it_is_the_papers_formula() -> None:
     n, c, t, m = 97, 3, 40, 2
     exact = Fraction(n + c, n + c * t + c * m * (t - 1))
-    assert suspicion(peers=n, values=c, entries=t, matching=m) == float(exact)
+    assert culprit_probability(peers=n, values=c, entries=t, matching=m) == float(exact)
 
 
 def test_one_entry_alone_is_certain() -> None:
-    assert suspicion(peers=50, values=2, entries=1, matching=0) == 1.0
+    assert culprit_probability(peers=50, values=2, entries=1, matching=0) == 1.0
 
 
 def test_a_sole_value_among_equals_leads_a_fact_that_differs_everywhere() -> None:
-    sole = suspicion(peers=99, values=2, entries=300, matching=0)
-    serial = suspicion(peers=99, values=100, entries=300, matching=0)
-    shared = suspicion(peers=99, values=2, entries=300, matching=60)
+    sole = culprit_probability(peers=99, values=2, entries=300, matching=0)
+    serial = culprit_probability(peers=99, values=100, entries=300, matching=0)
+    shared = culprit_probability(peers=99, values=2, entries=300, matching=60)
     assert sole > serial > shared
 
 
@@ -40,7 +40,7 @@ def test_a_sole_value_among_equals_leads_a_fact_that_differs_everywhere() -> Non
 def test_the_command_that_proves_it_has_the_peers_value(
     key: tuple[str, str], theirs: str, command: str
 ) -> None:
-    made = _setting(Compared(key, "1", 0, 9, 2, 9, ((theirs, 9),)), 0.9)
+    made = _suspect_setting(ComparedFact(key, "1", 0, 9, 2, 9, ((theirs, 9),)), 0.9)
     assert (made.component, made.command) == ("settings", command)
 
 
@@ -53,5 +53,5 @@ def test_what_every_node_has_of_its_own_is_no_setting() -> None:
             ("disk:a", "firmware"): "C" if name == "node3" else "A" if name < "node6" else "B",
         },
     )  # fmt: skip
-    found = settings(table, 3, [n for n in range(12) if n != 3])
+    found = suspect_settings(table, 3, [n for n in range(12) if n != 3])
     assert [one.name for one in found] == ["x.y", "firmware"]

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from scenarios.rpfilter.cost_model import averages
-from scenarios.rpfilter.rules import loaded
+from scenarios.rpfilter.cost_model import list_averages
+from scenarios.rpfilter.rules import check_loaded
 from tests.fakes.answering import Answering
 from tests.fakes.hosts.rulesets import FIB, NFT, nft_text
 
@@ -23,7 +23,7 @@ FILES = {
 
 
 def test_averages_are_named_as_such(tmp_path: Path) -> None:
-    assert [e.text for e in averages(Answering(tmp_path, {}, FILES))] == [
+    assert [e.text for e in list_averages(Answering(tmp_path, {}, FILES))] == [
         "400 IPv6 packets/s on average since boot (without loopback), 80 % of all IP packets",
         "1,000 packets/s on all CPUs on average since boot (loopback and containers included); "
         "7 dropped before the firewall",
@@ -34,8 +34,8 @@ def test_averages_are_named_as_such(tmp_path: Path) -> None:
 
 def test_they_stand_in_the_finding_and_not_where_nothing_was_counted(tmp_path: Path) -> None:
     rules = {NFT: nft_text(f"{FIB} drop")}
-    (finding,) = loaded(Answering(tmp_path / "a", rules, FILES))
+    (finding,) = check_loaded(Answering(tmp_path / "a", rules, FILES))
     assert any("80 %" in e.text for e in finding.evidence)
     for uptime in ("5.0 1.0\n", "odd\n"):
-        (other,) = loaded(Answering(tmp_path / uptime[0], rules, {**FILES, "/proc/uptime": uptime}))
+        (other,) = check_loaded(Answering(tmp_path / uptime[0], rules, {**FILES, "/proc/uptime": uptime}))
         assert len(other.evidence) < len(finding.evidence)

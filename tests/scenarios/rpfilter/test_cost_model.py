@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scenarios.rpfilter.cost_model import Cost, at_line_rate, core_holds, packets_at, share
+from scenarios.rpfilter.cost_model import PacketCost, at_line_rate, core_holds, core_share, packets_at
 
-COST = Cost(550.0, (530.0, 570.0), 1000.0)
+COST = PacketCost(550.0, (530.0, 570.0), 1000.0)
 
 
 def test_the_figures_of_a_100_gigabit_card() -> None:
@@ -16,8 +16,8 @@ def test_the_figures_of_a_100_gigabit_card() -> None:
     assert packets_at(100e9, 1500, False) == pytest.approx(8.127e6, rel=1e-3)
     assert packets_at(100e9, 9000, False) == pytest.approx(1.383e6, rel=1e-3)
     assert packets_at(100e9, 1500, True) == pytest.approx(186e3, rel=1e-2)
-    assert share(COST, 8.127e6).cores == pytest.approx(4.47, rel=1e-3)
-    assert share(COST, 8.127e6).ci95 == pytest.approx((4.307, 4.632), rel=1e-3)
+    assert core_share(COST, 8.127e6).cores == pytest.approx(4.47, rel=1e-3)
+    assert core_share(COST, 8.127e6).ci95 == pytest.approx((4.307, 4.632), rel=1e-3)
 
 
 def test_one_core_holds_what_its_nanoseconds_allow() -> None:
@@ -28,7 +28,7 @@ def test_one_core_holds_what_its_nanoseconds_allow() -> None:
 
 @given(st.floats(1e8, 1e12), st.floats(1.0, 1e4), st.floats(1.0, 1e5))
 def test_none_merged_and_all_merged_are_bounds(bits: float, ns: float, path: float) -> None:
-    lines = at_line_rate(Cost(ns, (ns, ns), path), bits)
+    lines = at_line_rate(PacketCost(ns, (ns, ns), path), bits)
     assert [(x.mtu, x.merged) for x in lines] == [(1500, False), (1500, True), (9000, False), (9000, True)]
     by = {(x.mtu, x.merged): x for x in lines}
     assert by[(1500, False)].check.cores > by[(9000, False)].check.cores > by[(9000, True)].check.cores

@@ -39,7 +39,7 @@ async def test_an_iptables_check_is_measured_by_iptables(tmp_path: Path) -> None
 async def test_without_the_iptables_tool_the_lookup_itself_is_measured(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("scenarios.rpfilter.measurement.measured_check.tool", lambda name: None)
+    monkeypatch.setattr("scenarios.rpfilter.measurement.measured_check.find_tool", lambda name: None)
     story = Story(tmp_path, with_check("ip6tables-nft"))
     assert any("ip6tables-nft" in line for line in story.plan.left_out)
     await story.run()
@@ -58,7 +58,7 @@ async def test_the_check_that_is_loaded_is_measured_whatever_its_family(tmp_path
     saved = (FIXTURES / "with" / "iptables-nft-ipv4-loose.save").read_text()
     story = Story(tmp_path, with_check("iptables-nft-ipv4-loose"), {"all": True}, saved4=saved)
     await story.run()
-    assert story.host.exists("/proc/net/if_inet6")
+    assert story.host.path_exists("/proc/net/if_inet6")
     assert (story.cost.subject, story.cost.answers) == ("IPv4", False)
     assert story.verdicts[("udp-ipv4", "check")] == "slower"
     check = next(t for t in story.bench.loaded if t.what == "check")

@@ -31,7 +31,7 @@ def beside(root: Path, words: tuple[Any, ...], **more: Any) -> Finding:
         given = ev.RunVerdict(t=1.0, workload=load, metric=trial.workload.metrics[0].name, baseline="none",
                            variant=variant, verdict=word, ratio=ratio, groups=9, **more)  # fmt: skip
         judged.append((trial, [given]))
-    found = cost.finding(judged, facts, Absent("not counted"))
+    found = cost.further_costs_finding(judged, facts, Absent("not counted"))
     assert found is not None
     return found
 

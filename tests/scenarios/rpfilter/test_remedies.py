@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from probes.system.firewall.firewalld import CONF
-from scenarios.rpfilter.rules import loaded
+from scenarios.rpfilter.rules import check_loaded
 from tests.fakes.hosts.rulesets import FIB
 from tests.scenarios.rpfilter.test_rules import FIXTURES, captured, card, firewalld, host
 
@@ -32,7 +32,7 @@ def test_firewalld_s_table_without_firewalld_is_changed_by_nft(
         .replace(f"{FIB} drop", f"{FIB} drop # handle 13")
     )
     running = {"systemctl is-active firewalld.service": state} if state else {}
-    (finding,) = loaded(host(tmp_path, text, files, **running))
+    (finding,) = check_loaded(host(tmp_path, text, files, **running))
     first = finding.remedy[0]
     lines = (*first.commands, *first.verify, *first.undo)
     assert any("firewall-cmd" in line for line in lines) == any(CONF in line for line in lines) == its
@@ -46,7 +46,7 @@ def test_firewalld_s_table_without_firewalld_is_changed_by_nft(
 
 def test_a_handle_that_was_not_shown_is_left_open(tmp_path: Path) -> None:
     text = (FIXTURES / "with" / "firewalld-1.3.nft").read_text()
-    (finding,) = loaded(host(tmp_path, text))
+    (finding,) = check_loaded(host(tmp_path, text))
     assert "inet firewalld filter_PREROUTING handle HANDLE" in finding.remedy[0].commands[1]
 
 
@@ -57,7 +57,7 @@ def test_the_interface_is_named_where_it_is_known(tmp_path: Path) -> None:
     for number, (files, name) in enumerate(
         (({}, "INTERFACE"), (by_route, "wan7"), (card(100_000) | by_route, "eth9"))
     ):
-        (finding,) = loaded(captured(tmp_path / str(number), "firewalld-1.3", files))
+        (finding,) = check_loaded(captured(tmp_path / str(number), "firewalld-1.3", files))
         fewer = finding.remedy[-1]
         assert fewer.commands[0] == f"ethtool -K {name} gro on"
         assert f"device show {name})" in fewer.persistent[0]

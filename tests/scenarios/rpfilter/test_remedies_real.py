@@ -40,7 +40,7 @@ INSIDE = r"""
 import shutil, subprocess, sys
 from pathlib import Path
 from probes.host import Host
-from scenarios.rpfilter.rules import loaded
+from scenarios.rpfilter.rules import check_loaded
 
 own, load = sys.argv[1], sys.argv[2]
 assert str(Path("/proc/self/ns/net").readlink()) != own, "this is the namespace of the tests"
@@ -70,14 +70,14 @@ def rules():
     return [x for x in lines if "fib" in x or "accept" in x or "-A" in x]
 
 was = rules()
-(before,) = loaded(Host())
+(before,) = check_loaded(Host())
 remedy = before.remedy[0]
 carry_out(remedy.commands)
-assert list(loaded(Host())) == [], "the remedy changed nothing"
+assert list(check_loaded(Host())) == [], "the remedy changed nothing"
 for line in remedy.verify:
     subprocess.run(["sh", "-c", line], capture_output=True)
 carry_out(remedy.undo)
-(after,) = loaded(Host())
+(after,) = check_loaded(Host())
 assert after.evidence[0] == before.evidence[0], "undoing did not bring it back"
 assert rules() == was, (was, rules())
 print("done")

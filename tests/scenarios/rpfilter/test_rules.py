@@ -12,7 +12,7 @@ import pytest
 from probes.system.firewall.firewalld import CONF
 from probes.types import Absent
 from scenarios.finding import Finding
-from scenarios.rpfilter.rules import RULES, configured, loaded, settings
+from scenarios.rpfilter.rules import RULES, check_firewalld, check_loaded, check_settings
 from scenarios.rule import Inapplicable, Unreadable
 from tests.fakes.answering import Answering
 from tests.fakes.hosts.rulesets import FIB, NFT, nft_text
@@ -77,7 +77,7 @@ SPARED += ("docker-kube-nftables", "plain-nftables", "source-type", "empty")
 
 @pytest.mark.parametrize("name", [*ACCUSED, "nixos", "iptables-nft-ipv4-loose"])
 def test_a_check_that_every_packet_meets_is_said(tmp_path: Path, name: str) -> None:
-    (finding,) = loaded(captured(tmp_path, name))
+    (finding,) = check_loaded(captured(tmp_path, name))
     assert finding.severity == "notice"  # no fast card here
     assert finding.prove == "rpfilter"
     assert "costs as much as `strict`" in texts(finding)
@@ -87,20 +87,20 @@ def test_a_check_that_every_packet_meets_is_said(tmp_path: Path, name: str) -> N
 
 @pytest.mark.parametrize("name", SPARED)
 def test_where_not_every_packet_pays_nobody_is_accused(tmp_path: Path, name: str) -> None:
-    assert list(loaded(captured(tmp_path, name))) == []
+    assert list(check_loaded(captured(tmp_path, name))) == []
 
 
 @pytest.mark.parametrize(
     ("mbit", "severity"), [(100_000, "warning"), (25_000, "warning"), (10_000, "notice")]
 )
 def test_a_fast_card_makes_it_a_warning(tmp_path: Path, mbit: int, severity: str) -> None:
-    (finding,) = loaded(captured(tmp_path, "firewalld-1.3", card(mbit)))
+    (finding,) = check_loaded(captured(tmp_path, "firewalld-1.3", card(mbit)))
     assert finding.severity == severity
     assert f"{mbit / 1000:g} Gbit/s" in texts(finding)
 
 
 def test_the_cheap_ipv4_lookup_is_no_warning(tmp_path: Path) -> None:
-    (finding,) = loaded(captured(tmp_path, "iptables-nft-ipv4-loose", card(100_000)))
+    (finding,) = check_loaded(captured(tmp_path, "iptables-nft-ipv4-loose", card(100_000)))
     assert finding.severity == "notice"
 
 
@@ -109,7 +109,7 @@ def test_the_cheap_ipv4_lookup_is_no_warning(tmp_path: Path) -> None:
     [("1.3.4", "IPv6_rpfilter=yes", "no"), ("2.3.0", "IPv6_rpfilter=strict", "strict-forward")],
 )
 def test_the_remedy_speaks_the_version_s_words(tmp_path: Path, version: str, value: str, off: str) -> None:
-    (finding,) = loaded(captured(tmp_path, "firewalld-1.3", firewalld(version, value)))
+    (finding,) = check_loaded(captured(tmp_path, "firewalld-1.3", firewalld(version, value)))
     first = finding.remedy[0]
     assert f"IPv6_rpfilter={off}" in first.commands[1]
     assert first.commands[-1] == "firewall-cmd --reload"
@@ -123,19 +123,21 @@ def test_with_the_iptables_backend_forward_is_never_advised(tmp_path: Path) -> N
     denied = Absent("must be root", "permission", "nft")
     for number, value in enumerate(("strict", "strict-forward")):
         files = firewalld("2.3.0", f"IPv6_rpfilter={value}{backend}")
-        (finding,) = configured(host(tmp_path / str(number), denied, files))
+        (finding,) = check_firewalld(host(tmp_path / str(number), denied, files))
         first = finding.remedy[0]
         assert "IPv6_rpfilter=no/" in first.commands[1]
         assert first.verify[0].startswith("ip6tables-save")
     files = firewalld("2.3.0", f"IPv6_rpfilter=yes{backend}")
-    (its,) = loaded(host(tmp_path / "its", (FIXTURES / "with" / "ip6tables-nft.nft").read_text(), files))
+    (its,) = check_loaded(
+        host(tmp_path / "its", (FIXTURES / "with" / "ip6tables-nft.nft").read_text(), files)
+    )
     assert "IPv6_rpfilter=no/" in its.remedy[0].commands[1]  # in mangle since 0.9.4, and its own to change
-    (old,) = configured(host(tmp_path / "old", denied, firewalld("0.4.4", "IPv6_rpfilter=yes")))
+    (old,) = check_firewalld(host(tmp_path / "old", denied, firewalld("0.4.4", "IPv6_rpfilter=yes")))
     assert old.remedy[0].verify[0].startswith("ip6tables-save")
 
 
 def test_a_key_that_is_not_in_the_file_is_appended(tmp_path: Path) -> None:
-    (finding,) = loaded(captured(tmp_path, "firewalld-1.3", firewalld("1.3.4", "DefaultZone=public")))
+    (finding,) = check_loaded(captured(tmp_path, "firewalld-1.3", firewalld("1.3.4", "DefaultZone=public")))
     assert ">> /etc/firewalld/firewalld.conf" in finding.remedy[0].commands[1]
 
 
@@ -154,15 +156,15 @@ def test_a_missing_key_is_appended_whatever_the_version(
     """sed would change nothing, and the admin would believe it done."""
     listed = "firewalld-1.3"
     unknown = {"/etc/firewalld/firewalld.conf": "DefaultZone=public\n"}
-    (finding,) = loaded(captured(tmp_path / "a", listed, unknown))
+    (finding,) = check_loaded(captured(tmp_path / "a", listed, unknown))
     assert finding.remedy[0].commands[1].startswith("printf ")
-    (finding,) = loaded(
+    (finding,) = check_loaded(
         captured(tmp_path / "b", listed, {"/etc/firewalld/firewalld.conf": "IPv6_rpfilter=yes\n"})
     )
     assert finding.remedy[0].commands[1].startswith("sed ")
     hidden = captured(tmp_path / "c", listed)
-    monkeypatch.setattr(hidden, "text", unreadable(hidden.text))
-    (finding,) = loaded(hidden)
+    monkeypatch.setattr(hidden, "read_file_text", unreadable(hidden.read_file_text))
+    (finding,) = check_loaded(hidden)
     conf = tmp_path / "firewalld.conf"
     command = finding.remedy[0].commands[1].replace("/etc/firewalld/firewalld.conf", str(conf))
     for before in ("DefaultZone=public", "IPv6_rpfilter=yes\n"):
@@ -179,32 +181,32 @@ def test_several_ways_out_and_forwarding_say_think_twice(tmp_path: Path) -> None
         for n in range(3)
     )
     files = {"/proc/net/ipv6_route": routes, "/proc/sys/net/ipv6/conf/all/forwarding": "1\n"}
-    (finding,) = loaded(captured(tmp_path, "firewalld-1.3", files))
+    (finding,) = check_loaded(captured(tmp_path, "firewalld-1.3", files))
     assert "forwards IPv6 for others" in texts(finding)
     assert "3 interfaces (eth0, eth1, eth2)" in texts(finding)
-    (other,) = loaded(host(tmp_path / "four", nft_text(f"{FIB} drop", family="ip"), files))
+    (other,) = check_loaded(host(tmp_path / "four", nft_text(f"{FIB} drop", family="ip"), files))
     assert "Think twice" not in texts(other) and "IPv6" not in other.evidence[1].text  # it is IPv4's alone
 
 
 def test_the_remedies_of_nft_and_iptables(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     hidden = captured(tmp_path / "d", "firewalld-1.3")  # its table, and a configuration that cannot be read
-    monkeypatch.setattr(hidden, "text", unreadable(hidden.text))
-    (unknown,) = loaded(hidden)
+    monkeypatch.setattr(hidden, "read_file_text", unreadable(hidden.read_file_text))
+    (unknown,) = check_loaded(hidden)
     assert "IPv6_rpfilter=no" in unknown.remedy[0].title and "`strict-forward`" in unknown.remedy[0].title
     text = (FIXTURES / "with" / "firewalld-1.3.nft").read_text().replace("inet firewalld", "inet mine")
-    (native,) = loaded(host(tmp_path / "a", text))
+    (native,) = check_loaded(host(tmp_path / "a", text))
     assert any(
         c.endswith("'ct state new meta nfproto ipv6 fib saddr . mark . iif oif missing drop'")
         for c in native.remedy[0].commands
     )
-    (nixos,) = loaded(captured(tmp_path / "b", "nixos"))
+    (nixos,) = check_loaded(captured(tmp_path / "b", "nixos"))
     assert nixos.remedy[0].commands[0].endswith("ct state established,related accept")
-    (tables,) = loaded(captured(tmp_path / "c", "ip6tables-nft"))
+    (tables,) = check_loaded(captured(tmp_path / "c", "ip6tables-nft"))
     assert tables.remedy[0].commands[1] == (
         "ip6tables -t mangle -R PREROUTING NUMBER -m conntrack --ctstate NEW"
         " -m rpfilter --validmark --invert -j DROP"
     )
-    (raw,) = loaded(captured(tmp_path / "e", "iptables-nft-ipv4-loose"))  # before connection tracking
+    (raw,) = check_loaded(captured(tmp_path / "e", "iptables-nft-ipv4-loose"))  # before connection tracking
     assert [c.split(" -m ")[0] for c in raw.remedy[0].commands] == [
         "iptables -t mangle -I PREROUTING",
         "iptables -t raw -D PREROUTING",
@@ -217,8 +219,8 @@ def test_not_root_is_unreadable_and_the_configuration_still_speaks(tmp_path: Pat
     )
     asked = host(tmp_path, denied, firewalld("1.3.4", "IPv6_rpfilter=yes"))
     with pytest.raises(Unreadable, match="must be root"):
-        list(loaded(asked))
-    (finding,) = configured(asked)
+        list(check_loaded(asked))
+    (finding,) = check_firewalld(asked)
     assert (finding.id, finding.confidence) == ("rpfilter.firewalld-asks", "hint")
     assert "must be root" in texts(finding)
 
@@ -228,7 +230,7 @@ def test_a_stopped_daemon_s_file_accuses_nobody(tmp_path: Path, state: str, said
     denied = Absent("must be root", "permission", "nft")
     running = {"systemctl is-active firewalld.service": state} if state else {}
     asked = host(tmp_path, denied, firewalld("1.3.4", "IPv6_rpfilter=yes"), **running)
-    assert [f.id for f in configured(asked)] == (["rpfilter.firewalld-asks"] if said else [])
+    assert [f.id for f in check_firewalld(asked)] == (["rpfilter.firewalld-asks"] if said else [])
 
 
 @pytest.mark.parametrize(
@@ -245,7 +247,7 @@ def test_file_against_what_is_loaded(tmp_path: Path, name: str, value: str, titl
     (path,) = FIXTURES.glob(f"*/{name}.nft")
     active = {"systemctl is-active firewalld.service": "active\n"}
     asked = host(tmp_path, path.read_text(), firewalld("1.3.4", value), **active)
-    found = list(configured(asked))
+    found = list(check_firewalld(asked))
     assert len(found) == len(titles)
     for finding, part in zip(found, titles, strict=True):
         assert part in finding.title
@@ -266,7 +268,7 @@ def test_a_missing_reload_has_its_remedy(tmp_path: Path, name: str, value: str, 
     (path,) = FIXTURES.glob(f"*/{name}.nft")
     active = {"systemctl is-active firewalld.service": "active\n"}
     asked = host(tmp_path, path.read_text(), firewalld("1.3.4", value), **active)
-    (finding,) = (f for f in configured(asked) if f.id == "rpfilter.not-reloaded")
+    (finding,) = (f for f in check_firewalld(asked) if f.id == "rpfilter.not-reloaded")
     (remedy,) = finding.remedy
     assert says in remedy.title and remedy.verify and remedy.undo and remedy.persistent
     assert ("firewall-cmd --reload" in remedy.commands) == (value == "IPv6_rpfilter=no")
@@ -275,12 +277,12 @@ def test_a_missing_reload_has_its_remedy(tmp_path: Path, name: str, value: str, 
 
 def test_a_stopped_daemon_is_not_said_to_want_a_reload(tmp_path: Path) -> None:
     asked = host(tmp_path, EMPTY, firewalld("1.3.4", "IPv6_rpfilter=yes"))
-    assert list(configured(asked)) == []
+    assert list(check_firewalld(asked)) == []
 
 
 def test_no_firewalld_is_inapplicable(tmp_path: Path) -> None:
     with pytest.raises(Inapplicable):
-        list(configured(host(tmp_path, EMPTY)))
+        list(check_firewalld(host(tmp_path, EMPTY)))
 
 
 def conf(**values: int) -> dict[str, str]:
@@ -299,7 +301,7 @@ def conf(**values: int) -> dict[str, str]:
 )
 def test_rp_filter(tmp_path: Path, values: dict[str, int], drops: int, ids: list[str]) -> None:
     files = conf(**values) | {"/proc/net/netstat": f"TcpExt: IPReversePathFilter\nTcpExt: {drops}\n"}
-    found = list(settings(host(tmp_path, EMPTY, files)))
+    found = list(check_settings(host(tmp_path, EMPTY, files)))
     assert [f.id for f in found] == ids
     for finding in found:
         assert "the larger of" in texts(finding)
@@ -307,9 +309,9 @@ def test_rp_filter(tmp_path: Path, values: dict[str, int], drops: int, ids: list
 
 def test_rp_filter_unreadable_or_without_interfaces(tmp_path: Path) -> None:
     with pytest.raises(Unreadable):
-        list(settings(host(tmp_path / "a", EMPTY)))
+        list(check_settings(host(tmp_path / "a", EMPTY)))
     with pytest.raises(Inapplicable):
-        list(settings(host(tmp_path / "b", EMPTY, conf(all=1, lo=1))))
+        list(check_settings(host(tmp_path / "b", EMPTY, conf(all=1, lo=1))))
 
 
 def test_rules_are_named_apart() -> None:
@@ -320,7 +322,7 @@ def test_what_lasts_is_a_command_or_a_comment_and_the_undo_names_the_old_values(
     files = conf(all=1, default=0, eth0=1, eth1=0) | {
         "/proc/net/netstat": "TcpExt: IPReversePathFilter\nTcpExt: 3\n"
     }
-    (finding,) = settings(host(tmp_path, EMPTY, files))
+    (finding,) = check_settings(host(tmp_path, EMPTY, files))
     (remedy,) = finding.remedy
     assert "'net/ipv4/conf/eth1/rp_filter = 2'" in remedy.persistent[0]
     assert "sysctl -w net/ipv4/conf/all/rp_filter=1" in remedy.undo
@@ -331,7 +333,7 @@ def test_what_lasts_is_a_command_or_a_comment_and_the_undo_names_the_old_values(
 def test_every_line_of_a_remedy_is_shell(tmp_path: Path, name: str) -> None:
     """Parsed and not run: `sh -n` reads it."""
     files = firewalld("1.3.4", "IPv6_rpfilter=yes") if "firewalld" in name else {}
-    (finding,) = loaded(captured(tmp_path, name, files))
+    (finding,) = check_loaded(captured(tmp_path, name, files))
     for remedy in finding.remedy:
         for line in (*remedy.commands, *remedy.persistent, *remedy.verify, *remedy.undo):
             done = subprocess.run(["sh", "-n", "-c", line], capture_output=True, text=True, check=False)
@@ -357,7 +359,7 @@ def test_every_line_of_a_remedy_is_shell(tmp_path: Path, name: str) -> None:
 
 def test_strict_on_one_interface_leaves_the_others_as_they_are(tmp_path: Path) -> None:
     """all=2 hid that ib0 has nothing of its own: without `all` it would be unchecked, with all=1 it would be strict."""
-    (finding,) = settings(host(tmp_path, EMPTY, conf(all=2, default=0, eth0=1, ib0=0)))
+    (finding,) = check_settings(host(tmp_path, EMPTY, conf(all=2, default=0, eth0=1, ib0=0)))
     (remedy,) = finding.remedy
     assert remedy.commands == (
         "sysctl -w net/ipv4/conf/ib0/rp_filter=2",
@@ -374,17 +376,17 @@ def test_strict_on_one_interface_leaves_the_others_as_they_are(tmp_path: Path) -
 
 def test_loose_is_offered_only_where_it_is_strict(tmp_path: Path) -> None:
     drops = {"/proc/net/netstat": "TcpExt: IPReversePathFilter\nTcpExt: 3\n"}
-    (finding,) = settings(host(tmp_path / "a", EMPTY, conf(all=2, eth0=0) | drops))
+    (finding,) = check_settings(host(tmp_path / "a", EMPTY, conf(all=2, eth0=0) | drops))
     assert finding.remedy == ()
-    (finding,) = settings(host(tmp_path / "b", EMPTY, conf(all=0, eth0=1, eth1=0) | drops))
+    (finding,) = check_settings(host(tmp_path / "b", EMPTY, conf(all=0, eth0=1, eth1=0) | drops))
     assert finding.remedy[0].commands == ("sysctl -w net/ipv4/conf/eth0/rp_filter=2",)
 
 
 def test_routes_are_said_as_a_person_would(tmp_path: Path) -> None:
     zero, one = "0" * 32, "0" * 31 + "1"
     local = f"{one} 80 {zero} 00 {zero} 00000000 00000002 00000000 80200001       lo\n"
-    (finding,) = loaded(captured(tmp_path / "a", "firewalld-1.3", {"/proc/net/ipv6_route": local * 3}))
+    (finding,) = check_loaded(captured(tmp_path / "a", "firewalld-1.3", {"/proc/net/ipv6_route": local * 3}))
     assert "3 IPv6 routes, none of them leaving this host" in texts(finding)
     out = f"20010db8{'0' * 24} 20 {zero} 00 {zero} 00000400 00000001 00000000 00000001 eth0\n"
-    (finding,) = loaded(captured(tmp_path / "b", "firewalld-1.3", {"/proc/net/ipv6_route": out}))
+    (finding,) = check_loaded(captured(tmp_path / "b", "firewalld-1.3", {"/proc/net/ipv6_route": out}))
     assert "1 IPv6 route, out by eth0" in texts(finding)

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from scenarios.finding import Finding
-from scenarios.rpfilter.rules import loaded
+from scenarios.rpfilter.rules import check_loaded
 from tests.fakes.answering import Answering
 from tests.fakes.hosts.rulesets import FIB, NFT, ip6, nft_text
 
@@ -17,7 +17,7 @@ LOG = 'log prefix "it\'s back: "'
 
 
 def one(root: Path, *rules: str, priority: int = -150, sub: bool = False) -> Finding:
-    (finding,) = loaded(Answering(root, {NFT: nft_text(*rules, priority=priority, sub=sub)}))
+    (finding,) = check_loaded(Answering(root, {NFT: nft_text(*rules, priority=priority, sub=sub)}))
     return finding
 
 
@@ -124,14 +124,14 @@ def test_an_accepting_check_that_is_narrowed_is_left_alone(tmp_path: Path) -> No
 )
 def test_ip6tables_keeps_what_narrows_it(tmp_path: Path, saved: str, whom: str, commands: str) -> None:
     listed = (Path(__file__).parents[2] / "fixtures" / "rulesets" / "with" / "ip6tables-nft.nft").read_text()
-    (finding,) = loaded(Answering(tmp_path, {NFT: listed, "ip6tables-nft-save -c": saved}))
+    (finding,) = check_loaded(Answering(tmp_path, {NFT: listed, "ip6tables-nft-save -c": saved}))
     assert whom in finding.title
     assert any(c.startswith(commands) for c in finding.remedy[0].commands)
 
 
 def test_a_rule_whose_flags_could_not_be_read_gets_no_guessed_command(tmp_path: Path) -> None:
     listed = (Path(__file__).parents[2] / "fixtures" / "rulesets" / "with" / "ip6tables-nft.nft").read_text()
-    (finding,) = loaded(Answering(tmp_path, {NFT: listed}))
+    (finding,) = check_loaded(Answering(tmp_path, {NFT: listed}))
     assert not any(c.startswith(("nft insert", "nft replace")) for c in finding.remedy[0].commands)
 
 
@@ -142,7 +142,7 @@ def test_a_fast_card_that_does_not_meet_the_check_is_no_warning(tmp_path: Path) 
 
     for name, severity in (("eth0", "notice"), ("eth1", "warning")):
         text = nft_text(f"{IF} {SIX} {FIB} drop")
-        (finding,) = loaded(Answering(tmp_path / name, {NFT: text}, card(name)))
+        (finding,) = check_loaded(Answering(tmp_path / name, {NFT: text}, card(name)))
         assert finding.severity == severity
 
 
@@ -154,7 +154,7 @@ def test_a_narrowed_rule_is_not_firewalld_s(tmp_path: Path) -> None:
     listed = (Path(__file__).parents[2] / "fixtures" / "rulesets" / "with" / "ip6tables-nft.nft").read_text()
     for narrowed, first in (("", "firewalld 1.3.4: set"), ("-i eth1 ", "ip6tables: check only")):
         saved = ip6("mangle", f"-A PREROUTING {narrowed}-m rpfilter --invert -j DROP")
-        (finding,) = loaded(
+        (finding,) = check_loaded(
             Answering(tmp_path / narrowed.strip(), {NFT: listed, "ip6tables-nft-save -c": saved}, files)
         )
         assert finding.remedy[0].title.startswith(first)

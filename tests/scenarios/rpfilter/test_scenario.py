@@ -8,16 +8,16 @@ import msgspec
 import pytest
 
 from probes.bench.measured import BenchRefused
-from probes.system.network.line_rate import Card
+from probes.system.network.line_rate import NetworkCard
 from probes.system.network.offload import Offload
 from probes.system.network.packet_rates import PacketRates
 from probes.types import Absent, Json
 from scenarios import events as ev
 from scenarios.model import Options, RunRefused, UsageError
 from scenarios.rpfilter import scenario as rpfilter
-from scenarios.rpfilter.cost import answer
-from scenarios.rpfilter.cost import severity as severity_of
-from scenarios.rpfilter.findings import sentences
+from scenarios.rpfilter.cost import build_cost_answer
+from scenarios.rpfilter.cost import cost_severity as severity_of
+from scenarios.rpfilter.findings import list_cost_sentences
 from scenarios.rpfilter.scenario import Rpfilter
 from tests.fakes.answering import Answering
 from tests.fakes.bench_network import FakeBench
@@ -138,7 +138,7 @@ async def test_no_fib_in_the_kernel_is_one_line(tmp_path: Path) -> None:
 async def test_no_nft_is_refused_after_the_read_only_part(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(rpfilter, "tool", lambda name: None)
+    monkeypatch.setattr(rpfilter, "find_tool", lambda name: None)
     story = Story(tmp_path, Absent("nft is not installed", "tool"))
     assert story.plan.actions == ()
     assert any("nftables" in line and "`hostdx triage`" in line for line in story.plan.left_out)
@@ -252,7 +252,7 @@ def test_severity_by_what_it_takes_here(
         busiest_softirq=softirq,
     )
     offload = Offload(gro=merges, lro=False, source="test")
-    card = Card(name="eth9", mbit_per_s=mbit, mtu=1500, offload=offload)
+    card = NetworkCard(name="eth9", mbit_per_s=mbit, mtu=1500, offload=offload)
     verdict = ev.RunVerdict(
         t=1.0,
         workload="udp-ipv6",
@@ -263,7 +263,7 @@ def test_severity_by_what_it_takes_here(
         delta=560.0,
         delta_ci95=(540.0, 580.0),
     )
-    found = answer([verdict], 1005.0, rates, card, 0.0, "IPv6")
+    found = build_cost_answer([verdict], 1005.0, rates, card, 0.0, "IPv6")
     assert found is not None
     assert severity_of(found, loaded=True) == severity
     assert severity_of(found, loaded=False) == "ok"
@@ -275,7 +275,7 @@ def test_severity_by_what_it_takes_here(
         found, verdict=msgspec.structs.replace(verdict, verdict="no material difference")
     )
     assert severity_of(refuted, loaded=True) == "ok"
-    said = "\n".join(e.text for e in sentences(found, card, "IPv6"))
+    said = "\n".join(e.text for e in list_cost_sentences(found, card, "IPv6"))
     assert ("as it is set: GRO on" in said) == merges
     assert ("as it is set: GRO off" in said) == (not merges)
     if packets_per_s == 410_000.0:

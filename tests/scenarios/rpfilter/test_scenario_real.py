@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from probes.process_stat import own_stat
+from probes.process_stat import read_own_stat
 from tests.app.launcher import hostdx, started
 from tests.fakes.private_net import PrivateNet, private_net
 from tests.needs import NET_NAMESPACE, need, program
@@ -53,10 +53,10 @@ def holder_of(runner: int) -> int:
     while time.monotonic() < deadline:
         for path in Path("/proc").glob("[0-9]*"):
             try:
-                stat = own_stat(path.name)
+                stat = read_own_stat(path.name)
                 if (
                     stat is not None
-                    and stat.parent == runner
+                    and stat.parent_pid == runner
                     and HOLDER in (path / "cmdline").read_bytes().split(b"\0")
                 ):
                     return int(path.name)

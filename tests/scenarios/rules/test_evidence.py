@@ -12,7 +12,7 @@ from scenarios import events as ev
 from scenarios.finding import Finding
 from scenarios.knowledge.waits import wait_reason
 from scenarios.rules.engine import rule_of
-from scenarios.rules.known import written
+from scenarios.rules.known import written_rules
 from scenarios.rules.subjects.log import unlisted_lines
 from scenarios.triage import apply_rule
 
@@ -46,7 +46,7 @@ def finding(tmp_path: Path, host: Host) -> Finding:
     site = tmp_path / "site"
     site.mkdir()
     (site / "own.toml").write_text(RULE)
-    [text] = [rule for rule in written(site).rules if rule.id == "site.queue"]
+    [text] = [rule for rule in written_rules(site).rules if rule.id == "site.queue"]
     [found] = [e.finding for e in apply_rule(rule_of(text), host, lambda: 0.0) if isinstance(e, ev.Found)]
     return found
 

@@ -11,11 +11,11 @@ from pathlib import Path
 import pytest
 
 from probes.host import Host
-from probes.read_trace import Trace, tracing
+from probes.read_trace import ReadTrace, trace_reads
 from scenarios import events as ev
 from scenarios.finding import LOUD, Finding, Remedy
-from scenarios.rules.known import written
-from scenarios.rules.read import chosen
+from scenarios.rules.known import written_rules
+from scenarios.rules.read import bracketed_word
 from scenarios.rules.rule_file import RuleText
 from scenarios.rules.services import service_state
 from scenarios.triage import apply_rule
@@ -43,11 +43,11 @@ def healthy(tmp_path_factory: pytest.TempPathFactory) -> Server:
 NO_NAMES = re.compile(r"ipmitool sdr|lsblk -o \S+")
 
 
-def found_with_reads(host: Host, rule: str) -> tuple[list[Finding], Trace]:
+def found_with_reads(host: Host, rule: str) -> tuple[list[Finding], ReadTrace]:
     by_version = rule.startswith("kernel.") and rule != "kernel.module-faults"
     asked = "kernel.known-faults" if by_version else RULE_OF.get(rule, rule)
-    host.still = True
-    with tracing() as read:
+    host.is_static = True
+    with trace_reads() as read:
         events = [e for r in rules_of_triage() if r.id == asked for e in apply_rule(r, host, lambda: 0.0)]
     return [e.finding for e in events if isinstance(e, ev.Found)], read
 
@@ -90,13 +90,13 @@ def test_each_planted_fault_s_findings_fit(healthy: Server) -> None:
     assert_each(PLANTED, check)
 
 
-def check_evidence(host: Host, finding: Finding, read: Trace) -> None:
+def check_evidence(host: Host, finding: Finding, read: ReadTrace) -> None:
     read_files = [place.rstrip("/") for place in read]
     for evidence in finding.evidence:
         for source in filter(None, evidence.source.split(", ")):
             if source.startswith("knowledge/"):
                 continue
-            names = (source, host.real(source))
+            names = (source, host.resolve_path(source))
             assert any(
                 fnmatchcase(place, name) for place in read_files for name in names if isinstance(name, str)
             ), (
@@ -129,13 +129,13 @@ def check_remedy(host: Host, root: Path, remedy: Remedy) -> None:
     for path, value in wrote:
         places = list(root.glob(path.lstrip("/")))
         assert places, f"{path} is not there"
-        before = [chosen(place.read_text()).split() for place in places]
+        before = [bracketed_word(place.read_text()).split() for place in places]
         assert any(old != value.split() for old in before), f"{path} is {value} already"
         if "sync_action" not in path:
             assert any(line for line in remedy.verify if _names_setting(line, path)), (path, remedy.verify)
     for path, value in undone:
         for place in root.glob(path.lstrip("/")):
-            assert chosen(place.read_text()).split() == value.split() or len(undone) > len(wrote), (
+            assert bracketed_word(place.read_text()).split() == value.split() or len(undone) > len(wrote), (
                 path,
                 value,
             )
@@ -157,4 +157,4 @@ def test_a_rule_that_may_be_loud_has_a_command_or_says_why_not() -> None:
         loud = rule.severity in LOUD or rule.warning or rule.critical
         assert not loud or any(one.commands or one.set or one.no_command for one in rule.remedy)
 
-    assert_each(written(Path("/nonexistent")).rules, check, name=lambda rule: rule.id)
+    assert_each(written_rules(Path("/nonexistent")).rules, check, name=lambda rule: rule.id)

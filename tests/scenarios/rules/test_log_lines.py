@@ -7,11 +7,11 @@ from pathlib import Path
 
 from probes.host import Host
 from probes.types import Absent
-from scenarios.rules.known import written
+from scenarios.rules.known import written_rules
 from scenarios.rules.subjects.log import unlisted_lines
 from tests.every_case import assert_each
 
-RULES = {rule.id: rule for rule in written(Path("/nonexistent")).rules if rule.id.startswith("log.")}
+RULES = {rule.id: rule for rule in written_rules(Path("/nonexistent")).rules if rule.id.startswith("log.")}
 
 DATA = Path(__file__).parents[2] / "data" / "kernel_log"
 FAULTS = [line.split("\t") for line in (DATA / "faults.tsv").read_text().splitlines()]

@@ -38,9 +38,9 @@ def test_what_only_root_may_run_begins_with_sudo(
     line: str, typed: str | None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(words, "is_root", lambda: False)
-    assert words.typable(line) == (typed or line)
+    assert words.as_typable(line) == (typed or line)
     monkeypatch.setattr(words, "is_root", lambda: True)
-    assert words.typable(line) == line
+    assert words.as_typable(line) == line
 
 
 def test_a_finding_of_a_file_is_made_for_who_asks(monkeypatch: pytest.MonkeyPatch) -> None:

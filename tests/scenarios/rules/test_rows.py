@@ -5,15 +5,15 @@ from __future__ import annotations
 from pathlib import Path
 
 from probes.host import Host
-from scenarios.rules.engine import answer_of, completed, finding, severity_of
+from scenarios.rules.engine import answer_of, complete_row, rule_finding, severity_of
 from scenarios.rules.expression import _FUNCTIONS, _LAZY
-from scenarios.rules.known import written
-from scenarios.rules.rule_file import RuleText, rule_file
+from scenarios.rules.known import written_rules
+from scenarios.rules.rule_file import RuleText, parse_rule_file
 from scenarios.rules.table import SubjectRow
 from scenarios.rules.words import FORMS
 from tests.every_case import assert_each
 
-WRITTEN = written(Path("/nonexistent"), tested=False)
+WRITTEN = written_rules(Path("/nonexistent"), tested=False)
 RULES = WRITTEN.rules
 PAGE = Path(__file__).parents[3] / "scenarios/rules/README.md"
 
@@ -22,11 +22,11 @@ def filled(rule: RuleText, values: dict[str, object], root: Path) -> SubjectRow:
     """The row's values in the place of what the rule would read."""
     given = {name: tuple(v) if isinstance(v, list) else v for name, v in values.items()}
     bare = SubjectRow(str(given.get("name", given.get("mountpoint", "it"))), given)
-    named = completed(rule, Host(str(root)), SubjectRow(bare.subject, {}))
+    named = complete_row(rule, Host(str(root)), SubjectRow(bare.subject, {}))
     columns = {name: given[name] if name in given else (lambda n=name: named[n]) for name in rule.read}
-    row = bare.extended(columns)
+    row = bare.with_columns(columns)
     text = RuleText(**{**{f: getattr(rule, f) for f in rule.__struct_fields__}, "read": {}})
-    return completed(text, Host(str(root)), row)
+    return complete_row(text, Host(str(root)), row)
 
 
 def test_no_file_has_a_mistake() -> None:
@@ -37,7 +37,7 @@ def test_no_file_has_a_mistake() -> None:
 def test_the_page_s_rule_is_one_and_its_words_are_all(tmp_path: Path) -> None:
     page = PAGE.read_text()
     (tmp_path / "page.toml").write_text(page.partition("```toml\n")[2].partition("```")[0])
-    found = rule_file(tmp_path / "page.toml")
+    found = parse_rule_file(tmp_path / "page.toml")
     assert found.problems == ()
     [rule] = found.rules
     check_rows(rule, tmp_path)
@@ -56,9 +56,9 @@ def check_rows(rule: RuleText, tmp_path: Path) -> None:
         full = filled(rule, row.row, tmp_path)
         assert answer_of(rule, full)[0] == row.answer, (row, answer_of(rule, full))
         if row.answer == "found":
-            said = finding(rule, Host(str(tmp_path)), severity_of(rule, full), [full])
+            said = rule_finding(rule, Host(str(tmp_path)), severity_of(rule, full), [full])
             assert "{" not in said.title and said.evidence
-            both = finding(rule, Host(str(tmp_path)), severity_of(rule, full), [full, full])
+            both = rule_finding(rule, Host(str(tmp_path)), severity_of(rule, full), [full, full])
             assert "{" not in both.title and len(both.subjects) == 2
 
 

@@ -10,11 +10,11 @@ from probes.host import Host
 from probes.types import Absent
 from scenarios import events as ev
 from scenarios.rules.engine import rule_of
-from scenarios.rules.expression import Invalid, Value, expression
-from scenarios.rules.known import written
-from scenarios.rules.read import Read, read
+from scenarios.rules.expression import Invalid, Value, parse_expression
+from scenarios.rules.known import written_rules
+from scenarios.rules.read import Read, read_value
 from scenarios.rules.table import SubjectRow
-from scenarios.rules.words import Words, typed
+from scenarios.rules.words import SentenceTemplate, fill_command
 from scenarios.triage import apply_rule
 from tests.fakes.hosts.tree import Tree
 
@@ -32,7 +32,7 @@ why = "we measured it"
 
 def test_a_sites_own_rule_is_asked(tmp_path: Path) -> None:
     (tmp_path / "own.toml").write_text(GOOD)
-    [text] = [r for r in written(tmp_path).rules if r.id == "site.limit"]
+    [text] = [r for r in written_rules(tmp_path).rules if r.id == "site.limit"]
     tree = tmp_path / "tree"
     for name, now in (("a", "9"), ("b", "1"), ("c", "")):
         (tree / f"sys/x/{name}").mkdir(parents=True)
@@ -56,7 +56,7 @@ def test_the_last_line_is_one_of_those_that_are_counted(tmp_path: Path) -> None:
         .replace("/sys/x/*", "host")
         .replace("now > 5", "now == 2 and last == 'fault two'")
     )
-    [text] = [r for r in written(tmp_path).rules if r.id == "site.limit"]
+    [text] = [r for r in written_rules(tmp_path).rules if r.id == "site.limit"]
     events = list(apply_rule(rule_of(text), Host(str(tmp_path)), lambda: 0.0))
     assert [e.finding.id for e in events if isinstance(e, ev.Found)] == ["site.limit"]
 
@@ -88,7 +88,7 @@ def test_what_a_rule_reads_has_its_type_and_its_unit(tmp_path: Path, what: Read,
     }
     for name, text in texts.items():
         tree.put(f"/sys/x/{name}", f"{text}\n")
-    found = read(tree.host(), what, "", {})
+    found = read_value(tree.host(), what, "", {})
     assert (found, type(found)) == (value, type(value))
 
 
@@ -102,7 +102,7 @@ def test_what_a_rule_reads_has_its_type_and_its_unit(tmp_path: Path, what: Read,
     ],
 )
 def test_what_a_rule_reads_is_explained(what: Read, says: str) -> None:
-    assert what.said() == says
+    assert what.source_words() == says
 
 
 @pytest.mark.parametrize(
@@ -123,7 +123,7 @@ def test_a_broken_rule_is_named_with_its_line_and_harms_nothing_else(
 ) -> None:
     (tmp_path / "own.toml").write_text(wrong)
     (tmp_path / "z.toml").write_text(GOOD.replace("site.limit", "site.other"))
-    found = written(tmp_path)
+    found = written_rules(tmp_path)
     assert len(found.problems) == 1 and says in found.problems[0]
     assert not line or found.problems[0].startswith(f"{tmp_path / 'own.toml'}:{line}: ")
     assert "site.other" in {rule.id for rule in found.rules} and len(found.rules) > 100
@@ -144,19 +144,19 @@ def test_a_broken_rule_is_named_with_its_line_and_harms_nothing_else(
 def test_what_is_absent_makes_unknown_unless_the_rest_decides(
     text: str, names: dict[str, object], value: object
 ) -> None:
-    found = expression(text).value(names)
+    found = parse_expression(text).value(names)
     assert isinstance(found, Absent) if value is None else found == value
 
 
 @pytest.mark.parametrize("text", ["'x' * 999999999", "[1] * 99999999"])
 def test_no_expression_fills_the_memory(text: str) -> None:
-    assert isinstance(expression(text).value({}), Absent)
+    assert isinstance(parse_expression(text).value({}), Absent)
 
 
 @pytest.mark.parametrize("text", ["2 ** 999999", "lambda: 1", "[x for x in a]", "a[0]", "f'{a}'", "1" * 3000])
 def test_what_is_not_in_the_language(text: str) -> None:
     with pytest.raises(Invalid):
-        expression(text)
+        parse_expression(text)
 
 
 @pytest.mark.parametrize(
@@ -173,17 +173,17 @@ def test_what_is_not_in_the_language(text: str) -> None:
     ],
 )
 def test_a_name_is_never_an_option_of_a_remedys_command(line: str, name: str | int, typed_line: str) -> None:
-    assert typed(line, SubjectRow("x", {"name": lambda: name})) == typed_line
+    assert fill_command(line, SubjectRow("x", {"name": lambda: name})) == typed_line
 
 
 def test_a_name_is_never_an_option_of_a_command_that_a_rule_runs() -> None:
     asked = Read(command=("echo", "{name}"))
-    assert read(Host(), asked, "", {"name": "lo"}) == "lo"
-    refused = read(Host(), asked, "", {"name": "--version"})
+    assert read_value(Host(), asked, "", {"name": "lo"}) == "lo"
+    refused = read_value(Host(), asked, "", {"name": "--version"})
     assert isinstance(refused, Absent) and refused.kind == "invalid"
 
 
 def test_a_part_whose_value_is_unknown_is_left_out() -> None:
-    words = Words("{name}: {lost} lost[?; ring {ring} of {most}][?, {queues} queues]")
+    words = SentenceTemplate("{name}: {lost} lost[?; ring {ring} of {most}][?, {queues} queues]")
     known = {"name": "eth0", "lost": 3, "ring": 256, "most": Absent("not told"), "queues": 8}
-    assert words.filled(known) == "eth0: 3 lost, 8 queues"
+    assert words.fill_sentence(known) == "eth0: 3 lost, 8 queues"

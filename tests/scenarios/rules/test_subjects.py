@@ -10,7 +10,7 @@ from scenarios.rules.subjects.array import multipath_rows
 from scenarios.rules.subjects.cpu import policy_rows
 from scenarios.rules.subjects.disk import disk_rows
 from scenarios.rules.subjects.irq import irqs_of
-from scenarios.rules.subjects.log import lines_of, named
+from scenarios.rules.subjects.log import lines_of, named_devices
 from scenarios.rules.subjects.net import card_rows
 from scenarios.rules.subjects.pci import pci_rows
 from scenarios.rules.subjects.tcp import qdisc_rows
@@ -137,17 +137,19 @@ def test_paths_of_equal_priority_in_groups_of_their_own(tmp_path: Path) -> None:
 
 
 def test_a_line_of_the_log_names_its_devices() -> None:
-    assert named("blk_update_request: I/O error, dev sdb, sector 12345 op 0x0:(READ)") == ("sdb",)
-    assert named("nvme0n1: I/O Cmd(0x2) @ LBA 1234, 8 blocks, I/O Error (sct 0x2 / sc 0x81)") == ("nvme0n1",)
-    assert named("pcieport 0000:16:00.0: AER: Corrected error received: 0000:17:00.0") == (
+    assert named_devices("blk_update_request: I/O error, dev sdb, sector 12345 op 0x0:(READ)") == ("sdb",)
+    assert named_devices("nvme0n1: I/O Cmd(0x2) @ LBA 1234, 8 blocks, I/O Error (sct 0x2 / sc 0x81)") == (
+        "nvme0n1",
+    )
+    assert named_devices("pcieport 0000:16:00.0: AER: Corrected error received: 0000:17:00.0") == (
         "0000:16:00.0",
         "0000:17:00.0",
     )
-    assert named("mlx5_core 0000:c1:00.0 ens1f0np0: Link down") == ("ens1f0np0",)
-    assert named("NVRM: Xid (PCI:0000:3b:00): 79, GPU has fallen off the bus.") == ("0000:3b:00",)
-    assert named("nfs: server 10.0.0.1 not responding, still trying") == ("10.0.0.1",)
-    assert named("XFS (dm-3): Corruption detected. Unmount and run xfs_repair") == ("dm-3",)
-    assert named("watchdog: BUG: soft lockup - CPU#3 stuck for 22s!") == ()
+    assert named_devices("mlx5_core 0000:c1:00.0 ens1f0np0: Link down") == ("ens1f0np0",)
+    assert named_devices("NVRM: Xid (PCI:0000:3b:00): 79, GPU has fallen off the bus.") == ("0000:3b:00",)
+    assert named_devices("nfs: server 10.0.0.1 not responding, still trying") == ("10.0.0.1",)
+    assert named_devices("XFS (dm-3): Corruption detected. Unmount and run xfs_repair") == ("dm-3",)
+    assert named_devices("watchdog: BUG: soft lockup - CPU#3 stuck for 22s!") == ()
 
 
 def test_each_device_of_the_log_is_a_row(tmp_path: Path) -> None:

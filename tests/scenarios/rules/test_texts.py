@@ -11,17 +11,17 @@ from pathlib import Path
 
 import pytest
 
-from probes.units import latency
+from probes.units import latency_quantity
 from scenarios import registry
 from scenarios.finding import Finding, Remedy
-from scenarios.rules.texts import FindingText, Texts, texts
+from scenarios.rules.texts import FindingText, FindingTexts, texts
 from tests.every_case import assert_each
 
 ROOT = Path(__file__).parents[3] / "scenarios"
 FILES = {path.parent.name: texts(path.parent.name) for path in sorted(ROOT.glob("*/findings.toml"))}
 IN_APP = ("run/findings", "report/findings", "undo/findings", "report/texts", "report/results/texts")
-FILES |= {f"app/{file}": Texts(ROOT.parent / "app" / f"{file}.toml") for file in IN_APP}
-ENTRIES = [(folder, *key) for folder, file in FILES.items() for key in file.entries]
+FILES |= {f"app/{file}": FindingTexts(ROOT.parent / "app" / f"{file}.toml") for file in IN_APP}
+ENTRIES = [(folder, *key) for folder, file in FILES.items() for key in file.all_entries]
 SAYING = ("scenarios", "probes/imports", "app/run", "app/report", "app/undo")
 OWN = frozenset((*Finding.__struct_fields__, "proof"))
 KINDS = {"finding": "finding", "remedy": "remedy", "evidence": "line", "text": "line"}
@@ -70,7 +70,7 @@ def test_each_call_gives_what_its_templates_ask_and_no_more() -> None:
 
 
 def check_call(call: Call) -> None:
-    asked = [FILES[call.folder].asks(call.kind, name) for name in call.names]
+    asked = [FILES[call.folder].required_fields(call.kind, name) for name in call.names]
     if not asked:
         return  # filled below, and where it is called
     plain = [fields - {"subject"} if call.kind == "finding" else fields for fields in asked]
@@ -85,7 +85,7 @@ def test_each_entry_is_filled_and_its_commands_are_read_by_a_shell() -> None:
 def check_entry(entry: tuple[str, str, str]) -> None:
     folder, kind, name = entry
     file = FILES[folder]
-    fields = dict.fromkeys(file.asks(kind, name), 3)
+    fields = dict.fromkeys(file.required_fields(kind, name), 3)
     made = getattr(file, "evidence" if kind == "line" else kind)(name, **fields)
     remedies = made.remedy if isinstance(made, Finding) else [made] if isinstance(made, Remedy) else []
     for remedy in remedies:
@@ -95,7 +95,7 @@ def check_entry(entry: tuple[str, str, str]) -> None:
 
 def test_what_would_prove_a_finding_is_a_scenario() -> None:
     found = [
-        made for file in FILES.values() for made in file.entries.values() if isinstance(made, FindingText)
+        made for file in FILES.values() for made in file.all_entries.values() if isinstance(made, FindingText)
     ]
     assert {name for made in found for name in (made.prove, *made.proofs.values()) if name} <= set(
         registry.scenario_names()
@@ -124,7 +124,7 @@ def test_no_entry_is_left_over() -> None:
 
 def check_all_entries_are_used(folder: str) -> None:
     spoken, begun = _strings()
-    entries = FILES[folder].entries
+    entries = FILES[folder].all_entries
     named = {name for made in entries.values() for name in getattr(made, "remedy", ())}
     left = [key for key in entries if key[1] not in spoken | named]
     assert [key for key in left if not any(part and key[1].startswith(part) for part in begun)] == []
@@ -145,7 +145,7 @@ def check_all_entries_are_used(folder: str) -> None:
 def test_a_fault_is_named_by_file_and_entry(text: str, named: str, tmp_path: Path) -> None:
     (tmp_path / "findings.toml").write_text(text)
     with pytest.raises(ValueError, match=re.escape(str(tmp_path / "findings.toml"))) as error:
-        Texts(tmp_path / "findings.toml").entries  # noqa: B018
+        FindingTexts(tmp_path / "findings.toml").all_entries  # noqa: B018
     assert named in str(error.value)
 
 
@@ -153,7 +153,7 @@ def test_values_in_commands_are_quoted_and_several_make_a_line_each(tmp_path: Pa
     (tmp_path / "findings.toml").write_text(
         "[remedy.a]\ntitle = '{n:percent}'\ncommands = ['cat {name}', 'ls {each}', 'x{end:raw}', '{none:raw}']"
     )
-    file = Texts(tmp_path / "findings.toml")
+    file = FindingTexts(tmp_path / "findings.toml")
     made = file.remedy("a", n=0.5, name="a;b", each=("c", "d e"), end=" -y", none=())
     assert made.commands == ("cat 'a;b'", "ls c", "ls 'd e'", "x -y")
     with pytest.raises(KeyError, match="name"):
@@ -162,5 +162,5 @@ def test_values_in_commands_are_quoted_and_several_make_a_line_each(tmp_path: Pa
 
 def test_a_quantity_is_one_value() -> None:
     """It is a pair of words: filled in as two values it said "421, ns"."""
-    cost = latency(421)
+    cost = latency_quantity(421)
     assert str(cost) in texts("storage").evidence("engine-cost", cost=cost).text

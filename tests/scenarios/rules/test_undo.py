@@ -11,12 +11,12 @@ import pytest
 
 from probes.host import Host
 from scenarios.finding import Remedy
-from scenarios.rules.known import written
-from scenarios.rules.read import chosen
+from scenarios.rules.known import written_rules
+from scenarios.rules.read import bracketed_word
 from scenarios.rules.rule_file import RuleText
-from scenarios.rules.settings import lines
+from scenarios.rules.settings import setting_lines
 from scenarios.rules.texts import RemedyText
-from scenarios.rules.words import typed
+from scenarios.rules.words import fill_command
 from tests.every_case import assert_each
 from tests.fakes.hosts.server import Server
 from tests.scenarios.rules.test_rows import filled
@@ -24,7 +24,7 @@ from tests.scenarios.rules.test_texts import FILES
 from tests.scenarios.test_planted_faults import PLANTED, findings
 
 WITH_SETTINGS = {
-    rule.id: rule for rule in written(Path("/nonexistent")).rules if any(r.set for r in rule.remedy)
+    rule.id: rule for rule in written_rules(Path("/nonexistent")).rules if any(r.set for r in rule.remedy)
 }
 # The last word of the kernel's own pair (mm/page-writeback.c): setting the one sets the other to 0.
 PAIRS = {"dirty_bytes": "dirty_ratio", "dirty_background_bytes": "dirty_background_ratio"}
@@ -74,7 +74,7 @@ class Shell:
 
 def settings(root: Path) -> dict[str, str]:
     places = (p for top in ("proc/sys", "proc/irq", "sys") for p in (root / top).rglob("*") if p.is_file())
-    return {str(p.relative_to(root)): " ".join(chosen(p.read_text()).split()) for p in places}
+    return {str(p.relative_to(root)): " ".join(bracketed_word(p.read_text()).split()) for p in places}
 
 
 def done_and_undone(root: Path, remedy: Remedy) -> set[str]:
@@ -186,7 +186,7 @@ def test_a_setting_that_is_to_be_raised_is_never_lowered(
 
 
 def test_each_command_that_raises_is_above_what_undoes_it(tmp_path: Path) -> None:
-    rules = written(Path("/nonexistent"), tested=False).rules
+    rules = written_rules(Path("/nonexistent"), tested=False).rules
     assert_each(rules, lambda rule: check_raising_commands(rule, tmp_path), name=lambda rule: rule.id)
 
 
@@ -201,7 +201,7 @@ def check_raising_commands(rule: RuleText, tmp_path: Path) -> None:
         for one in raising:
             for undo in (line for line in one.undo if "{" in line):
                 alike = [line for line in one.commands if line.split()[:2] == undo.split()[:2]]
-                for a, b in ((typed(undo, full), typed(line, full)) for line in alike):
+                for a, b in ((fill_command(undo, full), fill_command(line, full)) for line in alike):
                     assert all(x <= y for x, y in zip(numbers(a), numbers(b), strict=False)), (a, b)
 
 
@@ -221,7 +221,7 @@ def test_write_back_in_bytes_or_in_shares_comes_back(
     texts["dirty_background_bytes"] = "0" if other != "0" else "8192"
     for name, text in texts.items():
         (vm / name).write_text(f"{text}\n")
-    made = lines(
+    made = setting_lines(
         Host(str(tmp_path)), {"vm.dirty_bytes": "4096000", "vm.dirty_background_bytes": "8192000"}, "x"
     )
     done_and_undone(tmp_path, Remedy(title="", commands=made.commands, undo=made.undo))
@@ -233,13 +233,15 @@ def test_policies_that_differ_get_their_own_values_back(tmp_path: Path) -> None:
         place.parent.mkdir(parents=True)
         place.write_text(f"{governor}\n")
     pattern = "/sys/devices/system/cpu/cpufreq/policy*/scaling_governor"
-    made = lines(Host(str(tmp_path)), {pattern: "performance"}, "x")
+    made = setting_lines(Host(str(tmp_path)), {pattern: "performance"}, "x")
     done_and_undone(tmp_path, Remedy(title="", commands=made.commands, undo=made.undo))
 
 
 def test_a_setting_that_cannot_be_read_is_not_taken_back_to_a_guess(tmp_path: Path) -> None:
     (tmp_path / "proc").mkdir()
-    made = lines(Host(str(tmp_path)), {"vm.swappiness": "10", "/sys/block/sda/queue/nr_requests": "256"}, "x")
+    made = setting_lines(
+        Host(str(tmp_path)), {"vm.swappiness": "10", "/sys/block/sda/queue/nr_requests": "256"}, "x"
+    )
     assert made.commands == made.undo == made.persistent == ()
 
 
@@ -248,7 +250,7 @@ def test_a_setting_that_has_its_value_is_left_out(tmp_path: Path) -> None:
     place.mkdir(parents=True)
     (place / "swappiness").write_text("10\n")
     (place / "zone_reclaim_mode").write_text("1\n")
-    made = lines(Host(str(tmp_path)), {"vm.swappiness": "10", "vm.zone_reclaim_mode": "0"}, "x")
+    made = setting_lines(Host(str(tmp_path)), {"vm.swappiness": "10", "vm.zone_reclaim_mode": "0"}, "x")
     assert made.commands == ("sysctl -w vm.zone_reclaim_mode=0",)
     assert made.undo[0] == "sysctl -w vm.zone_reclaim_mode=1"
 
@@ -273,7 +275,7 @@ def touched(line: str) -> set[str]:
 WRITTEN = [
     (f"{folder}.{name}", text)
     for folder, file in FILES.items()
-    for (kind, name), text in file.entries.items()
+    for (kind, name), text in file.all_entries.items()
     if kind == "remedy" and isinstance(text, RemedyText) and any(map(touched, text.commands))
 ]
 
@@ -288,7 +290,7 @@ def check_undo_of_words(text: RemedyText) -> None:
 
 
 def test_rules_name_their_settings_as_data() -> None:
-    rules = written(Path("/nonexistent")).rules
+    rules = written_rules(Path("/nonexistent")).rules
     lined = [
         (rule.id, line) for rule in rules for one in rule.remedy for line in one.commands if touched(line)
     ]

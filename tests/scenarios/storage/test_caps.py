@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 import pytest
 
 from probes.system.running.cgroup import IoLimit
-from scenarios.storage.throttling.caps import Limit, limits_of, paused_by_cpu, throttles, watched_s
+from scenarios.storage.throttling.caps import DiskLimit, find_cpu_pauses, find_throttles, limits_of, watched_s
 from scenarios.storage.throttling.detection import BlockCompletions
 from scenarios.storage.throttling.findings import cap_words, cpu_pauses
 from tests.fakes.throttled_disk import Meter, bucket, courses, serial, slices, unmetered
@@ -34,7 +34,7 @@ def measured(seed: int = 1, blocks: int = 14, **meters: Meter) -> dict[str, Sequ
 def said(
     seen: Mapping[str, Sequence[BlockCompletions]], virtual: bool = True
 ) -> dict[tuple[str, tuple[str, ...]], float]:
-    return {(one.unit, one.loads): one.value for one in throttles(seen, (), virtual=virtual)}
+    return {(one.unit, one.loads): one.value for one in find_throttles(seen, (), virtual=virtual)}
 
 
 def test_bytes_and_operations_are_told_apart() -> None:
@@ -67,8 +67,8 @@ def test_one_even_load_proves_nothing_and_two_at_one_rate_do_on_a_virtual_disk_o
 
 
 def test_an_even_load_at_a_published_cap_is_believed() -> None:
-    gp3 = Limit("IOPS", 3000.0, ("read", "write"), "gp3")
-    [one] = throttles(measured(randread_4k_qd16=bucket(3000, 300)), [gp3], virtual=False)
+    gp3 = DiskLimit("IOPS", 3000.0, ("read", "write"), "gp3")
+    [one] = find_throttles(measured(randread_4k_qd16=bucket(3000, 300)), [gp3], virtual=False)
     assert (cap_words(one), one.limit) == ("3 k IOPS", gp3)
 
 
@@ -83,9 +83,11 @@ def test_the_kernels_own_limit_is_named_whatever_the_course_looks_like() -> None
     assert [(one.unit, one.value, one.kinds, one.file) for one in limits] == [
         ("IOPS", 12500.0, ("read",), "/sys/fs/cgroup/job/io.max")
     ]
-    [one] = throttles(measured(), limits, virtual=False)
+    [one] = find_throttles(measured(), limits, virtual=False)
     assert one.loads == (READS,) and one.caps == () and one.limit == limits[0]
-    assert throttles(measured(), [Limit("IOPS", 12500.0, ("read",), "an offer")], virtual=False) == []
+    assert (
+        find_throttles(measured(), [DiskLimit("IOPS", 12500.0, ("read",), "an offer")], virtual=False) == []
+    )
 
 
 def test_a_cpu_quota_is_not_the_disk_and_only_the_control_tells_them_apart() -> None:
@@ -94,34 +96,34 @@ def test_a_cpu_quota_is_not_the_disk_and_only_the_control_tells_them_apart() -> 
     assert watched_s(throttled) == pytest.approx(
         4 * 14 * 0.5, rel=0.05
     )  # of the loads that can run into a cap
-    own = Limit("IOPS", 2000.0, ("read",), "io.max", "/sys/fs/cgroup/io.max")
+    own = DiskLimit("IOPS", 2000.0, ("read",), "io.max", "/sys/fs/cgroup/io.max")
     for control in ([], throttled["cpu"][:3], measured(cpu=slices(2000, 0.1))["cpu"]):
         seen = throttled | {"cpu": control}
         assert said(seen) == {} and watched_s(seen) == 0.0
-        [one] = throttles(seen, [own], virtual=True)
+        [one] = find_throttles(seen, [own], virtual=True)
         assert one.limit == own
 
 
 def test_pauses_while_cpu_time_is_withheld_are_no_cap_of_the_disk() -> None:
     """As on a virtual machine whose quota two CPUs use up, and the control's one does not."""
     paused = measured(randread_4k_qd16=slices(2000, 0.1))
-    [one] = throttles(paused, (), virtual=True, withheld={QD16: 0.003})
+    [one] = find_throttles(paused, (), virtual=True, withheld={QD16: 0.003})
     share = one.caps[0].pause_s / one.caps[0].period_s
     held = {QD16: 0.25 * share, STREAM: 0.25 * share}
-    assert throttles(paused, (), virtual=True, withheld=held) == []
+    assert find_throttles(paused, (), virtual=True, withheld=held) == []
     assert watched_s(paused, held) == pytest.approx(0.75 * watched_s(paused), rel=0.05)  # without that load
-    assert list(paused_by_cpu(paused, held)) == [QD16] and paused_by_cpu(paused, {}) == {}
+    assert list(find_cpu_pauses(paused, held)) == [QD16] and find_cpu_pauses(paused, {}) == {}
     [finding] = cpu_pauses(paused, held)
     assert finding.id == "storage.cpu-pauses" and len(finding.evidence) == 1
-    own = Limit(
+    own = DiskLimit(
         "IOPS", 2000.0, ("read",), "io.max", "/sys/fs/cgroup/io.max"
     )  # which is known without the course
-    assert [each.limit for each in throttles(paused, [own], virtual=True, withheld=held)] == [own]
+    assert [each.limit for each in find_throttles(paused, [own], virtual=True, withheld=held)] == [own]
 
 
 @pytest.mark.parametrize("seed", some_always(range(6), range(6, 20)))
 def test_unmetered_disks_have_no_cap(seed: int) -> None:
-    assert throttles(measured(seed), (), virtual=True) == []
+    assert find_throttles(measured(seed), (), virtual=True) == []
 
 
 def streams(
@@ -148,7 +150,7 @@ def test_a_disk_that_serves_one_after_another_is_not_capped(rate: int, scatter: 
     """Its reads and writes have the same rate by themselves, and the slower it is the more even it looks."""
     for seed in range(20):
         own = (serial(1 / rate, scatter, 2 * seed + side) for side in range(2))
-        assert throttles(streams(rate, 1e-4, 2 * seed, *own), (), virtual=True) == []
+        assert find_throttles(streams(rate, 1e-4, 2 * seed, *own), (), virtual=True) == []
 
 
 @pytest.mark.parametrize("busy", [0.02, 0.1])  # of the time, were the disk not held back
@@ -156,5 +158,5 @@ def test_a_disk_that_serves_one_after_another_is_not_capped(rate: int, scatter: 
 def test_a_slow_cap_stays_found(rate: int, busy: float) -> None:
     for seed in range(4):
         own = (bucket(rate, rate / 10) for _ in range(2))
-        [one] = throttles(streams(rate, busy * 8 / rate, 2 * seed, *own), (), virtual=True)
+        [one] = find_throttles(streams(rate, busy * 8 / rate, 2 * seed, *own), (), virtual=True)
         assert (one.unit, one.value) == ("MB/s", pytest.approx(rate * MIB / 1e6, rel=0.05))

@@ -11,10 +11,10 @@ import pytest
 
 from probes.host import Host
 from probes.system.disk.block import BlockDevice, block_devices
-from probes.system.disk.drive.link import Link
+from probes.system.disk.drive.link import BusLink
 from probes.system.disk.mounts import Mount
 from probes.system.disk.queue import QueueLimits
-from probes.system.disk.topology import Placement
+from probes.system.disk.topology import DirectoryPlacement
 from probes.types import Absent
 from scenarios.events import RunVerdict
 from scenarios.experiment.statistics.stats import level_interval
@@ -22,22 +22,22 @@ from scenarios.files.places import ComparedDirectory
 from scenarios.knowledge.disks import disk_class, endurance_share
 from scenarios.plan import Plan, Variant, Written
 from scenarios.storage.findings import (
+    build_level,
     class_findings,
     control_moved,
     drift_findings,
     job_finding,
-    lesson,
-    level,
+    lesson_finding,
     link_findings,
 )
-from scenarios.storage.plan import alone, sentences
+from scenarios.storage.plan import describe_single_target, list_sentences
 from scenarios.storage.scenario import scope_of
-from scenarios.storage.targets import differences, fill_level, same_device, variant
+from scenarios.storage.targets import fill_level, list_differences, make_variant, same_device
 from tests.fakes.hosts.tree import Tree
 
 NONE = Absent("not told")
 QUEUE = QueueLimits(**dict.fromkeys(QueueLimits.__struct_fields__, NONE))
-SATA = Link(kind="sata", now="3.0 Gb/s", at_most="6.0 Gb/s", bytes_per_s=300_000_000, most_bytes_per_s=600_000_000,
+SATA = BusLink(kind="sata", now="3.0 Gb/s", at_most="6.0 Gb/s", bytes_per_s=300_000_000, most_bytes_per_s=600_000_000,
             degraded=True, source="/sys/class/ata_link/link1/sata_spd")  # fmt: skip
 DISK = BlockDevice(
     name="sda", devno="8:0", path="/sys/devices/x", kind="disk", transport="sata", model="Samsung SSD 870 EVO 1TB",
@@ -55,7 +55,7 @@ def target(device: BlockDevice = DISK, letter: str = "A") -> ComparedDirectory:
     mount = Mount(
         mountpoint="/data", root="/", devno="8:1", source="/dev/sda1", fstype="xfs", options=("rw",)
     )
-    place = Placement(
+    place = DirectoryPlacement(
         directory="/data", mount=mount, device="sda1", layers=("sda1", device.name), leaves=(device.name,)
     )
     return ComparedDirectory(letter=letter, directory="/data", place=place, devices=(device,))
@@ -63,13 +63,13 @@ def target(device: BlockDevice = DISK, letter: str = "A") -> ComparedDirectory:
 
 def test_a_stream_beyond_its_link_says_nothing_of_the_link() -> None:
     """Seen on an emulated NVMe: 1059 % of what its link was said to carry."""
-    stream = level(target(), "read-1m-qd8", "MB/s", "MB/s", 1400.0, None, 9, [])
+    stream = build_level(target(), "read-1m-qd8", "MB/s", "MB/s", 1400.0, None, 9, [])
     assert stream.link_share is None
     assert "storage.link-bound" not in {f.id for f in link_findings([target()], [stream])}
 
 
 def test_a_degraded_link_is_a_finding_of_its_own_with_what_is_reached_of_it() -> None:
-    stream = level(target(), "read-1m-qd8", "MB/s", "MB/s", 280.0, (270.0, 290.0), 20, [])
+    stream = build_level(target(), "read-1m-qd8", "MB/s", "MB/s", 280.0, (270.0, 290.0), 20, [])
     found = {f.id: f for f in link_findings([target()], [stream])}
     assert set(found) == {"storage.sata-link", "storage.link-bound"}
     assert found["storage.sata-link"].confidence == "measured"
@@ -78,20 +78,22 @@ def test_a_degraded_link_is_a_finding_of_its_own_with_what_is_reached_of_it() ->
 
 def test_a_link_as_it_should_be_is_not_accused() -> None:
     healthy = msgspec.structs.replace(DISK, link=msgspec.structs.replace(SATA, degraded=False))
-    slow = level(target(healthy), "read-1m-qd8", "MB/s", "MB/s", 100.0, None, 20, [])
+    slow = build_level(target(healthy), "read-1m-qd8", "MB/s", "MB/s", 100.0, None, 20, [])
     assert link_findings([target(healthy)], [slow]) == []
 
 
 def test_below_its_class_is_a_hint_only_when_the_whole_interval_is() -> None:
-    low = level(target(), "randread-4k-qd1", "IOPS", "IOPS", 900.0, (800.0, 1000.0), 20, [])
-    wide = level(target(), "randread-4k-qd1", "IOPS", "IOPS", 4900.0, (4000.0, 5800.0), 20, [])
+    low = build_level(target(), "randread-4k-qd1", "IOPS", "IOPS", 900.0, (800.0, 1000.0), 20, [])
+    wide = build_level(target(), "randread-4k-qd1", "IOPS", "IOPS", 4900.0, (4000.0, 5800.0), 20, [])
     assert [f.confidence for f in class_findings([low], [target()])] == ["hint"]
     assert class_findings([wide], [target()]) == []
 
 
 def test_a_load_that_a_cpu_limits_says_nothing_of_the_disks_class() -> None:
     """Seen in an emulated guest: 87 % of a core a worker, and the SATA SSD was called slow."""
-    slow = level(target(), "randread-4k-qd1", "IOPS", "IOPS", 900.0, (800.0, 1000.0), 20, ["87 % of a core"])
+    slow = build_level(
+        target(), "randread-4k-qd1", "IOPS", "IOPS", 900.0, (800.0, 1000.0), 20, ["87 % of a core"]
+    )
     assert class_findings([slow], [target()]) == []
 
 
@@ -100,7 +102,7 @@ def test_a_virtual_disk_has_no_class_and_is_not_held_against_one() -> None:
     assert disk_class(virtual) is None
     assert (
         class_findings(
-            [level(target(virtual), "randread-4k-qd1", "IOPS", "IOPS", 10, None, 4, [])], [target()]
+            [build_level(target(virtual), "randread-4k-qd1", "IOPS", "IOPS", 10, None, 4, [])], [target()]
         )
         == []
     )
@@ -127,26 +129,26 @@ def verdict(word: str, ratio: float | None, *, control: bool = False) -> RunVerd
 
 
 def test_the_lesson_needs_a_slower_side_and_never_the_control() -> None:
-    assert lesson([verdict("no material difference", 1.0), verdict("inconclusive", 0.9)]) is None
-    assert lesson([verdict("slower", 0.5, control=True)]) is None
-    said = lesson([verdict("slower", 0.1), verdict("slower", 0.5)])
+    assert lesson_finding([verdict("no material difference", 1.0), verdict("inconclusive", 0.9)]) is None
+    assert lesson_finding([verdict("slower", 0.5, control=True)]) is None
+    said = lesson_finding([verdict("slower", 0.1), verdict("slower", 0.5)])
     assert said is not None and "9 %" in said.title
 
 
 def test_what_differs_beside_the_disk_turns_disk_into_stack() -> None:
     one = Variant(id="A", label="/a", facts={"file system": "ext4", "model": "x", "filled": "10 %"})
     two = Variant(id="B", label="/b", facts={"file system": "xfs", "model": "y", "filled": "15 %"})
-    assert differences([one, two]) == ("file system: A ext4, B xfs",)
+    assert list_differences([one, two]) == ("file system: A ext4, B xfs",)
     full = msgspec.structs.replace(one, id="B", facts=one.facts | {"model": "y", "filled": "90 %"})
-    assert differences([one, full]) == ("filled: A 10 %, B 90 %",)
-    assert differences([one, msgspec.structs.replace(one, id="B")]) == ()
+    assert list_differences([one, full]) == ("filled: A 10 %, B 90 %",)
+    assert list_differences([one, msgspec.structs.replace(one, id="B")]) == ()
 
 
 def test_the_fill_level_is_the_one_that_df_shows(monkeypatch: pytest.MonkeyPatch) -> None:
     # 100 blocks, 60 of them free, 20 of those for anybody: 40 of the 60 that a user has are taken
     state = SimpleNamespace(f_blocks=100, f_bfree=60, f_bavail=20)
     host = Host()
-    monkeypatch.setattr(host, "statvfs", lambda _: state)
+    monkeypatch.setattr(host, "read_statvfs", lambda _: state)
     assert fill_level(host, "/x") == pytest.approx(40 / 60)
     state.f_blocks = state.f_bfree = state.f_bavail = 0  # a file system that counts no blocks
     assert fill_level(host, "/x") is None
@@ -191,9 +193,9 @@ def stacked(tree: Tree, letter: str, *names: str) -> Variant:
     host = tree.host()
     found = block_devices(host)
     mount = msgspec.structs.replace(target().place.mount, fstype="ext4")
-    place = Placement(directory="/d", mount=mount, device=names[0], layers=names, leaves=names[-1:])
+    place = DirectoryPlacement(directory="/d", mount=mount, device=names[0], layers=names, leaves=names[-1:])
     one = ComparedDirectory(letter=letter, directory=f"/{letter}", place=place, devices=(found[names[-1]],))
-    return variant(host, one)
+    return make_variant(host, one)
 
 
 def test_two_partitioned_disks_are_compared_as_disks_and_encryption_is_named(tree: Tree) -> None:
@@ -204,11 +206,11 @@ def test_two_partitioned_disks_are_compared_as_disks_and_encryption_is_named(tre
     tree.disk(crypt, "253:0").files(f"{crypt}/dm", uuid="CRYPT-LUKS2-0011-home")
     tree.disk(array, "9:0").files(f"{array}/md", level="raid1")
     plain = stacked(tree, "A", "sda1", "sda")
-    assert differences([plain, stacked(tree, "B", "sdb1", "sdb")]) == ()
+    assert list_differences([plain, stacked(tree, "B", "sdb1", "sdb")]) == ()
     closed = stacked(tree, "B", "dm-0", "sdb1", "sdb")
-    assert differences([plain, closed]) == ("layers: A partition, B crypt on partition",)
+    assert list_differences([plain, closed]) == ("layers: A partition, B crypt on partition",)
     mirrored = stacked(tree, "B", "md0", "sdb1", "sda1", "sdb")
-    assert differences([plain, mirrored]) == ("layers: A partition, B raid1 on partition",)
+    assert list_differences([plain, mirrored]) == ("layers: A partition, B raid1 on partition",)
 
 
 def test_the_level_of_few_blocks_has_no_interval() -> None:
@@ -224,32 +226,32 @@ def test_a_level_that_wanders_slowly_is_not_surer_for_many_slices() -> None:
 
 
 def test_a_single_directory_is_promised_only_what_can_be_held_against_it() -> None:
-    assert "what a SATA SSD usually gives and its link (3.0 Gb/s)" in alone(target())
+    assert "what a SATA SSD usually gives and its link (3.0 Gb/s)" in describe_single_target(target())
     virtual = msgspec.structs.replace(DISK, name="vda", transport="virtio", rotational=NONE, link=NONE)
-    assert "what vda should give is not known" in alone(target(virtual))
+    assert "what vda should give is not known" in describe_single_target(target(virtual))
 
 
 def test_what_is_written_to_two_devices_is_said_once_for_both() -> None:
     writes = tuple(Written(device=name, bytes=8 << 30) for name in ("vda", "loop0"))
     plan = Plan(scenario="storage", title="", question="", writes=writes)
     together = "the limit of writing is for all devices together"
-    said = sentences(plan, 64 << 20, 16, [])
+    said = list_sentences(plan, 64 << 20, 16, [])
     assert together in said
     assert not any("GiB" in line for line in said)  # `writes` says it
-    assert together not in sentences(msgspec.structs.replace(plan, writes=writes[:1]), 64 << 20, 16, [])
+    assert together not in list_sentences(msgspec.structs.replace(plan, writes=writes[:1]), 64 << 20, 16, [])
 
 
 def test_the_plan_of_a_comparison_does_not_promise_every_load() -> None:
     sides = (Variant(id="A", label="/a"), Variant(id="B", label="/b"))
     plan = Plan(scenario="storage", title="", question="", variants=sides)
-    assert any("not measured" in line for line in sentences(plan, 64 << 20, 16, []))
+    assert any("not measured" in line for line in list_sentences(plan, 64 << 20, 16, []))
     alone_ = msgspec.structs.replace(plan, variants=plan.variants[:1])
-    assert not any("not measured" in line for line in sentences(alone_, 64 << 20, 16, []))
+    assert not any("not measured" in line for line in list_sentences(alone_, 64 << 20, 16, []))
 
 
 def test_the_plan_says_the_whole_stop_rule() -> None:
     plan = Plan(scenario="storage", title="", question="")
-    [line] = [s for s in sentences(plan, 64 << 20, 16, []) if s.startswith("stops by itself")]
+    [line] = [s for s in list_sentences(plan, 64 << 20, 16, []) if s.startswith("stops by itself")]
     assert "2 times as long, and at least 1 ms longer" in line and "3 s" in line
 
 

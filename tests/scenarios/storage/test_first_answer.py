@@ -14,11 +14,11 @@ from probes.system.disk.drive.ebs import COUNTED
 from scenarios.finding import Finding, Remedy, Severity
 from scenarios.knowledge.disks import CloudDisk, DiskClass, JobKind, cloud_disks, disk_class
 from scenarios.knowledge.load import load
-from scenarios.storage.findings import level
-from scenarios.storage.first_answer import first_answer, hints, standing, worth
+from scenarios.storage.findings import build_level
+from scenarios.storage.first_answer import first_answer, rank_classes, rate_use, suspicion_findings
 from scenarios.storage.results import DirectoryLevel
 from scenarios.storage.throttling.caps import Throttle
-from scenarios.storage.throttling.findings import ebs_findings, limits_below, sustained
+from scenarios.storage.throttling.findings import ebs_findings, limit_levels, limits_below
 from tests.fakes.hosts.tree import Tree
 from tests.scenarios.storage.test_findings import DISK, NONE, target
 
@@ -52,7 +52,7 @@ def levels(device: BlockDevice = DISK, **changed: float) -> list[DirectoryLevel]
     for name, (value, unit, p50, p99) in SSD.items():
         counts = [(p50, 90), (p99, 10)]
         median = changed.get(name.replace("-", "_"), value)
-        found.append(level(target(device), name, unit, unit, median, None, 12, [], counts))
+        found.append(build_level(target(device), name, unit, unit, median, None, 12, [], counts))
     return found
 
 
@@ -120,14 +120,17 @@ def test_a_use_is_judged_by_its_rate_and_its_slowest_operations(value: float, p9
         source="",
         dated=datetime.date.min,
     )
-    one = level(target(), "fsync-4k-qd1", "IOPS", "IOPS", value, None, 12, [], [(int(p99), 100)])
-    assert worth(kind, one) == word
+    one = build_level(target(), "fsync-4k-qd1", "IOPS", "IOPS", value, None, 12, [], [(int(p99), 100)])
+    assert rate_use(kind, one) == word
 
 
 def test_the_nearest_classes_come_first() -> None:
-    assert standing(HERE, target(), levels())[0] == ("SATA SSD", 0.0)
+    assert rank_classes(HERE, target(), levels())[0] == ("SATA SSD", 0.0)
     disk = levels(randread_4k_qd1=120, randread_4k_qd16=300, read_1m_qd8=180, write_1m_qd8=170)
-    assert {title for title, _ in standing(HERE, target(), disk)[:2]} == {"SATA hard disk", "SAS hard disk"}
+    assert {title for title, _ in rank_classes(HERE, target(), disk)[:2]} == {
+        "SATA hard disk",
+        "SAS hard disk",
+    }
 
 
 def machine(root: Path, **dmi: str) -> Host:
@@ -142,9 +145,9 @@ def test_a_clouds_volume_is_compared_with_what_is_published_of_it_and_is_no_ssd_
     amazon = machine(tmp_path, sys_vendor="Amazon EC2", product_name="m5.large")
     assert {one.title for one in cloud_disks(amazon, EBS)} == {"AWS gp3", "AWS gp2", "AWS st1", "AWS sc1"}
     gp3 = levels(EBS, randread_4k_qd1=1900, randread_4k_qd16=3010, read_1m_qd8=131, write_1m_qd8=130)
-    (title, apart), *others = standing(amazon, target(EBS), gp3)
+    (title, apart), *others = rank_classes(amazon, target(EBS), gp3)
     assert title == "AWS gp3" and apart < 0.01 and {name.split()[0] for name, _ in others} == {"AWS"}
-    caps = {(limit.unit, limit.value) for limit in limits_below(amazon, target(EBS)) if "gp2" in limit.where}
+    caps = {(limit.unit, limit.value) for limit in limits_below(amazon, target(EBS)) if "gp2" in limit.source}
     assert caps == {("IOPS", 1500.0), ("MB/s", 262.0)}
 
 
@@ -185,9 +188,9 @@ def test_a_virtual_disk_of_a_machine_that_names_no_cloud_has_no_offer(
     azure = msgspec.structs.replace(DISK, transport="hyperv", model="Virtual Disk", size_bytes=128 * GIB)
     for disk in (VIRTUAL, azure, EBS):
         assert cloud_disks(host, disk) == ()
-        assert not any(limit.where.startswith("the published") for limit in limits_below(host, target(disk)))
+        assert not any(limit.source.startswith("the published") for limit in limits_below(host, target(disk)))
     at_a_cap = levels(VIRTUAL, randread_4k_qd1=1900, randread_4k_qd16=3000, read_1m_qd8=131, write_1m_qd8=131)
-    [(title, apart), *_] = standing(host, target(VIRTUAL), at_a_cap)
+    [(title, apart), *_] = rank_classes(host, target(VIRTUAL), at_a_cap)
     assert apart < 0.01 and "AWS" not in title  # its figures are told, and nobody's name
 
 
@@ -212,7 +215,7 @@ def test_flushes_faster_than_the_medium_and_flash_that_is_said_to_turn_are_hints
         tree = Tree(tmp_path / f"{device.name}{rotational}").put(
             f"{device.path}/queue/rotational", f"{rotational}\n"
         )
-        return {f.id: f for f in hints(Host(tree.root), target(device), levels(device))}
+        return {f.id: f for f in suspicion_findings(Host(tree.root), target(device), levels(device))}
 
     both = found(msgspec.structs.replace(DISK, rotational=True), 1)
     assert set(both) == {"storage.flush-too-fast", "storage.not-rotating"}
@@ -236,11 +239,11 @@ def test_what_a_burst_gave_beyond_the_cap_is_no_level() -> None:
         Throttle(unit="MB/s", value=8.192, loads=("randread-4k-qd16",), caps=()),
     ]
     linked = [msgspec.structs.replace(value, link_share=0.9) for value in levels()]
-    held = {value.workload: value for value in sustained(linked, caps)}
+    held = {value.workload: value for value in limit_levels(linked, caps)}
     assert held["read-1m-qd8"].link_share == pytest.approx(0.9 * 200 / 520)
     assert held["write-1m-qd8"].link_share == 0.9
     true = {name: value.median for name, value in held.items()}
     assert true["read-1m-qd8"] == pytest.approx(200.0) and true["write-1m-qd8"] == 480.0
     assert true["randread-4k-qd16"] == pytest.approx(2000.0)
     own = levels()
-    assert sustained(own, []) == own
+    assert limit_levels(own, []) == own

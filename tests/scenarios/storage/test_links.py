@@ -18,4 +18,4 @@ def test_one_directory_is_measured_by_real_files(
     monkeypatch.setattr(plan, "keeps_inodes", lambda host, place: keeps)
     setup = StorageSetup.__new__(StorageSetup)
     setup.targets = [type("Target", (), {"place": None})() for _ in range(directories)]
-    assert setup.links(Host("/")) is expected
+    assert setup.uses_links(Host("/")) is expected

@@ -16,8 +16,8 @@ from probes.types import Absent
 from scenarios.events import Checked, Found
 from scenarios.finding import Finding
 from scenarios.rule import HostRule, Inapplicable, Unreadable
-from scenarios.rules.engine import check
-from scenarios.rules.known import written
+from scenarios.rules.engine import check_rule
+from scenarios.rules.known import written_rules
 from scenarios.storage import rules as storage
 from scenarios.triage import apply_rule
 
@@ -53,7 +53,7 @@ def asked_slot(host: Host) -> list[Finding]:
 
 
 def _asked(host: Host, id: str) -> list[Finding]:
-    return list(check(next(rule for rule in written().rules if rule.id == id), host))
+    return list(check_rule(next(rule for rule in written_rules().rules if rule.id == id), host))
 
 
 def put(root: Path, path: str, text: str) -> None:
@@ -145,9 +145,9 @@ def test_one_of_two_like_disks_without_its_write_cache(
         put(tmp_path, "sys/class/dmi/id/sys_vendor", "QEMU\n")
     if off is None:
         with pytest.raises(Inapplicable):
-            list(storage.differing(Host(str(tmp_path))))
+            list(storage.find_differing_caches(Host(str(tmp_path))))
         return
-    assert [f.subject for f in storage.differing(Host(str(tmp_path)))] == off
+    assert [f.subject for f in storage.find_differing_caches(Host(str(tmp_path)))] == off
 
 
 def test_a_queue_that_cannot_be_read_is_unreadable(tmp_path: Path) -> None:
@@ -160,7 +160,7 @@ def test_a_queue_that_cannot_be_read_is_unreadable(tmp_path: Path) -> None:
 )
 def test_a_sleeping_link_is_a_hint(tmp_path: Path, policy: str, ids: list[str]) -> None:
     put(tmp_path, "sys/class/scsi_host/host0/link_power_management_policy", policy)
-    found = list(storage.link_power(sata(tmp_path)))
+    found = list(storage.check_link_power(sata(tmp_path)))
     assert [f.id for f in found] == ids
     assert all("echo max_performance" in f.remedy[0].commands[0] for f in found)
 
@@ -195,8 +195,8 @@ def with_smartctl(folder: Path, answer: str, status: int, monkeypatch: pytest.Mo
     program.chmod(0o755)
     monkeypatch.setenv("PATH", f"{folder}:{os.environ['PATH']}")
     (folder / "tree").mkdir()
-    found = smart.physical(sata(folder / "tree"))
-    monkeypatch.setattr(smart, "physical", lambda _host: found)
+    found = smart.list_smart_disks(sata(folder / "tree"))
+    monkeypatch.setattr(smart, "list_smart_disks", lambda _host: found)
     monkeypatch.setattr(smart, "os", SimpleNamespace(geteuid=lambda: 0))
     return Host()
 
@@ -240,9 +240,9 @@ def test_every_disk_is_asked_and_one_that_does_not_answer_is_not_fine(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     host = with_smartctl(tmp_path, '{"smart_status": {"passed": true}}', 0, monkeypatch)
-    [disk] = smart.physical(host)
+    [disk] = smart.list_smart_disks(host)
     many = [msgspec.structs.replace(disk, name=f"sd{n}") for n in range(30)]
-    monkeypatch.setattr(smart, "physical", lambda _host: many)
+    monkeypatch.setattr(smart, "list_smart_disks", lambda _host: many)
     fine = smart.Smart(passed=True)
     answers: dict[str, smart.Smart | Absent] = {f"sd{n}": fine for n in range(30)}
     answers |= {"sd28": smart.Smart(passed=False), "sd29": Absent("no answer")}
@@ -253,7 +253,7 @@ def test_every_disk_is_asked_and_one_that_does_not_answer_is_not_fine(
                 "storage.smart",
                 "storage",
                 "x",
-                partial(check, next(r for r in written().rules if r.id == "storage.smart")),
+                partial(check_rule, next(r for r in written_rules().rules if r.id == "storage.smart")),
             ),
             host,
             lambda: 0.0,

@@ -11,7 +11,7 @@ from probes.bench.measured import Measured, NotApplicable, WriteBudgetSpent
 from probes.bench.workloads import load_of
 from scenarios import events as ev
 from scenarios.experiment.budget import Budget
-from scenarios.storage.plan import workloads
+from scenarios.storage.plan import build_workloads
 from scenarios.storage.results import DirectoryLevel
 from scenarios.storage.scenario import Storage
 from tests.fakes.clock import FakeClock
@@ -44,10 +44,12 @@ async def test_why_a_load_ended_is_one_line(blocks: int, why: Exception | None) 
     """As a note beside what was measured, else as the reason why the step was skipped; None: its watch stopped it."""
     clock = FakeClock()
     run = FakeRun(clock=clock)
-    load, levels = workloads(1 << 30, "/data", 1)[0], list[DirectoryLevel]()
+    load, levels = build_workloads(1 << 30, "/data", 1)[0], list[DirectoryLevel]()
     watch = FakeWatch(run, stop_after=None if why else max(1, blocks))
     bench = cast(StorageBench, Bench(clock, blocks, why))
-    await Storage()._alone(run, [load], Budget(60.0, clock), target(), {"A": bench}, watch, levels, {})
+    await Storage()._measure_single(
+        run, [load], Budget(60.0, clock), target(), {"A": bench}, watch, levels, {}
+    )
     [_, ended] = run.of(ev.RunStep)
     assert len(levels) == (blocks > 0) == (ended.state == "done")
     assert len(run.of(ev.Note)) == (blocks > 0) and bool(ended.reason) == (blocks == 0)
@@ -58,8 +60,10 @@ async def test_a_block_that_ends_late_leaves_no_time_below_none() -> None:
     run = FakeRun(clock=clock)
     bench = Bench(clock, 99, None)
     bench.late_s = 0.049  # the eleventh begins in time for half a second
-    load = workloads(1 << 30, "/data", 1)[0]
+    load = build_workloads(1 << 30, "/data", 1)[0]
     benches = {"A": cast(StorageBench, bench)}
-    await Storage()._alone(run, [load], Budget(6.0, clock), target(), benches, FakeWatch(run), [], {})
+    await Storage()._measure_single(
+        run, [load], Budget(6.0, clock), target(), benches, FakeWatch(run), [], {}
+    )
     left = [told.seconds_left for told in run.of(ev.Progress)]
     assert left[-1] == 0.0 and min(filter(None, left)) > 0

@@ -14,19 +14,19 @@ import pytest
 from app.run.runner import Monotonic
 from probes.host import Host
 from probes.system.disk.block import block_devices
-from probes.system.disk.topology import placement
-from probes.types import Json, present
+from probes.system.disk.topology import find_placement
+from probes.types import Json, is_present
 from scenarios import events as ev
-from scenarios.checkup.parts import chosen
+from scenarios.checkup.parts import choose_directories
 from scenarios.experiment.wording import explain_verdict
 from scenarios.files.places import compared_directory
 from scenarios.fstrim.scenario import Fstrim
 from scenarios.iosched.scenario import Iosched
 from scenarios.model import Options, RunRefused, UsageError
-from scenarios.storage.known import known_of
+from scenarios.storage.known import list_known_findings
 from scenarios.storage.results import Levels
 from scenarios.storage.scenario import Storage
-from scenarios.storage.targets import differences, variant
+from scenarios.storage.targets import list_differences, make_variant
 from tests.fakes import FakeRun
 from tests.fakes.run import conduct
 from tests.needs import LOOP, need, not_here
@@ -69,8 +69,8 @@ def disk() -> Iterator[str]:
 
 
 def block_leaves(directory: str) -> tuple[str, ...]:
-    found = placement(Host(), directory)
-    return found.leaves if present(found) else ()
+    found = find_placement(Host(), directory)
+    return found.leaves if is_present(found) else ()
 
 
 def run_of(scenario: Storage, directories: list[str], budget: float) -> FakeRun:
@@ -113,12 +113,17 @@ def test_a_mount_with_sync_is_told_of_the_run_that_measures_it_and_chosen_by_a_c
     with mounted_file(4096, "--direct-io=on") as mounted:
         subprocess.run(["mount", "-o", "remount,sync", mounted], check=True)
         host = Host()
-        places = [(path, place) for path in ("/var/tmp", mounted) if present(place := placement(host, path))]
+        places = [
+            (path, place) for path in ("/var/tmp", mounted) if is_present(place := find_placement(host, path))
+        ]
         one, other = (compared_directory(block_devices(host), "AB"[n], *at) for n, at in enumerate(places))
-        assert "storage.mount-options" in {finding.id for finding in known_of(host, [one, other])}
-        assert "storage.mount-options" not in {finding.id for finding in known_of(host, [one])}
-        assert mounted in chosen(host, Options({})).suspects
-        assert any("sync" in words for words in differences([variant(host, one), variant(host, other)]))
+        assert "storage.mount-options" in {finding.id for finding in list_known_findings(host, [one, other])}
+        assert "storage.mount-options" not in {finding.id for finding in list_known_findings(host, [one])}
+        assert mounted in choose_directories(host, Options({})).suspects
+        assert any(
+            "sync" in words
+            for words in list_differences([make_variant(host, one), make_variant(host, other)])
+        )
 
 
 def test_the_plan_says_what_will_be_written_and_writes_nothing(disk: str) -> None:

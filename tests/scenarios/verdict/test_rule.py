@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scenarios.compare.effects import effects
+from scenarios.compare.effects import effects_between
 from scenarios.experiment.before_after import conclude_before_after
 from scenarios.experiment.carry_over import restrict_word
 from scenarios.experiment.sequential import SequentialComparison
@@ -64,7 +64,7 @@ def by_runs(effect: float, half: float) -> Word:
             [take({"load": 1000 * math.exp(at + d)}, name=f"{at}{d}") for d in (-apart, apart)]
             for at in (0.0, effect)
         ]
-        (found,) = effects(*sides, margin=MARGIN)
+        (found,) = effects_between(*sides, margin=MARGIN)
         assert found.ci95 is not None and not found.lower_bound
         return found.verdict, math.log(found.ci95[1] / found.ci95[0]) / 2
 

@@ -8,11 +8,11 @@ from xml.etree import ElementTree as ET
 import msgspec
 import pytest
 
-from app.report.figures.flame import boxes, flame_lines, flame_svg, folded, share
+from app.report.figures.flame import difference_share, flame_lines, flame_svg, fold_stacks, lay_out_boxes
 from probes.bench.profile.call_profile import KERNEL, OFF, ON, RUNNABLE
 from probes.bench.profile.symbols import Symbols
 from probes.bench.run.supervised import Calls
-from probes.units import number
+from probes.units import format_number
 from scenarios.results.document import Mono, Table
 from scenarios.where.call_paths import (
     NOT_IN_KERNEL,
@@ -100,20 +100,20 @@ def test_of_two_equal_sides_no_function_is_called_different_in_most_runs() -> No
 def test_what_one_side_alone_has_is_drawn_and_each_box_lies_in_its_callers() -> None:
     groups = [GroupPaths([{("on", "old"): 1.0 + n / 9}], [{("on", "new"): 1.1 + n / 8}]) for n in range(3)]
     tree = tree_of(groups)
-    drawn = {box.node.name: box for box in boxes(tree)}
+    drawn = {box.node.name: box for box in lay_out_boxes(tree)}
     assert drawn["old"].width > 0 < drawn["new"].width
     for box in drawn.values():
         if box.node.up >= 0:
             above = next(b for b in drawn.values() if b.number == box.node.up)
             assert above.left - 1e-9 <= box.left and box.left + box.width <= above.left + above.width + 1e-9
-    zoomed = boxes(tree, drawn["new"].number)
+    zoomed = lay_out_boxes(tree, drawn["new"].number)
     assert [(box.node.name, box.left, box.width) for box in zoomed] == [("new", 0.0, 1.0)]
 
 
 def test_folded_stacks_hold_all_of_each_side() -> None:
     tree = planted(0.5, 2)
     sums = {"A": 0, "B": 0}
-    for line in folded(tree):
+    for line in fold_stacks(tree):
         stack, _, count = line.rpartition(" ")
         sums[stack.split(";")[0]] += int(count)
     assert sums["A"] / 1e6 == pytest.approx(tree.nodes[0].baseline_s, rel=1e-3)
@@ -133,8 +133,11 @@ def test_hostile_names_and_callers_are_drawn_and_no_markup() -> None:
     tree = PathTree(baseline="A", variant="B", groups=2, kernel=True, waits=False, lost=3, nodes=(bad, bad))
     found = ET.fromstring(flame_svg(tree))
     assert len(found.findall(".//{*}rect")) == 2 and not found.findall(".//{*}script")
-    assert all(line.isprintable() for line in (*flame_lines(tree), *folded(tree)))
-    assert share(bad) == pytest.approx(0.5) and share(msgspec.structs.replace(bad, differs=False)) == 0.0
+    assert all(line.isprintable() for line in (*flame_lines(tree), *fold_stacks(tree)))
+    assert (
+        difference_share(bad) == pytest.approx(0.5)
+        and difference_share(msgspec.structs.replace(bad, differs=False)) == 0.0
+    )
 
 
 def test_a_tree_of_any_runs_stays_small_enough_for_a_recording() -> None:
@@ -178,7 +181,9 @@ def test_the_time_inside_a_call_holds_what_it_computes_too() -> None:
     assert isinstance(table, Table)
     names = [row[0].text for row in table.rows if isinstance(row[0], Mono)]
     assert names == ["fsync", "fsync, on", "fsync, waiting", "read", "read, on"]
-    assert [row[1:3] for row in table.rows] == [(number(s), number(2 * s)) for s in (0.9, 0.3, 0.6, 0.2, 0.2)]
+    assert [row[1:3] for row in table.rows] == [
+        (format_number(s), format_number(2 * s)) for s in (0.9, 0.3, 0.6, 0.2, 0.2)
+    ]
     assert tree_of([GroupPaths([{("on", "main"): 1.0}], [{("on", "main"): 1.0}])] * 2).inside_calls == ()
 
 

@@ -9,17 +9,17 @@ from pathlib import Path
 
 import pytest
 
-from app.report.figures.flame import folded
+from app.report.figures.flame import fold_stacks
 from probes.bench.profile.call_profile import CallProfile
 from probes.bench.profile.symbols import Symbols
 from probes.bench.run.supervised import Supervisors
 from scenarios.experiment.schedule.guarded import GuardedBlocks
 from scenarios.where.results import PathTree
-from scenarios.workload.difference import moved
+from scenarios.workload.difference import rank_moved_parts
 from scenarios.workload.parts import Split
-from scenarios.workload.split import profiles, split
+from scenarios.workload.split import collect_profiles, split_wall_time
 from scenarios.workload.variant_bench import SYSTEM, USER, WAITING, CommandVariantBench
-from scenarios.workload.variants import job
+from scenarios.workload.variants import parse_variant
 from tests.fakes.run import FakeRun
 from tests.needs import ROOT, needs
 from tests.scenarios.workload.test_variant_bench_real import PYTHON
@@ -41,7 +41,7 @@ def measured(
     benches = [
         CommandVariantBench(
             run,
-            job(f"{name}:", f"{PYTHON} -S -c {shlex.quote(script)}", str(cwd)),
+            parse_variant(f"{name}:", f"{PYTHON} -S -c {shlex.quote(script)}", str(cwd)),
             supervisors,
             at_most_s=60.0,
             profile=profile,
@@ -58,9 +58,9 @@ def measured(
     asyncio.run(all_groups())
     counted = blocks.counted_blocks("command")
     waits = {(bench.variant, wall_s): found for bench in benches for wall_s, found in bench.waited.items()}
-    found = split(counted, "A", "B", waits)
+    found = split_wall_time(counted, "A", "B", waits)
     assert found is not None
-    return found, profiles(counted, benches, ("A", "B")).tree(Symbols(), 1) if profile else None
+    return found, collect_profiles(counted, benches, ("A", "B")).build_tree(Symbols(), 1) if profile else None
 
 
 BURN = "import time, os\nwhile time.process_time() < 0.15: pass\n"
@@ -87,7 +87,7 @@ def test_synced_writes_are_named(supervisors: Supervisors, tmp_path: Path) -> No
 @pytest.mark.soak("synced writes are named")
 def test_a_sleep_is_named_and_its_length_is_right(supervisors: Supervisors, tmp_path: Path) -> None:
     found, _ = measured(supervisors, (BURN, SLEEP), tmp_path)
-    largest, _ = moved(found)
+    largest, _ = rank_moved_parts(found)
     assert largest[0].name == "sleep" and largest[0].difference_s == pytest.approx(0.5, abs=0.1)
 
 
@@ -97,7 +97,7 @@ def test_page_faults_show_as_system_cpu(supervisors: Supervisors, tmp_path: Path
     found, _ = measured(supervisors, (BURN, FAULTS), tmp_path)
     parts = {part.name: part for part in found.parts}
     assert parts[SYSTEM].difference_s > 0
-    largest, _ = moved(found)
+    largest, _ = rank_moved_parts(found)
     assert largest[0].name in (SYSTEM, USER, WAITING), "touching each page is the program's own work too"
 
 
@@ -109,6 +109,6 @@ def test_call_paths_hold_the_wait_and_the_computing(supervisors: Supervisors, tm
     by_name = {node.name: node for node in tree.nodes if node.name.endswith("fsync")}
     assert sum(node.variant_s for node in by_name.values()) > 0
     assert all(node.baseline_s == 0 for node in by_name.values())
-    lines = list(folded(tree))
+    lines = list(fold_stacks(tree))
     assert any(line.startswith("B;waiting;") and "fsync" in line for line in lines)
     assert not any(line.startswith("A;") and "fsync" in line for line in lines)

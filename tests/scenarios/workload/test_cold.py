@@ -13,13 +13,13 @@ from probes.bench.measured import NotApplicable, WriteBudgetSpent
 from probes.bench.run import drop_cache
 from probes.bench.run.supervised import JobRun, Supervisors
 from probes.host import Host
-from probes.named_file import looked_at
+from probes.named_file import open_path_only
 from scenarios import events as ev
 from scenarios.model import Options
 from scenarios.registry import load
 from scenarios.workload.cold import WHOLE, Cold, paths
 from scenarios.workload.variant_bench import Allowance
-from scenarios.workload.variants import job
+from scenarios.workload.variants import parse_variant
 from tests.fakes.run import FakeRun
 from tests.needs import ROOT, needs
 
@@ -82,7 +82,7 @@ def test_a_folder_deeper_than_a_path_can_be_is_gone_through(tmp_path: Path) -> N
         os.close(at)
         at = below
     os.close(at)
-    assert list(drop_cache.open_files_below(looked_at(tmp_path))) == []
+    assert list(drop_cache.open_files_below(open_path_only(tmp_path))) == []
 
 
 @needs(ROOT)
@@ -122,7 +122,7 @@ def test_what_is_no_file_is_refused_before_anything_runs(tmp_path: Path) -> None
 
 
 def test_the_files_are_the_variants_own(tmp_path: Path, supervisors: Supervisors) -> None:
-    one = job(f"a: WHERE={tmp_path}", "true", "/")
+    one = parse_variant(f"a: WHERE={tmp_path}", "true", "/")
     assert paths(("$WHERE/data", "all", "tmp/x"), one) == (f"{tmp_path}/data", "/tmp/x")
     (tmp_path / "data").write_bytes(b"x" * 2048)
     run = FakeRun()
@@ -147,20 +147,20 @@ def test_the_whole_cache_is_dropped_with_consent_only(
     cold = scenario.prepare(Host(), Options(values | {"cold": ["all"]}, scenario.options)).plan
     assert cold.needs_consent and WHOLE in cold.actions
     run = FakeRun()
-    asyncio.run(Cold(run, job("a:", "true", "/"), supervisors, ("all",)).make(60.0))
+    asyncio.run(Cold(run, parse_variant("a:", "true", "/"), supervisors, ("all",)).make(60.0))
     assert run.applied == [WHOLE]
 
 
 def test_what_is_written_by_all_of_them_is_bounded() -> None:
     allowance = Allowance(100)
-    allowance.spend(ran(60))
+    allowance.charge_run(ran(60))
     allowance.check()
     assert allowance.left_bytes == 40
     with pytest.raises(WriteBudgetSpent, match="--most-bytes"):
-        allowance.spend(ran(45, "bytes"))
+        allowance.charge_run(ran(45, "bytes"))
     with pytest.raises(WriteBudgetSpent, match="--most-bytes"):
         allowance.check()
     free = Allowance()
-    free.spend(ran(1 << 40))
+    free.charge_run(ran(1 << 40))
     free.check()
     assert free.left_bytes == 0

@@ -16,7 +16,7 @@ from probes.host import Host
 from scenarios.experiment.load_schedule import measure_workload
 from scenarios.model import Options
 from scenarios.workload import request as asked
-from scenarios.workload.variant_bench import CPU, ENERGY, LEAST_J, WALL, values_of
+from scenarios.workload.variant_bench import CPU, ENERGY, MIN_ENERGY_J, WALL, values_of
 from tests.fakes import FakeRun
 from tests.fakes.clock import FakeClock
 from tests.probes.bench.run.test_energy import zone
@@ -32,7 +32,7 @@ def test_energy_is_packages_and_memory_and_never_nothing() -> None:
     assert values_of(ran(20.0, 3.0))[ENERGY] == 23.0
     assert values_of(ran(20.0, None))[ENERGY] == 20.0
     assert ENERGY not in values_of(ran(None, None))
-    assert values_of(ran(0.0, None))[ENERGY] == LEAST_J  # ended before the counters moved: no stall
+    assert values_of(ran(0.0, None))[ENERGY] == MIN_ENERGY_J  # ended before the counters moved: no stall
 
 
 class Burning:
@@ -61,12 +61,12 @@ def test_the_verdict_on_energy_where_rapl_is_there(
     if there:
         zone(tmp_path, "intel-rapl:0", "package-0", 5_000_000)
     monkeypatch.setattr(asked, "is_readable", lambda: energy.is_readable(str(tmp_path)))
-    wanted = asked.request(Options({"cmd": "true", "variant": ["A:", "B:"]}), "/")
+    wanted = asked.parse_request(Options({"cmd": "true", "variant": ["A:", "B:"]}), "/")
     clock, rng = FakeClock(), random.Random(1)
     run = FakeRun(clock=clock)
     benches = [Burning("A", 30.0, clock, rng), Burning("B", 36.0, clock, rng)]
     verdicts, _ = asyncio.run(
-        measure_workload(run, wanted.load, benches, budget_s=120.0, family=1, pairs=wanted.pairs)
+        measure_workload(run, wanted.load, benches, budget_s=120.0, family=1, pairs=wanted.variant_pairs)
     )
     told = {verdict.metric: verdict.verdict for verdict in verdicts}
     alike = "no material difference"

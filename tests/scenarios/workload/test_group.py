@@ -13,9 +13,9 @@ from probes.host import Host
 from probes.types import Absent
 from scenarios.model import Options
 from scenarios.workload import group
-from scenarios.workload.group import carried, group_action, lacking, limit
-from scenarios.workload.scenario import CommandUnderVariants, _group
-from scenarios.workload.variants import job
+from scenarios.workload.group import carry_limits, explain_missing, group_action, parse_limit
+from scenarios.workload.scenario import CommandUnderVariants, _enter_group
+from scenarios.workload.variants import parse_variant
 from tests.fakes.hosts.tree import Tree
 from tests.fakes.run import FakeRun
 
@@ -31,21 +31,26 @@ from tests.fakes.run import FakeRun
     ],
 )
 def test_a_limit_as_the_kernel_takes_it(name: str, value: str, written: str) -> None:
-    assert limit(name, value, "a") == written
-    one = job(f"a: {name}={value}", "true", "/")
+    assert parse_limit(name, value, "a") == written
+    one = parse_variant(f"a: {name}={value}", "true", "/")
     assert one.limits == {name: written} and one.own == {name: value}
 
 
 def test_a_controller_that_is_not_enabled_is_named(tmp_path: Path) -> None:
     (tmp_path / "cgroup.subtree_control").write_text("cpu memory\n")
-    assert lacking(Host(), str(tmp_path), {"memory.max": "1G"}) == ""
-    assert "controller io is not enabled" in lacking(Host(), str(tmp_path), {"io.max": "8:0 rbps=1"})
+    assert explain_missing(Host(), str(tmp_path), {"memory.max": "1G"}) == ""
+    assert "controller io is not enabled" in explain_missing(Host(), str(tmp_path), {"io.max": "8:0 rbps=1"})
     assert (
-        lacking(Host(), Absent("needs root", "permission"), {"memory.max": "1"}) == "memory.max: needs root"
+        explain_missing(Host(), Absent("needs root", "permission"), {"memory.max": "1"})
+        == "memory.max: needs root"
     )
-    assert lacking(Host(), Absent("needs root", "permission"), {}) == ""
+    assert explain_missing(Host(), Absent("needs root", "permission"), {}) == ""
     action = group_action("a", "/sys/fs/cgroup", {"memory.max": "1G"})
-    assert not action.asks and action.parameters == {"memory.max": "1G"} and "memory.max=1G" in action.title
+    assert (
+        not action.needs_consent
+        and action.parameters == {"memory.max": "1G"}
+        and "memory.max=1G" in action.title
+    )
 
 
 def test_what_a_group_counted_between_two_looks(tmp_path: Path) -> None:
@@ -108,14 +113,14 @@ def test_a_variant_has_the_limits_of_the_callers_own_group(limited: Host) -> Non
     plan = scenario.prepare(limited, Options(values, scenario.options)).plan
     first, second = (action.parameters for action in plan.actions if action.resource == "cgroup")
     assert first == OWN and second == OWN | {"cpu.max": "max"} and not plan.refusal
-    own = carried(limited, "/sys/fs/cgroup")
-    assert own.sentence in plan.sentences and own.group == "/batch.slice/job"
+    own = carry_limits(limited, "/sys/fs/cgroup")
+    assert own.limits_sentence in plan.sentences and own.group == "/batch.slice/job"
 
 
 def test_the_run_makes_the_group_that_the_plan_shows(limited: Host) -> None:
     async def made(run: FakeRun) -> None:
         async with AsyncExitStack() as stay:
-            await _group(run, stay, job("a: memory.max=2G", "true", "/"))
+            await _enter_group(run, stay, parse_variant("a: memory.max=2G", "true", "/"))
 
     run = FakeRun(host=limited)
     asyncio.run(made(run))
@@ -125,9 +130,9 @@ def test_the_run_makes_the_group_that_the_plan_shows(limited: Host) -> None:
 
 def test_what_a_delegated_group_is_below_is_not_set_again(limited: Host) -> None:
     """A group made in batch.slice is below its limits anyway."""
-    assert carried(limited, "/sys/fs/cgroup/batch.slice").limits == {
+    assert carry_limits(limited, "/sys/fs/cgroup/batch.slice").limits == {
         "cpu.max": "100000 50000",
         "memory.high": str(512 << 20),
     }
-    assert not carried(limited, "/sys/fs/cgroup/batch.slice/job").limits
-    assert not carried(limited, Absent("needs root", "permission")).limits
+    assert not carry_limits(limited, "/sys/fs/cgroup/batch.slice/job").limits
+    assert not carry_limits(limited, Absent("needs root", "permission")).limits

@@ -22,10 +22,10 @@ from scenarios import events as ev
 from scenarios.experiment.schedule.guarded import GuardedBlocks
 from scenarios.plan import Plan
 from scenarios.workload.difference import REST
-from scenarios.workload.group import lacking, place
+from scenarios.workload.group import explain_missing, find_group_root
 from scenarios.workload.parts import TimePart
 from scenarios.workload.scenario import CommandUnderVariants
-from scenarios.workload.split import split
+from scenarios.workload.split import split_wall_time
 from scenarios.workload.variant_bench import (
     BLOCKED,
     CPU,
@@ -36,7 +36,7 @@ from scenarios.workload.variant_bench import (
     WALL,
     CommandVariantBench,
 )
-from scenarios.workload.variants import job
+from scenarios.workload.variants import parse_variant
 from tests.fakes.run import FakeRun, conduct
 from tests.needs import TASKSTATS, needs, not_here
 from tests.scenarios.workload.test_variant_bench_real import PYTHON, runs
@@ -57,7 +57,7 @@ def difference(
                 await measured.measure("command", bench.variant, bench.measure_block, group=group)
 
     asyncio.run(all_groups())
-    found = split(measured.counted_blocks("command"), one.variant, other.variant)
+    found = split_wall_time(measured.counted_blocks("command"), one.variant, other.variant)
     assert found is not None
     return {part.name: part for part in found.parts}
 
@@ -72,7 +72,7 @@ def test_one_cpu_of_two_costs_wall_and_no_cpu_time(supervisors: Supervisors) -> 
     both = f'{PYTHON} -S -c "import os, time\nchild = os.fork()\n{spin}\nchild and os.wait()"'
     run = FakeRun()
     benches = [
-        CommandVariantBench(run, job(f"{n}: cpus={c}", both, "/"), supervisors, at_most_s=60.0)
+        CommandVariantBench(run, parse_variant(f"{n}: cpus={c}", both, "/"), supervisors, at_most_s=60.0)
         for n, c in (("two", f"{cpus[0]},{cpus[1]}"), ("one", cpus[0]))
     ]
     parts = difference(run, benches[0], benches[1])
@@ -89,7 +89,7 @@ def test_a_slower_algorithm_shows_as_user_cpu(supervisors: Supervisors) -> None:
     quick, slow = (
         CommandVariantBench(
             run,
-            job(
+            parse_variant(
                 f"{name}:",
                 f'{PYTHON} -S -c "import time\nwhile time.process_time() < {cpu_s}: sum(range(9999))"',
                 "/",
@@ -124,9 +124,9 @@ def test_the_figures_are_those_of_gnu_time(tmp_path: Path, supervisors: Supervis
     )
     told = tmp_path / "told"
     command = f"{gnu} -o {told} -f '%e %U %S %M %R %w' {PYTHON} -S {script}"
-    ours = runs(CommandVariantBench(FakeRun(), job("a:", command, "/"), supervisors, at_most_s=60.0))[
-        0
-    ].values
+    ours = runs(
+        CommandVariantBench(FakeRun(), parse_variant("a:", command, "/"), supervisors, at_most_s=60.0)
+    )[0].values
     wall, user, system, peak, faults, waits = map(float, told.read_text().split())
     assert ours[WALL] == pytest.approx(wall, abs=0.1)  # GNU time's own start and end come on top
     assert ours[USER] == pytest.approx(user, abs=0.03) and ours[SYSTEM] == pytest.approx(system, abs=0.03)
@@ -154,9 +154,9 @@ def test_the_figures_are_those_of_perf_stat(tmp_path: Path, supervisors: Supervi
         not_here(f"perf events are not allowed (kernel.perf_event_paranoid={paranoid})")
 
     command, before = f"{counting} {PYTHON} -S {script}", _taken_s()
-    ours = runs(CommandVariantBench(FakeRun(), job("a:", command, "/"), supervisors, at_most_s=60.0))[
-        0
-    ].values
+    ours = runs(
+        CommandVariantBench(FakeRun(), parse_variant("a:", command, "/"), supervisors, at_most_s=60.0)
+    )[0].values
     its = {line.split(",")[2].partition(":")[0]: line.split(",")[0] for line in _figures(told)}
     faults, switches = float(its["page-faults"]), float(its["context-switches"])
     # perf's clock goes on while the host or an interrupt has the CPU, that of rusage does not (update_rq_clock_task)
@@ -191,7 +191,7 @@ def group_of_its_own(root: str) -> Iterator[Path]:
 def measured_in(group: Path, code: str, supervisors: Supervisors) -> dict[str, float]:
     bench = CommandVariantBench(
         FakeRun(),
-        job("a:", shlex.join([PYTHON, "-S", "-c", code]), "/"),
+        parse_variant("a:", shlex.join([PYTHON, "-S", "-c", code]), "/"),
         supervisors,
         at_most_s=60.0,
         group=str(group),
@@ -202,7 +202,7 @@ def measured_in(group: Path, code: str, supervisors: Supervisors) -> dict[str, f
 @pytest.mark.noisy("the same command measured twice, in turn", false_failures="0 of 4")
 def test_the_figures_are_those_of_its_control_group(supervisors: Supervisors) -> None:
     """cpu.stat of a group that nothing else was ever in."""
-    root = place(Host())
+    root = find_group_root(Host())
     if isinstance(root, Absent):
         not_here(root.reason)
     with group_of_its_own(root) as group:
@@ -218,10 +218,10 @@ def test_the_figures_are_those_of_its_control_group(supervisors: Supervisors) ->
 @pytest.mark.noisy("the same command measured twice, in turn", false_failures="0 of 4")
 def test_memory_and_bytes_are_those_of_its_control_group(tmp_path: Path, supervisors: Supervisors) -> None:
     """memory.peak (Linux 5.19) and io.stat, where version 2 has these controllers."""
-    root = place(Host())
+    root = find_group_root(Host())
     if isinstance(root, Absent):
         not_here(root.reason)
-    if why := lacking(Host(), root, {"memory.max": "max", "io.max": ""}):
+    if why := explain_missing(Host(), root, {"memory.max": "max", "io.max": ""}):
         not_here(why)
     target = tmp_path / "written"
     spin = (

@@ -8,8 +8,8 @@ import msgspec
 import pytest
 
 from scenarios import events as ev
-from scenarios.workload.findings import finding, sentences
-from scenarios.workload.split import at_limit, split
+from scenarios.workload.findings import list_sentences, wall_finding
+from scenarios.workload.split import find_limit_cause, split_wall_time
 from scenarios.workload.variant_bench import (
     ALL_WAIT,
     BLOCKED,
@@ -63,10 +63,10 @@ def verdict(word: str) -> ev.RunVerdict:
 @pytest.mark.parametrize(("swapped", "side"), [(False, "B"), (True, "A")])
 def test_reclaim_that_is_the_commands_own_system_cpu_is_the_limits(swapped: bool, side: str) -> None:
     blocks = measured(BOUND, FREE) if swapped else measured(FREE, BOUND)
-    found, limit = split(blocks, "A", "B"), at_limit(blocks, "A", "B")
+    found, limit = split_wall_time(blocks, "A", "B"), find_limit_cause(blocks, "A", "B")
     assert found is not None and limit is not None and limit.named and limit.side == side
     assert max(found.parts[1:], key=lambda part: abs(part.difference_s)).name == SYSTEM  # what it used to say
-    told = finding(verdict("faster" if swapped else "slower"), found, limit)
+    told = wall_finding(verdict("faster" if swapped else "slower"), found, limit)
     assert told.title.endswith(f" {side}")
     text = "\n".join(one.text for one in told.evidence)
     assert "times a run" in text and "swapped in" in text and SYSTEM in text
@@ -83,15 +83,18 @@ def test_reclaim_that_is_the_commands_own_system_cpu_is_the_limits(swapped: bool
 )
 def test_a_limit_that_is_met_beside_another_cause_is_told_and_not_named(changed: dict[str, float]) -> None:
     blocks = measured(FREE, BOUND | changed)
-    found, limit = split(blocks, "A", "B"), at_limit(blocks, "A", "B")
+    found, limit = split_wall_time(blocks, "A", "B"), find_limit_cause(blocks, "A", "B")
     assert found is not None and limit is not None and not limit.named
-    assert finding(verdict("slower"), found, limit).title == finding(verdict("slower"), found, None).title
-    assert any("memory.max" in line for line in sentences(found, limit))
+    assert (
+        wall_finding(verdict("slower"), found, limit).title
+        == wall_finding(verdict("slower"), found, None).title
+    )
+    assert any("memory.max" in line for line in list_sentences(found, limit))
 
 
 def test_without_psi_it_is_told_and_not_named() -> None:
     blocks = measured(*({k: v for k, v in side.items() if k != MEMORY} for side in (FREE, BOUND)))
-    limit = at_limit(blocks, "A", "B")
+    limit = find_limit_cause(blocks, "A", "B")
     assert limit is not None and not limit.named
 
 
@@ -101,7 +104,7 @@ def test_stalls_that_scatter_around_nothing_name_nothing() -> None:
         msgspec.structs.replace(b, values=b.values | {MEMORY: 0.0 if b.group else b.values[MEMORY]})
         for b in blocks
     ]
-    limit = at_limit(blocks, "A", "B")
+    limit = find_limit_cause(blocks, "A", "B")
     assert limit is not None and not limit.named
 
 
@@ -114,4 +117,4 @@ def test_stalls_that_scatter_around_nothing_name_nothing() -> None:
     ],
 )
 def test_without_the_groups_word_nothing_is_said(one: dict[str, float], other: dict[str, float]) -> None:
-    assert at_limit(measured(one, other), "A", "B") is None
+    assert find_limit_cause(measured(one, other), "A", "B") is None

@@ -7,7 +7,7 @@ import asyncio
 from probes.bench.measured import Measured
 from scenarios.experiment.load_schedule import measure_workload
 from scenarios.model import Options
-from scenarios.workload.request import request
+from scenarios.workload.request import parse_request
 from scenarios.workload.variant_bench import CPU, WALL
 from tests.fakes import FakeClock, FakeRun
 
@@ -31,12 +31,12 @@ class Lasting:
 
 def test_four_groups_of_unlike_runs_fit_where_they_do() -> None:
     """24 s of warm-up and 4 x 48 s; four groups of the slower one's runs alone would need 288 s."""
-    wanted = request(Options({"cmd": "true", "variant": ["disk:", "memory:"]}), "/")
+    wanted = parse_request(Options({"cmd": "true", "variant": ["disk:", "memory:"]}), "/")
     clock = FakeClock()
     run = FakeRun(clock=clock)
     benches = [Lasting("disk", 18.0, clock), Lasting("memory", 6.0, clock)]
     verdicts, _ = asyncio.run(
-        measure_workload(run, wanted.load, benches, budget_s=220.0, family=1, pairs=wanted.pairs)
+        measure_workload(run, wanted.load, benches, budget_s=220.0, family=1, pairs=wanted.variant_pairs)
     )
     assert {verdict.metric: (verdict.verdict, verdict.groups) for verdict in verdicts} == {
         WALL: ("faster", 4),

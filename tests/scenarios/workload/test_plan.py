@@ -8,12 +8,12 @@ import msgspec
 import pytest
 
 from probes.host import Host
-from probes.secrecy.secrets import digest
+from probes.secrecy.secrets import digest_text
 from probes.types import Absent
 from scenarios.model import Options, UsageError
 from scenarios.registry import load
 from scenarios.workload.plan import left_out
-from scenarios.workload.request import request
+from scenarios.workload.request import parse_request
 
 VALUES = {"cmd": "echo 'a b'", "prepare": "true", "variant": ["a:", "b: PGPASSWORD=hunter2 wrap='env -u X'"]}
 
@@ -39,7 +39,7 @@ def test_the_runs_that_must_fit_are_in_the_plan(series: int, variants: list[str]
     """Two runs a group of each of three variants, four groups; a series has no groups."""
     scenario = load("workload")
     options = Options({"cmd": "true", "variant": variants, "series": series or None}, scenario.options)
-    wanted = request(options, "/")
+    wanted = parse_request(options, "/")
     assert wanted.fewest_runs == runs == 2 * len(wanted.jobs) * (0 if series else wanted.load.min_groups)
     plan = scenario.prepare(Host(), options).plan
     assert any(f"({runs} runs)" in line for line in plan.sentences) == bool(runs)
@@ -52,7 +52,7 @@ def test_private_tells_digests_of_values_and_commands(tmp_path: Path) -> None:
     plan = scenario.prepare(Host(), Options(values, scenario.options)).plan
     assert "tiger7" not in msgspec.json.encode(plan).decode()
     told = plan.variants[1].facts
-    assert told == {"CODE": digest("tiger7"), "nice": "3", "wrap": digest("env X=tiger7")}
+    assert told == {"CODE": digest_text("tiger7"), "nice": "3", "wrap": digest_text("env X=tiger7")}
     assert [text[:7] for text in plan.commands] == ["sha256:"] * 3
     bad = tmp_path / "jobs.toml"
     bad.write_text('cmd = "/nonexistent/tiger7"\n[[variant]]\nname = "a"\n[[variant]]\nname = "b"\n')

@@ -13,8 +13,8 @@ from probes.bench.run.supervised import Supervisors
 from scenarios import events as ev
 from scenarios.model import Options
 from scenarios.plan import Plan
-from scenarios.workload.request import request
-from scenarios.workload.series import judge, series
+from scenarios.workload.request import parse_request
+from scenarios.workload.series import judge, measure_series
 from scenarios.workload.variant_bench import WALL, CommandVariantBench
 from tests.fakes.run import FakeRun
 
@@ -64,15 +64,15 @@ class Treated(CommandVariantBench):
         failed = len(self.order) == 5
         return Measured(seconds=1.0, values={} if failed else {WALL: 1.0}, operations=1)
 
-    async def beside(self, argv: Sequence[str], option: str) -> None:
+    async def run_helper(self, argv: Sequence[str], option: str) -> None:
         self.order.append(option)
 
 
 def test_treated_between_the_runs_that_count(supervisors: Supervisors) -> None:
     options = Options({"cmd": "true", "series": 7, "treat": "true", "every": 3})
     run = FakeRun(plan=PLAN)
-    wanted = request(options, "/")
+    wanted = parse_request(options, "/")
     bench = Treated(run, wanted.jobs[0], supervisors, at_most_s=1.0)
     bench.order = []
-    asyncio.run(series(run, wanted, bench))
+    asyncio.run(measure_series(run, wanted, bench))
     assert " ".join(bench.order) == "run run run --treat run run run run --treat run"

@@ -12,14 +12,14 @@ import pytest
 from probes.action import Action
 from scenarios.experiment.schedule.switch import attribute_change
 from scenarios.model import Applied, RunRefused
-from scenarios.workload.settings import Stay, _sysctl, read
+from scenarios.workload.settings import Stay, _sysctl_path, read
 from tests.fakes.run import FakeRun
 
 
 class Writes(FakeRun):
     """Carries attributes out for real, under a test's own directory."""
 
-    def change(self, action: Action) -> AbstractAsyncContextManager[Applied]:
+    def apply_change(self, action: Action) -> AbstractAsyncContextManager[Applied]:
         return self._written(action)
 
     @asynccontextmanager
@@ -40,7 +40,7 @@ def test_each_variant_meets_its_own_and_the_others_the_hosts(tmp_path: Path) -> 
         seen = []
         async with Stay(Writes(), (a, b)) as stay:
             for changes in ((), (a,), (a, b), (b,), ()):
-                await stay.to(changes)
+                await stay.switch_to(changes)
                 seen.append((read(str(one)), read(str(other))))
         return seen
 
@@ -54,7 +54,7 @@ def test_what_somebody_else_changes_is_not_measured(tmp_path: Path) -> None:
 
     async def changed() -> None:
         async with Stay(Writes(), (attribute_change(str(path), "1", "7", risk=""),)) as stay:
-            await stay.to(())
+            await stay.switch_to(())
             path.write_text("3\n")
             stay.check()
 
@@ -71,4 +71,4 @@ def test_what_somebody_else_changes_is_not_measured(tmp_path: Path) -> None:
     ],
 )
 def test_a_sysctl_by_either_spelling(name: str, path: str) -> None:
-    assert _sysctl(name) == path
+    assert _sysctl_path(name) == path

@@ -9,9 +9,9 @@ import pytest
 
 from scenarios import events as ev
 from scenarios.where.waits import Waited
-from scenarios.workload.difference import REST, lines_by_call, lines_by_state, lines_of, moved
-from scenarios.workload.findings import sentences, undecided
-from scenarios.workload.split import divided, split
+from scenarios.workload.difference import REST, lines_by_call, lines_by_state, lines_of, rank_moved_parts
+from scenarios.workload.findings import list_sentences, undecided_finding
+from scenarios.workload.split import divide_wall_time, split_wall_time
 from scenarios.workload.variant_bench import (
     BLOCKED,
     MEMORY,
@@ -48,7 +48,7 @@ def test_the_planted_part_is_named_with_its_interval() -> None:
         blocks += [
             block("B", group, wall=14 + noise, user=6.0, system=1.0, waited=4.5 + noise, blocked=1.0)
         ] * 2
-    found = split(blocks, "A", "B")
+    found = split_wall_time(blocks, "A", "B")
     assert found is not None and found.groups == 4 and found.unknown == (MEMORY, OTHER_D)
     parts = {part.name: part for part in found.parts}
     assert parts[WALL].difference_s == pytest.approx(4.0)
@@ -56,46 +56,49 @@ def test_the_planted_part_is_named_with_its_interval() -> None:
     assert parts[WAITING].ci95_s[0] < 4.0 < parts[WAITING].ci95_s[1] < 4.3
     assert parts[USER].difference_s == pytest.approx(0.0)
     assert sum(part.difference_s for part in found.parts[1:]) == pytest.approx(parts[WALL].difference_s)
-    assert len(sentences(found)) == 8
+    assert len(list_sentences(found)) == 8
     for word, severity in (("inconclusive", "notice"), ("no material difference", "ok")):
         verdict = ev.RunVerdict(
             t=1.0, workload="command", metric=WALL, baseline="A", variant="B", verdict=word
         )
-        told = undecided(verdict, found)
+        told = undecided_finding(verdict, found)
         assert told.severity == severity and len(told.evidence) == 8, (
             "the parts are kept where the whole is open"
         )
 
 
 def test_two_threads_on_one_cpu_wait_for_it_and_use_no_more() -> None:
-    alone = divided({WALL: 1.0, USER: 2.0, WAITING: 0.0}, (USER, WAITING))
-    shared = divided({WALL: 2.0, USER: 2.0, WAITING: 2.0}, (USER, WAITING))
+    alone = divide_wall_time({WALL: 1.0, USER: 2.0, WAITING: 0.0}, (USER, WAITING))
+    shared = divide_wall_time({WALL: 2.0, USER: 2.0, WAITING: 2.0}, (USER, WAITING))
     assert shared[USER] == pytest.approx(alone[USER]) and shared[WAITING] == pytest.approx(1.0)
     assert shared[REST] == alone[REST] == 0.0
 
 
 def test_what_the_division_leaves_of_nothing_is_no_rest() -> None:
-    assert divided({WALL: 0.3, USER: 0.1, WAITING: 0.7, SYSTEM: 0.1}, (USER, SYSTEM, WAITING))[REST] == 0.0
+    assert (
+        divide_wall_time({WALL: 0.3, USER: 0.1, WAITING: 0.7, SYSTEM: 0.1}, (USER, SYSTEM, WAITING))[REST]
+        == 0.0
+    )
 
 
 def test_a_part_that_one_run_does_not_know_is_not_guessed() -> None:
     blocks = [block(v, g, wall=2.0, user=1.0, system=0.1, waited=0.1) for v in "AB" for g in range(3)]
     blocks.append(block("B", 2, wall=2.0, user=1.0, system=0.1))
-    found = split(blocks, "A", "B")
+    found = split_wall_time(blocks, "A", "B")
     assert found is not None and found.unknown == (WAITING, BLOCKED, MEMORY, OTHER_D)
-    assert any("kernel.task_delayacct" in line for line in sentences(found))
+    assert any("kernel.task_delayacct" in line for line in list_sentences(found))
 
 
 def test_one_group_tells_nothing() -> None:
-    assert split([block("A", 0, wall=1.0), block("B", 0, wall=2.0)], "A", "B") is None
+    assert split_wall_time([block("A", 0, wall=1.0), block("B", 0, wall=2.0)], "A", "B") is None
 
 
 def test_reclaim_that_each_task_told_is_memory_and_not_system_cpu_as_well() -> None:
     told = {WALL: 2.0, USER: 0.4, SYSTEM: 1.0, MEMORY: 1.2, OWN_RECLAIM: 0.7}
-    found = divided(told, (USER, SYSTEM, MEMORY))
+    found = divide_wall_time(told, (USER, SYSTEM, MEMORY))
     assert found[SYSTEM] == pytest.approx(0.3) and found[MEMORY] == 1.2 and found[REST] == pytest.approx(0.1)
-    assert divided(told | {OWN_RECLAIM: 3.0}, (USER, SYSTEM, MEMORY))[SYSTEM] == 0.0
-    assert divided(told, (USER, SYSTEM))[SYSTEM] == 1.0  # memory is not known of all runs
+    assert divide_wall_time(told | {OWN_RECLAIM: 3.0}, (USER, SYSTEM, MEMORY))[SYSTEM] == 0.0
+    assert divide_wall_time(told, (USER, SYSTEM))[SYSTEM] == 1.0  # memory is not known of all runs
 
 
 def waits(**seconds: float) -> tuple[Waited, ...]:
@@ -114,14 +117,14 @@ def test_waits_divide_the_exact_parts_and_the_first_line_names_the_largest() -> 
             one.values[OTHER_D] = lock
             blocks.append(one)
             told[variant, one.values[WALL]] = waits(lock=lock / 3, socket=0.3)  # seen a third of the time
-    found = split(blocks, "A", "B", told)
+    found = split_wall_time(blocks, "A", "B", told)
     assert found is not None
     by_name = {wait.name: wait for wait in found.waits}
     assert by_name["directory-lock"].difference_s == pytest.approx(4.0)
     assert by_name["directory-lock"].differs and by_name["directory-lock"].calls == ("unlink",)
     parts = {part.name: part for part in found.parts}
     assert by_name["network"].variant_s == pytest.approx(parts[REST].variant_s)
-    largest, alike = moved(found)
+    largest, alike = rank_moved_parts(found)
     assert [part.name for part in largest] == ["directory-lock"]
     assert {part.name for part in alike} == {USER, SYSTEM}
     lines = math.fsum(part.difference_s for part in lines_of(found))
@@ -138,7 +141,7 @@ def test_each_view_of_the_time_sums_to_the_wall_time(least_s: float) -> None:
             one.values[OTHER_D] = lock
             blocks.append(one)
             told[variant, one.values[WALL]] = waits(lock=lock / 3, socket=0.3)
-    found = split(blocks, "A", "B", told)
+    found = split_wall_time(blocks, "A", "B", told)
     assert found is not None
     whole = found.parts[0]
     for lines in (lines_by_state(found, least_s), lines_by_call(found, least_s)):
@@ -154,11 +157,11 @@ def test_equal_is_not_said_where_the_table_says_likely() -> None:
         for g in range(4)
         for v in ("A", "B")
     ]
-    found = split(blocks, "A", "B")
+    found = split_wall_time(blocks, "A", "B")
     assert found is not None
     user = next(part for part in found.parts if part.name == USER)
     assert user.ci95_s[0] > 0
-    assert USER not in {part.name for part in moved(found)[1]}
+    assert USER not in {part.name for part in rank_moved_parts(found)[1]}
 
 
 def test_a_run_whose_waits_are_not_known_leaves_them_undivided() -> None:
@@ -167,7 +170,7 @@ def test_a_run_whose_waits_are_not_known_leaves_them_undivided() -> None:
         for g in range(3)
         for v in ("A", "B")
     ]
-    found = split(blocks, "A", "B", {("A", 10.0): waits(lock=1.0, socket=1.0)})
+    found = split_wall_time(blocks, "A", "B", {("A", 10.0): waits(lock=1.0, socket=1.0)})
     assert found is not None and found.waits == ()
     assert {part.name for part in lines_of(found)} >= {BLOCKED, REST}
     assert not any(part.differs for part in found.parts)
@@ -178,12 +181,12 @@ def test_two_threads_at_one_lock_wait_for_it_and_use_no_more() -> None:
     blocks = [block("A", g, wall=1.0, user=2.0, system=0.0, mutex=0.0) for g in range(4)]
     blocks += [block("B", g, wall=2.0 + g / 100, user=2.0, system=0.0, mutex=2.0) for g in range(4)]
     waits = {(b.variant, b.values[WALL]): (Waited(MUTEX, False, {"futex": 2.0}, 2.0, 0.0),) for b in blocks}
-    found = split(blocks, "A", "B", waits)
+    found = split_wall_time(blocks, "A", "B", waits)
     assert found is not None and MUTEX not in {wait.name for wait in found.waits}
     parts = {part.name: part for part in found.parts}
     assert parts[MUTEX].difference_s == pytest.approx(1.0, abs=0.05)
     assert parts[USER].difference_s == pytest.approx(0.0, abs=0.05)
-    assert moved(found)[0][0].name == MUTEX
+    assert rank_moved_parts(found)[0][0].name == MUTEX
 
 
 @pytest.mark.parametrize(
@@ -200,7 +203,7 @@ def test_page_faults_are_named_where_they_can_be_the_system_cpu(more: int, named
         for b, v in enumerate("AB")
         for g in range(4)
     ]
-    found = split(blocks, "A", "B")
+    found = split_wall_time(blocks, "A", "B")
     assert found is not None and found.faults == (more if named else None)
 
 
@@ -210,11 +213,11 @@ def test_as_many_cpu_seconds_with_less_at_once_are_not_the_cause() -> None:
     for group, noise in enumerate((0.0, 0.01, -0.01, 0.005, -0.005)):
         blocks.append(block("A", group, wall=0.4 + noise / 9, user=0.8, system=0.0, mutex=0.0))
         blocks.append(block("B", group, wall=0.8 + noise, user=0.8, system=0.0, mutex=0.4 + noise))
-    found = split(blocks, "A", "B")
+    found = split_wall_time(blocks, "A", "B")
     assert found is not None
     parts = {part.name: part for part in found.parts}
     assert parts[USER].unmoved and parts[USER].difference_s == pytest.approx(0.133, abs=0.01)
-    assert moved(found)[0][0].name == MUTEX and parts[MUTEX].differs
+    assert rank_moved_parts(found)[0][0].name == MUTEX and parts[MUTEX].differs
 
 
 def test_what_the_cpus_counters_say_is_told_with_intervals() -> None:
@@ -227,7 +230,7 @@ def test_what_the_cpus_counters_say_is_told_with_intervals() -> None:
             counted = {"cycles": cycles * noise, "instructions": 2e9, "cache misses": 1e6 * noise}
             slots = {"retiring": 0.8 - back, "back-end bound": back * noise, "front-end bound": 0.2 * noise}
             blocks.append(msgspec.structs.replace(one, values={**one.values, **counted, **slots}))
-    found = split(blocks, "A", "B")
+    found = split_wall_time(blocks, "A", "B")
     assert found is not None
     told = {rate.name: rate for rate in found.rates}
     assert set(told) == {
@@ -241,8 +244,8 @@ def test_what_the_cpus_counters_say_is_told_with_intervals() -> None:
     assert {name for name, rate in told.items() if rate.differs} == {
         "instructions per cycle", "retiring", "back-end bound",
     }  # fmt: skip
-    assert split([b for b in blocks if b.group], "A", "B") is not None
-    without = split([block(v, g, wall=1.0, user=0.5) for v in "AB" for g in range(3)], "A", "B")
+    assert split_wall_time([b for b in blocks if b.group], "A", "B") is not None
+    without = split_wall_time([block(v, g, wall=1.0, user=0.5) for v in "AB" for g in range(3)], "A", "B")
     assert without is not None and without.rates == ()
 
 
@@ -255,9 +258,9 @@ def test_a_rest_that_holds_the_waiting_for_a_cpu_is_not_all_of_the_waits() -> No
             one.values[OTHER_D] = 0.0
             blocks.append(one)
             told[variant, one.values[WALL]] = (Waited("sleep", False, {"nanosleep": slept}, slept, slept),)
-    found = split(blocks, "A", "B", told)
+    found = split_wall_time(blocks, "A", "B", told)
     assert found is not None
     by_name = {wait.name: wait for wait in found.waits}
     assert by_name["sleep"].difference_s == pytest.approx(0.3)
     assert by_name["unseen"].variant_s == pytest.approx(0.2, abs=0.02) and not by_name["unseen"].differs
-    assert moved(found)[0][0].name == "sleep"
+    assert rank_moved_parts(found)[0][0].name == "sleep"

@@ -14,9 +14,9 @@ from probes.bench.run.supervised import Supervisors
 from probes.host import Host
 from probes.types import Absent
 from scenarios.workload.difference import REST
-from scenarios.workload.group import lacking, limit, place
+from scenarios.workload.group import explain_missing, find_group_root, parse_limit
 from scenarios.workload.variant_bench import BLOCKED, OTHER_D, WALL, CommandVariantBench
-from scenarios.workload.variants import job
+from scenarios.workload.variants import parse_variant
 from tests.fakes.run import FakeRun
 from tests.needs import ROOT, needs, not_here
 from tests.real.trim_disk import TrimDisk
@@ -42,8 +42,8 @@ def folder(path: Path) -> Iterator[Path]:
 def throttled(stay: ExitStack, device: str, groups: dict[str, str]) -> str:
     """The command's wrapper that puts it under the limit: io.max of its own group, or a group of version 1."""
     number = Path(f"/sys/block/{device}/dev").read_text().strip()
-    if groups and not lacking(Host(), str(Path(groups["slow"]).parent), {"io.max": ""}):
-        Path(groups["slow"], "io.max").write_text(limit("io.max", f"{device},riops={A_SECOND}", "slow"))
+    if groups and not explain_missing(Host(), str(Path(groups["slow"]).parent), {"io.max": ""}):
+        Path(groups["slow"], "io.max").write_text(parse_limit("io.max", f"{device},riops={A_SECOND}", "slow"))
         return ""
     if not (BLKIO / "blkio.throttle.read_iops_device").exists():
         not_here("neither the io controller of version 2 nor blkio.throttle of version 1 is here")
@@ -54,7 +54,7 @@ def throttled(stay: ExitStack, device: str, groups: dict[str, str]) -> str:
 
 @pytest.mark.noisy("the throttled disk lies on the one that all share", false_failures="0 of 4")
 def test_it_shows_as_block_io_of_the_size_that_it_must_have(tmp_path: Path, supervisors: Supervisors) -> None:
-    root = place(Host())
+    root = find_group_root(Host())
     with TrimDisk(tmp_path, "ext4", gib=1) as disk, ExitStack() as stay:
         subprocess.run(
             ["dd", "if=/dev/urandom", f"of={disk.mountpoint}/f", "bs=4k", f"count={READS}", "conv=fsync"],
@@ -72,7 +72,7 @@ def test_it_shows_as_block_io_of_the_size_that_it_must_have(tmp_path: Path, supe
         free, slow = (
             CommandVariantBench(
                 run,
-                job(f"{name}:", f"{before} {command}", "/"),
+                parse_variant(f"{name}:", f"{before} {command}", "/"),
                 supervisors,
                 at_most_s=60.0,
                 group=groups.get(name, ""),

@@ -16,10 +16,10 @@ from probes.bench.measured import Measured, NotApplicable
 from probes.bench.run.supervised import Supervisors
 from scenarios import events as ev
 from scenarios.experiment.schedule.guarded import GuardedBlocks
-from scenarios.workload.group import Score
-from scenarios.workload.split import split
+from scenarios.workload.group import ScoreReader
+from scenarios.workload.split import split_wall_time
 from scenarios.workload.variant_bench import CPU, SCORE, USER, WAITING, WALL, CommandVariantBench
-from scenarios.workload.variants import job
+from scenarios.workload.variants import parse_variant
 from tests.fakes.run import FakeRun
 
 pytestmark = pytest.mark.real("cpu")
@@ -56,7 +56,7 @@ def test_a_competitor_shows_as_waiting_for_a_cpu(supervisors: Supervisors) -> No
     cpu = min(os.sched_getaffinity(0))
     run = FakeRun()
     free, busy = (
-        CommandVariantBench(run, job(f"{name}: cpus={cpu}", SPIN, "/"), supervisors, at_most_s=60.0)
+        CommandVariantBench(run, parse_variant(f"{name}: cpus={cpu}", SPIN, "/"), supervisors, at_most_s=60.0)
         for name in ("free", "busy")
     )
     measured = GuardedBlocks(run)
@@ -68,7 +68,7 @@ def test_a_competitor_shows_as_waiting_for_a_cpu(supervisors: Supervisors) -> No
                 await measured.measure("command", "busy", busy.measure_block, group=group)
 
     asyncio.run(groups())
-    found = split(measured.counted_blocks("command"), "free", "busy")
+    found = split_wall_time(measured.counted_blocks("command"), "free", "busy")
     assert found is not None and WAITING not in found.unknown
     parts = {part.name: part for part in found.parts}
     assert max(found.parts[1:], key=lambda part: part.difference_s).name == WAITING
@@ -85,14 +85,14 @@ def test_a_command_that_fails_now_and_then(tmp_path: Path, supervisors: Supervis
     script.chmod(0o755)
     run = FakeRun()
     first, second = runs(
-        CommandVariantBench(run, job(f"a: cmd={script}", "", "/"), supervisors, at_most_s=60.0), 2
+        CommandVariantBench(run, parse_variant(f"a: cmd={script}", "", "/"), supervisors, at_most_s=60.0), 2
     )
     assert not first.values and second.values[CPU] > 0
     assert [note.text for note in run.of(ev.Note) if "status 1" in note.text and said in note.text]
 
 
 def test_a_command_that_always_fails_is_given_up(supervisors: Supervisors) -> None:
-    bench = CommandVariantBench(FakeRun(), job("a:", "false", "/"), supervisors, at_most_s=60.0)
+    bench = CommandVariantBench(FakeRun(), parse_variant("a:", "false", "/"), supervisors, at_most_s=60.0)
     with pytest.raises(NotApplicable, match="3 runs in a row failed"):
         runs(bench, 9)
     assert bench.runs == 3
@@ -102,17 +102,21 @@ def test_the_score_and_what_prepares_it(tmp_path: Path, supervisors: Supervisors
     words = f"a: FILE={tmp_path}/x cmd='sh -c \"cat $FILE; : > $FILE\"'"
     bench = CommandVariantBench(
         FakeRun(),
-        job(words, "", "/"),
+        parse_variant(words, "", "/"),
         supervisors,
         at_most_s=60.0,
-        score=Score("score ([0-9.]+)"),
+        score=ScoreReader("score ([0-9.]+)"),
         prepare=("sh", "-c", "echo score 4.5 > $FILE"),
     )
     assert [one.values[SCORE] for one in runs(bench, 2)] == [4.5, 4.5]
     assert (
         runs(
             CommandVariantBench(
-                FakeRun(), job("a:", "echo no", "/"), supervisors, at_most_s=60.0, score=Score("score (.)")
+                FakeRun(),
+                parse_variant("a:", "echo no", "/"),
+                supervisors,
+                at_most_s=60.0,
+                score=ScoreReader("score (.)"),
             )
         )[0].values
         == {}
@@ -128,9 +132,11 @@ def test_the_memory_of_all_at_once_and_what_a_short_run_does_not_tell(
     )
     values = runs(
         CommandVariantBench(
-            FakeRun(), job(f"a: cmd='{PYTHON} -S {script}'", "", "/"), supervisors, at_most_s=60.0
+            FakeRun(), parse_variant(f"a: cmd='{PYTHON} -S {script}'", "", "/"), supervisors, at_most_s=60.0
         )
     )
     assert 80 << 20 < values[0].values["peak PSS"] < 160 << 20
-    short = runs(CommandVariantBench(FakeRun(), job("a:", "true", "/"), supervisors, at_most_s=60.0))
+    short = runs(
+        CommandVariantBench(FakeRun(), parse_variant("a:", "true", "/"), supervisors, at_most_s=60.0)
+    )
     assert "peak PSS" not in short[0].values

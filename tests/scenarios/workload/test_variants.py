@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 from scenarios.model import Options, UsageError
-from scenarios.workload.group import Score
-from scenarios.workload.request import request
-from scenarios.workload.variants import job
+from scenarios.workload.group import ScoreReader
+from scenarios.workload.request import parse_request
+from scenarios.workload.variants import parse_variant
 
 CPU = min(os.sched_getaffinity(0))
 
@@ -18,12 +18,12 @@ CPU = min(os.sched_getaffinity(0))
 def test_all_words_of_a_variant(tmp_path: Path) -> None:
     (tmp_path / "sub").mkdir()
     text = f"a: TMPDIR=/data env=small=1 cwd=sub cmd='echo x' wrap='env -u B' cpus={CPU} nice=5 ionice=best-effort:7"
-    one = job(text, "true", str(tmp_path))
+    one = parse_variant(text, "true", str(tmp_path))
     assert one.env == {"TMPDIR": "/data", "small": "1"} and one.cwd == str(tmp_path / "sub")
     assert one.argv == ("env", "-u", "B", "echo", "x")
     assert (one.cpus, one.nice, one.ionice) == ((CPU,), 5, (2, 7))
     assert "PATH" not in one.own and one.own["TMPDIR"] == "/data"
-    beside = one.order(("true",), at_most_s=1.0)
+    beside = one.make_order(("true",), at_most_s=1.0)
     assert beside.env["TMPDIR"] == "/data" and not beside.cpus and not beside.nice
 
 
@@ -73,7 +73,7 @@ def test_all_words_of_a_variant(tmp_path: Path) -> None:
 )
 def test_a_bad_variant_is_refused_in_one_line(text: str) -> None:
     with pytest.raises(UsageError) as why:
-        job(text, "true", "/")
+        parse_variant(text, "true", "/")
     assert str(why.value) and "\n" not in str(why.value)
 
 
@@ -83,13 +83,13 @@ def test_a_file_says_the_same_as_the_command_line(tmp_path: Path) -> None:
         'cmd = "true"\ncwd = "/"\nat-most = 5\n'
         '[[variant]]\nname = "a"\nTMPDIR = "/x"\n[[variant]]\nname = "b"\nnice = 3\n'
     )
-    from_file = request(Options({"file": str(file)}), "/tmp")
-    typed = request(
+    from_file = parse_request(Options({"file": str(file)}), "/tmp")
+    typed = parse_request(
         Options({"cmd": "true", "cwd": "/", "at-most": 5.0, "variant": ["a: TMPDIR=/x", "b: nice=3"]}), "/tmp"
     )
-    assert from_file == typed and typed.pairs == [("a", "b")]
+    assert from_file == typed and typed.variant_pairs == [("a", "b")]
     with pytest.raises(UsageError, match="give it once"):
-        request(Options({"file": str(file), "cmd": "true"}), "/tmp")
+        parse_request(Options({"file": str(file), "cmd": "true"}), "/tmp")
 
 
 @pytest.mark.parametrize(
@@ -116,7 +116,7 @@ def test_a_bad_file_is_refused(tmp_path: Path, text: str) -> None:
     file = tmp_path / "jobs.toml"
     file.write_text(text)
     with pytest.raises(UsageError) as why:
-        request(Options({"file": str(file)}), "/")
+        parse_request(Options({"file": str(file)}), "/")
     assert "\n" not in str(why.value)
 
 
@@ -128,7 +128,7 @@ def test_a_file_has_bytes_and_files_to_drop_in_the_words_of_the_command_line(tmp
         ("most-bytes = 4096\ncold = ['x', 'y']", 4096, ("x", "y")),
     ):
         file.write_text(start + text)
-        found = request(Options({"file": str(file)}), "/")
+        found = parse_request(Options({"file": str(file)}), "/")
         assert (found.most_bytes, found.cold) == (most, cold)
 
 
@@ -152,14 +152,14 @@ def test_a_file_has_bytes_and_files_to_drop_in_the_words_of_the_command_line(tmp
 )
 def test_a_bad_request_is_refused(values: dict[str, str]) -> None:
     with pytest.raises(UsageError) as why:
-        request(Options(values), "/")
+        parse_request(Options(values), "/")
     assert "\n" not in str(why.value)
 
 
 def test_scores() -> None:
-    assert Score(r"score: ([\d.]+)").find("score: 3\nscore: 4.5\n") == 4.5
-    assert Score(r"score: ([\d.]+)").find("nothing") is None
-    assert Score("json:a.0.b").find('{"a": [{"b": 7}]}') == 7.0
-    assert Score("json:a").find('{"a": NaN}') is None
-    assert Score("json:a").find('{"a": true}') is None
-    assert Score("json:a").find("not json") is None
+    assert ScoreReader(r"score: ([\d.]+)").find("score: 3\nscore: 4.5\n") == 4.5
+    assert ScoreReader(r"score: ([\d.]+)").find("nothing") is None
+    assert ScoreReader("json:a.0.b").find('{"a": [{"b": 7}]}') == 7.0
+    assert ScoreReader("json:a").find('{"a": NaN}') is None
+    assert ScoreReader("json:a").find('{"a": true}') is None
+    assert ScoreReader("json:a").find("not json") is None

@@ -9,7 +9,7 @@ from collections.abc import Iterable
 from textual.binding import Binding
 from textual.widget import Widget
 
-from app.lines import BLANK, Line, text, wrapped
+from app.lines import BLANK, Line, text_line, wrap_text
 from app.tui.plan_text import change_lines
 from app.tui.screens.base import Base, TopBar
 from app.tui.widgets.reader import Reader
@@ -17,24 +17,24 @@ from probes.action import Action
 from scenarios.plan import Plan
 
 
-def _changes(count: int) -> str:
+def _count_changes(count: int) -> str:
     return "1 change" if count == 1 else f"{count} changes"
 
 
-def _afterwards(asked: list[Action], width: int) -> list[Line]:
+def _aftermath_lines(asked: list[Action], width: int) -> list[Line]:
     """What becomes of them: most are put back, a trim cannot be."""
     lasting = sum(action.irreversible for action in asked)
     out: list[Line] = []
     if lasting:
         words = "It cannot be undone." if len(asked) == 1 else f"{lasting} of them cannot be undone."
-        out += wrapped(f"! {words}", width, "critical")
+        out += wrap_text(f"! {words}", width, "critical")
     if lasting < len(asked):
         which = "Every other one" if lasting else "It" if len(asked) == 1 else "Each"
         words = (
             f"{which} is recorded in the undo journal first, and undone at the end, also when the run is "
             "stopped or killed."
         )
-        out += wrapped(words, width, "dim")
+        out += wrap_text(words, width, "dim")
     return out
 
 
@@ -50,23 +50,23 @@ class ConsentScreen(Base):
         super().__init__()
         self.plan = plan
 
-    def head(self) -> Iterable[Widget]:
+    def compose_head(self) -> Iterable[Widget]:
         yield TopBar(self.plan.scenario, self.plan.title)
 
-    def body(self) -> Iterable[Widget]:
-        yield Reader(self._lines)
+    def compose_body(self) -> Iterable[Widget]:
+        yield Reader(self._consent_lines)
 
-    def _lines(self, width: int) -> list[Line]:
-        asked = [a for a in self.plan.actions if a.asks]
+    def _consent_lines(self, width: int) -> list[Line]:
+        asked = [a for a in self.plan.actions if a.needs_consent]
         out: list[Line] = [BLANK]
         for command in self.plan.commands:
-            who = "root" if os.geteuid() == 0 else "you"
-            out += [text(f"▲ This run starts a command as {who}, several times:", "warning")]
-            out += [*wrapped(command, width, "strong", indent=2, hang=2), BLANK]
+            user = "root" if os.geteuid() == 0 else "you"
+            out += [text_line(f"▲ This run starts a command as {user}, several times:", "warning")]
+            out += [*wrap_text(command, width, "strong", indent=2, hang=2), BLANK]
         if asked:
             out += [
-                text(f"▲ This run makes {_changes(len(asked))} to this host.", "warning"),
-                *_afterwards(asked, width),
+                text_line(f"▲ This run makes {_count_changes(len(asked))} to this host.", "warning"),
+                *_aftermath_lines(asked, width),
                 BLANK,
             ]
         for action in asked:

@@ -11,10 +11,10 @@ from textual import events
 from textual.binding import Binding
 from textual.widget import Widget
 
-from app.lines import Line, cells, crop, pad, shortened, text, wrapped
-from app.tui.children.command import Outcome, hostdx
+from app.lines import Line, cell_width, crop_line, pad_line, shorten_middle, text_line, wrap_text
+from app.tui.children.command import CommandOutcome, run_hostdx
 from app.tui.screens.base import Base
-from app.tui.screens.before.paths import LETTERS, path_prompt, tidy
+from app.tui.screens.before.paths import LETTERS, normalize_path, path_prompt
 from app.tui.widgets.panel import Panel
 from app.tui.widgets.picker import Picker, PickerRow
 from probes import units
@@ -40,26 +40,26 @@ class Explained(Panel):
     def draw(self, width: int, height: int) -> list[Line]:
         screen = self.screen
         assert isinstance(screen, DirectoriesScreen)
-        place = screen.place
+        place = screen.selected_place
         if place is not None and place.refusal:
-            return wrapped(f"✗ {place.path}: {place.refusal}", width, "unknown")
+            return wrap_text(f"✗ {place.path}: {place.refusal}", width, "unknown")
         words = "space marks one, / types its path; the first is the baseline A; Enter uses those that are marked."
         if screen.several:
-            return wrapped(words, width, "dim")
-        return wrapped("space marks the directory, / types the path of one; Enter uses it.", width, "dim")
+            return wrap_text(words, width, "dim")
+        return wrap_text("space marks the directory, / types the path of one; Enter uses it.", width, "dim")
 
 
 class DirectoryPicker(Picker):
     DEFAULT_CSS = "DirectoryPicker { height: auto; max-height: 80%; }"
 
-    def columns(self, width: int) -> list[Line]:
+    def draw_column_heads(self, width: int) -> list[Line]:
         screen = self.screen
         assert isinstance(screen, DirectoriesScreen)
-        if not self.rows():
+        if not self.build_rows():
             return []
-        *widths, free = screen.widths(width - 2)
-        named = [f"{word:<{room}}" for word, room in zip(COLUMNS, widths, strict=False) if room]
-        return [crop(text("      " + "  ".join([*named, f"{COLUMNS[-1]:>{free}}"]), "dim"), width)]
+        *widths, free = screen.column_widths(width - 2)
+        heads = [f"{word:<{room}}" for word, room in zip(COLUMNS, widths, strict=False) if room]
+        return [crop_line(text_line("      " + "  ".join([*heads, f"{COLUMNS[-1]:>{free}}"]), "dim"), width)]
 
 
 class DirectoriesScreen(Base):
@@ -80,78 +80,80 @@ class DirectoriesScreen(Base):
         self._places: list[ListedDirectory] = [ListedDirectory(path) for path in chosen]
 
     @property
-    def place(self) -> ListedDirectory | None:
-        path = self.query_one(Picker).selected
+    def selected_place(self) -> ListedDirectory | None:
+        path = self.query_one(Picker).selected_key
         return next((p for p in self._places if p.path == path), None)
 
-    def body(self) -> Iterable[Widget]:
+    def compose_body(self) -> Iterable[Widget]:
         yield DirectoryPicker(id="directories", title="DIRECTORIES", empty="reading the mounts")
         yield Explained(id="explained")
 
     def on_mount(self) -> None:
         self.query_one(Picker).focus()
-        self._fill()
-        hostdx(self.app, ["places", "--mounts", "--", *self.marked], self._told)
+        self._fill_rows()
+        run_hostdx(self.app, ["places", "--mounts", "--", *self.marked], self._show_mounts)
 
-    def _told(self, outcome: Outcome) -> None:
+    def _show_mounts(self, outcome: CommandOutcome) -> None:
         if not self.in_use:
             return
         if outcome.error:
-            self.shell.say(f"the mounts could not be read: {outcome.error}; / types a path")
+            self.shell.show_message(f"the mounts could not be read: {outcome.error}; / types a path")
             return
-        told = Decoder(list[ListedDirectory]).decode(outcome.output.encode())
-        known = {place.path for place in told}
-        typed = [place for place in self._places if place.path not in known]
-        self._places = sorted([*told, *typed], key=lambda p: (self._place_of(p.path), bool(p.refusal)))
-        self._fill()
+        listed = Decoder(list[ListedDirectory]).decode(outcome.output.encode())
+        listed_paths = {place.path for place in listed}
+        typed = [place for place in self._places if place.path not in listed_paths]
+        self._places = sorted([*listed, *typed], key=lambda p: (self._place_of(p.path), bool(p.refusal)))
+        self._fill_rows()
 
     def _place_of(self, path: str) -> int:
         """What was marked when the screen was opened comes first, in its order."""
         return self.marked.index(path) if path in self.marked else len(self.marked)
 
-    def _looked_up(self, before: list[str], outcome: Outcome) -> None:
+    def _show_typed_path(self, before: list[str], outcome: CommandOutcome) -> None:
         """What lies under a path that was typed; one that cannot be measured is not kept, and that is said."""
         if outcome.error or not self.in_use:
             return
-        told = {place.path: place for place in Decoder(list[ListedDirectory]).decode(outcome.output.encode())}
-        self._places = [told.get(place.path, place) for place in self._places]
-        for place in told.values():
+        listed_by_path = {
+            place.path: place for place in Decoder(list[ListedDirectory]).decode(outcome.output.encode())
+        }
+        self._places = [listed_by_path.get(place.path, place) for place in self._places]
+        for place in listed_by_path.values():
             if place.refusal and place.path in self.marked:
                 others = [path for path in self.marked if path != place.path]
                 self.marked = others if self.several else before
-                self.shell.say(f"not added: {place.refusal}")
-        self._fill()
+                self.shell.show_message(f"not added: {place.refusal}")
+        self._fill_rows()
 
-    def _fill(self) -> None:
+    def _fill_rows(self) -> None:
         picker = self.query_one(Picker)
         picker._rows = [
-            PickerRow(p.path, partial(self._line, p), f"{p.path} {p.device} {p.model} {p.fstype}")
+            PickerRow(p.path, partial(self._place_line, p), f"{p.path} {p.device} {p.model} {p.fstype}")
             for p in self._places
         ]
         self.show()
 
-    def _line(self, place: ListedDirectory, width: int) -> Line:
+    def _place_line(self, place: ListedDirectory, width: int) -> Line:
         number = self.marked.index(place.path) if place.path in self.marked else -1
         letter = LETTERS[number] if 0 <= number < len(LETTERS) else " "
-        what: Line = [(f"[{letter}] ", "accent" if number >= 0 else "dim")]
-        told = (place.path, place.device, place.model, place.fstype)
-        *widths, most = self.widths(width)
-        for word, room, role in zip(told, widths, ("strong", "text", "dim", "text"), strict=True):
+        line: Line = [(f"[{letter}] ", "accent" if number >= 0 else "dim")]
+        words = (place.path, place.device, place.model, place.fstype)
+        *widths, most = self.column_widths(width)
+        for word, room, role in zip(words, widths, ("strong", "text", "dim", "text"), strict=True):
             if not room:
                 continue
-            what += [*pad(text(shortened(word, room), role), room), ("  ", "text")]
+            line += [*pad_line(text_line(shorten_middle(word, room), role), room), ("  ", "text")]
         if place.refusal:
-            fits = cells(what) + len(place.refusal) + 2 <= width
+            fits = cell_width(line) + len(place.refusal) + 2 <= width
             why = place.refusal if fits else "refused"  # the lines below say all of it
-            return crop([*what, (f"✗ {why}", "unknown")], width)
-        free = units.size(place.free_bytes) if place.free_bytes is not None else ""
-        return crop([*what, (f"{free:>{most}}", "text")], width)
+            return crop_line([*line, (f"✗ {why}", "unknown")], width)
+        free = units.format_size(place.free_bytes) if place.free_bytes is not None else ""
+        return crop_line([*line, (f"{free:>{most}}", "text")], width)
 
-    def widths(self, width: int) -> list[int]:
+    def column_widths(self, width: int) -> list[int]:
         """Of the columns: each as wide as its words, the path and the model as far as there is room."""
-        told = [(p.path, p.device, p.model, p.fstype, "✗ refused") for p in self._places]
+        rows = [(p.path, p.device, p.model, p.fstype, "✗ refused") for p in self._places]
         path, device, model, fstype, free = (
-            max(map(len, column)) for column in zip(COLUMNS, *told, strict=True)
+            max(map(len, column)) for column in zip(COLUMNS, *rows, strict=True)
         )
         device = min(device, 14)
         model = model if any(p.model for p in self._places) else 0
@@ -166,13 +168,13 @@ class DirectoriesScreen(Base):
         self.action_mark()  # a click
 
     def action_mark(self) -> None:
-        place = self.place
+        place = self.selected_place
         if place is None:
             return
         if place.path in self.marked:
             self.marked.remove(place.path)
         elif place.refusal:
-            self.shell.say(f"it cannot be measured: {place.refusal}")
+            self.shell.show_message(f"it cannot be measured: {place.refusal}")
             return
         else:
             self.marked = [*self.marked, place.path] if self.several else [place.path]
@@ -186,23 +188,23 @@ class DirectoriesScreen(Base):
         """A path that was copied somewhere."""
         event.stop()
         path = "".join(takewhile(str.isprintable, event.text))  # its first line
-        self._ask("/" + path.strip().lstrip("/"))
+        self._ask_path("/" + path.strip().lstrip("/"))
 
     def action_path(self) -> None:
-        self._ask("/")
+        self._ask_path("/")
 
-    def _ask(self, beginning: str) -> None:
-        self.app.push_screen(path_prompt(self.app, "directory", beginning), self._named)
+    def _ask_path(self, beginning: str) -> None:
+        self.app.push_screen(path_prompt(self.app, "directory", beginning), self._add_path)
 
-    def _named(self, path: str | None) -> None:
+    def _add_path(self, path: str | None) -> None:
         if path is None:
             return
-        path = tidy(path)
+        path = normalize_path(path)
         if path not in {place.path for place in self._places}:
             self._places.append(ListedDirectory(path))
         if path not in self.marked:
             before = self.marked
             self.marked = [*before, path] if self.several else [path]
-            hostdx(self.app, ["places", "--", path], partial(self._looked_up, before))
+            run_hostdx(self.app, ["places", "--", path], partial(self._show_typed_path, before))
         self.query_one(Picker)._key = path
-        self._fill()
+        self._fill_rows()

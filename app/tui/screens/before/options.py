@@ -9,9 +9,9 @@ from typing import Protocol
 from textual.binding import Binding
 from textual.widget import Widget
 
-from app.glyphs import clean
-from app.lines import Line, pad, wrapped
-from app.tui.option_values import shown
+from app.glyphs import clean_text
+from app.lines import Line, pad_line, wrap_text
+from app.tui.option_values import format_value
 from app.tui.screens.base import Base
 from app.tui.widgets.panel import Panel
 from app.tui.widgets.picker import Picker, PickerRow
@@ -28,7 +28,7 @@ class Asking(Protocol):
 
     def ask_option(self, option: Option) -> None: ...
 
-    def unasked(self, option: Option) -> str: ...
+    def default_text(self, option: Option) -> str: ...
 
 
 class OptionPicker(Picker):
@@ -38,21 +38,24 @@ class OptionPicker(Picker):
         super().__init__(id="options", title=f"OPTIONS  {about.offer.id}")
         self._about = about
 
-    def rows(self) -> list[PickerRow]:
+    def build_rows(self) -> list[PickerRow]:
         return [
-            PickerRow(o.name, partial(self._line, o), f"{o.name} {o.help}") for o in self._about.offer.options
+            PickerRow(o.name, partial(self._option_line, o), f"{o.name} {o.help}")
+            for o in self._about.offer.options
         ]
 
-    def _line(self, option: Option, width: int) -> Line:
+    def _option_line(self, option: Option, width: int) -> Line:
         own = option.name in self._about.values
-        value = clean(shown(option, self._about.values))
+        value = clean_text(format_value(option, self._about.values))
         if value:
             role = "accent" if own else "text"
         else:
-            value, role = ("needed", "warning") if option.required else (self._about.unasked(option), "dim")
+            value, role = (
+                ("needed", "warning") if option.required else (self._about.default_text(option), "dim")
+            )
         return [
             (f"{option.name:<14} ", "strong"),
-            *pad([(value, role)], 28),
+            *pad_line([(value, role)], 28),
             ("  ", "text"),
             (option.help, "dim"),
         ]
@@ -68,12 +71,12 @@ class Explained(Panel):
         self._about = about
 
     def draw(self, width: int, height: int) -> list[Line]:
-        chosen = self.screen.query_one(Picker).selected
+        chosen = self.screen.query_one(Picker).selected_key
         option = next((o for o in self._about.offer.options if o.name == chosen), None)
         if option is None:
             return []
         one_of = f"; one of {', '.join(option.choices)}" if option.choices else ""
-        return wrapped(option.help + one_of, width, "dim")
+        return wrap_text(option.help + one_of, width, "dim")
 
 
 class OptionsScreen(Base):
@@ -87,7 +90,7 @@ class OptionsScreen(Base):
         super().__init__()
         self._about = about
 
-    def body(self) -> Iterable[Widget]:
+    def compose_body(self) -> Iterable[Widget]:
         yield OptionPicker(self._about)
         yield Explained(self._about)
 
@@ -101,7 +104,7 @@ class OptionsScreen(Base):
         self.action_change()  # a click
 
     def action_change(self) -> None:
-        chosen = self.query_one(Picker).selected
+        chosen = self.query_one(Picker).selected_key
         option = next((o for o in self._about.offer.options if o.name == chosen), None)
         if option is not None:
             self._about.ask_option(option)

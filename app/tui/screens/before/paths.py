@@ -8,15 +8,15 @@ from functools import partial
 import msgspec
 from textual.app import App
 
-from app.glyphs import clean
-from app.tui.children.command import Outcome, hostdx
+from app.glyphs import clean_text
+from app.tui.children.command import CommandOutcome, run_hostdx
 from app.tui.screens.ask import AskScreen
 from probes.lossless_json import Decoder
 
 PATH_HINT = "an absolute path; Tab completes it, Enter adds it, Esc cancels"
 NONE_SUCH = "no directory begins like that"
 LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
-MOST_ASKED = 8  # one after the other
+MAX_ASKED_PATHS = 8  # one after the other
 
 
 class Completion(msgspec.Struct, frozen=True):
@@ -24,7 +24,7 @@ class Completion(msgspec.Struct, frozen=True):
     choices: list[str]
 
 
-def tidy(path: str) -> str:
+def normalize_path(path: str) -> str:
     return "/" + path.strip("/") if path.startswith("/") else path.rstrip("/")
 
 
@@ -40,9 +40,9 @@ def path_prompt(
     """`none`: Enter without a path is an answer, too."""
 
     def check(words: str) -> str:
-        return "" if none and not words.strip("/ ") else _no_path(words)
+        return "" if none and not words.strip("/ ") else _explain_no_path(words)
 
-    complete = partial(_complete, app, hint)
+    complete = partial(_complete_path, app, hint)
     return AskScreen(question, beginning, hint=hint, check=check, complete=complete, before=before)
 
 
@@ -52,40 +52,46 @@ def ask_paths(
     used: Sequence[str],
     now: str,
     take: Callable[[list[str]], None],
-    named: Sequence[str] = (),
+    chosen_paths: Sequence[str] = (),
 ) -> None:
     """One path after the other, each taken over at once; Enter without one ends it. `now`: what would be measured
     without any."""
 
-    def answered(path: str | None) -> None:
+    def take_answer(path: str | None) -> None:
         if path is None or not path.strip("/ "):
             return
-        paths = [*named, one] if (one := tidy(path)) not in named else list(named)
+        paths = (
+            [*chosen_paths, normal_path]
+            if (normal_path := normalize_path(path)) not in chosen_paths
+            else list(chosen_paths)
+        )
         take(paths)
-        if several and len(paths) < MOST_ASKED:
+        if several and len(paths) < MAX_ASKED_PATHS:
             ask_paths(app, several, used, now, take, paths)
 
-    left = [path for path in used if path not in named]
-    recalled = f"; ↑ {clean(left[0])}" + (f" and {len(left) - 1} more" if left[1:] else "") if left else ""
-    ends = "is all of them" if named else f"keeps {now}" if now else "cancels"
+    left = [path for path in used if path not in chosen_paths]
+    recalled = (
+        f"; ↑ {clean_text(left[0])}" + (f" and {len(left) - 1} more" if left[1:] else "") if left else ""
+    )
+    ends = "is all of them" if chosen_paths else f"keeps {now}" if now else "cancels"
     hint = f"an absolute path, Tab completes it{recalled}; Enter without one {ends}"
-    question = f"directory {LETTERS[len(named)]}" if several else "directory"
-    app.push_screen(path_prompt(app, question, hint=hint, before=left, none=True), answered)
+    question = f"directory {LETTERS[len(chosen_paths)]}" if several else "directory"
+    app.push_screen(path_prompt(app, question, hint=hint, before=left, none=True), take_answer)
 
 
-def _complete(app: App[int], hint: str, words: str, then: Callable[[str, str], None]) -> None:
+def _complete_path(app: App[int], hint: str, words: str, then: Callable[[str, str], None]) -> None:
     """In a child: a directory on a mount that does not answer would hold the screen."""
 
-    def told(outcome: Outcome) -> None:
+    def show_completion(outcome: CommandOutcome) -> None:
         if not outcome.error:
-            found = Decoder(Completion).decode(outcome.output.encode())
-            certain = NONE_SUCH if found.text == words else hint
-            then(found.text, "  ".join(map(clean, found.choices)) or certain)
+            completion = Decoder(Completion).decode(outcome.output.encode())
+            certain = NONE_SUCH if completion.text == words else hint
+            then(completion.text, "  ".join(map(clean_text, completion.choices)) or certain)
 
-    hostdx(app, ["places", f"--complete={words}"], told)
+    run_hostdx(app, ["places", f"--complete={words}"], show_completion)
 
 
-def _no_path(words: str) -> str:
+def _explain_no_path(words: str) -> str:
     if not words.startswith("/"):
         return "a path that begins with /"
     return "" if words.strip("/") else "the path continues after the /; Tab completes it, Esc cancels"

@@ -9,15 +9,15 @@ from pathlib import Path
 from textual.binding import Binding
 from textual.widget import Widget
 
-from app.glyphs import clean
-from app.invocation import pasted
-from app.lines import BLANK, Line, cells, grounded, split, text, wrapped
-from app.locks import Holder, measuring_now
-from app.recording.session import Session
+from app.glyphs import clean_text
+from app.invocation import command_to_paste
+from app.lines import BLANK, Line, cell_width, ground_line, split_line, text_line, wrap_text
+from app.locks import LockHolder, measuring_holder
+from app.recording.session import RunSession
 from app.report.plan_text import NAME
 from app.run.launch import HOSTDX
 from app.tui.children.event_child import EventChild
-from app.tui.option_values import parsed, proposed, shown, wrong
+from app.tui.option_values import explain_wrong, format_value, parse_proposed, parse_value
 from app.tui.plan_panels import panel_lines, resolution_lines
 from app.tui.plan_text import exact_lines, needs_lines, plan_lines, planning_lines
 from app.tui.screens.ask import AskScreen
@@ -36,7 +36,7 @@ ALONE = "one directory: nothing to compare it with; d adds one"
 Proposal = Callable[[], Sequence[str]]
 
 
-def planner(argv: Sequence[str]) -> EventChild:
+def start_planner(argv: Sequence[str]) -> EventChild:
     return EventChild([*HOSTDX, "plan", *argv, "--events", "-"])
 
 
@@ -54,14 +54,18 @@ class PlanHead(Panel):
             ("plan", "title"),
             (" › live › verdict", "dim"),
         ]
-        out = [grounded(split(left, text(f"{screen.offer.title} ", "strong"), width), width, "bar")]
-        if screen.busy is not None:
-            under_way: Line = [(f" ● {screen.busy.scenario} measures since {screen.busy.since}", "warning")]
+        out = [
+            ground_line(split_line(left, text_line(f"{screen.offer.title} ", "strong"), width), width, "bar")
+        ]
+        if screen.blocking_run is not None:
+            under_way: Line = [
+                (f" ● {screen.blocking_run.scenario} measures since {screen.blocking_run.since}", "warning")
+            ]
             for words in (" follows it; this can start when it has ended ", " follows it "):
                 follow: Line = [("a", "key"), (words, "strong")]
-                if cells(under_way) + cells(follow) < width:
+                if cell_width(under_way) + cell_width(follow) < width:
                     break
-            out.append(grounded(split(under_way, follow, width), width, "warning"))
+            out.append(ground_line(split_line(under_way, follow, width), width, "warning"))
         return out
 
 
@@ -74,7 +78,7 @@ class Beside(Panel):
         screen = self.screen
         assert isinstance(screen, PlanScreen)
         rows = exact_lines(screen.plan, width) if screen.plan is not None else [BLANK]
-        return rows if len(rows) <= height else [*rows[: height - 1], text("x shows all of it", "dim")]
+        return rows if len(rows) <= height else [*rows[: height - 1], text_line("x shows all of it", "dim")]
 
 
 class PlanScreen(Base):
@@ -111,29 +115,29 @@ class PlanScreen(Base):
         self.values = values
         self._exact = False
         self._child: EventChild | None = None
-        self._busy: Holder | None = None  # whose run goes on meanwhile
+        self._busy: LockHolder | None = None  # whose run goes on meanwhile
 
     @property
-    def session(self) -> Session:
-        return self._child.session if self._child is not None else Session()
+    def session(self) -> RunSession:
+        return self._child.session if self._child is not None else RunSession()
 
     @property
-    def busy(self) -> Holder | None:
+    def blocking_run(self) -> LockHolder | None:
         """The run that this one would be refused for: two loads disturb each other."""
         return self._busy if self.plan is not None and self.plan.measuring_s > 0 else None
 
     @property
-    def ready(self) -> bool:
+    def is_plan_final(self) -> bool:
         """The planner has said all it had to say, or is not asked as long as an option is missing."""
-        return bool(self.missing) or (self._child is not None and self._child.ended)
+        return bool(self.missing_options) or (self._child is not None and self._child.ended)
 
     @property
-    def missing(self) -> list[Option]:
+    def missing_options(self) -> list[Option]:
         """Needed options that have no value yet."""
         return [o for o in self.offer.options if o.required and not self.values.get(o.name)]
 
     @property
-    def alone(self) -> bool:
+    def is_single(self) -> bool:
         """One directory, where several could be compared."""
         several = any(o.name == "dir" and o.multiple for o in self.offer.options)
         return several and self.plan is not None and len(self.plan.variants) == 1
@@ -142,12 +146,12 @@ class PlanScreen(Base):
     def plan(self) -> Plan | None:
         return self.session.plan
 
-    def head(self) -> Iterable[Widget]:
+    def compose_head(self) -> Iterable[Widget]:
         yield PlanHead()
 
-    def body(self) -> Iterable[Widget]:
+    def compose_body(self) -> Iterable[Widget]:
         with Box(id="parts"):
-            yield Reader(self._lines)
+            yield Reader(self._plan_lines)
             yield Beside(id="beside")
 
     def show(self) -> None:
@@ -156,9 +160,9 @@ class PlanScreen(Base):
 
     def on_mount(self) -> None:
         self.set_interval(0.1, self._poll)
-        self.set_interval(2, self._look)
-        self._busy = measuring_now()
-        self._replan()
+        self.set_interval(2, self._check_busy)
+        self._busy = measuring_holder()
+        self._restart_planner()
         self._ask_first()
 
     def _ask_first(self) -> None:
@@ -172,8 +176,14 @@ class PlanScreen(Base):
             return
         now = self.values.get(option.name)
         words = ", ".join(map(str, now)) if isinstance(now, list) else str(now or "")
-        kept = words or ("" if option.required else "what the plan proposes")
-        ask_paths(self.app, option.multiple, self.shell.known.directories, clean(kept), self._take)
+        proposal_text = words or ("" if option.required else "what the plan proposes")
+        ask_paths(
+            self.app,
+            option.multiple,
+            self.shell.earlier_results.directories,
+            clean_text(proposal_text),
+            self._set_directories,
+        )
 
     def on_unmount(self) -> None:
         if self._child is not None:
@@ -182,11 +192,11 @@ class PlanScreen(Base):
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         names = {o.name for o in self.offer.options}
         if action in ("start", "name"):
-            if action == "name" or self.missing:
-                return bool(self.missing) == (action == "name")
-            return self.plan is not None and not self.plan.refusal and self.busy is None
+            if action == "name" or self.missing_options:
+                return bool(self.missing_options) == (action == "name")
+            return self.plan is not None and not self.plan.refusal and self.blocking_run is None
         if action == "attach":
-            return self.busy is not None
+            return self.blocking_run is not None
         if action == "exact":
             return self.plan is not None
         if action == "directories":
@@ -197,85 +207,91 @@ class PlanScreen(Base):
             return bool(names)
         return True
 
-    def _replan(self) -> None:
+    def _restart_planner(self) -> None:
         if self._child is not None:
             self._child.close()
         asked = [self.offer.id, *command_arguments(self.values, self.offer.options)]
-        self._child = None if self.missing else planner(asked)
+        self._child = None if self.missing_options else start_planner(asked)
         self.shell.draw()  # the list of options may be on top
 
     def _poll(self) -> None:
-        self._refill()
+        self._take_triage()
         if self._child is not None and not self._child.ended and self._child.poll():
             self.show()
 
-    def _refill(self) -> None:
+    def _take_triage(self) -> None:
         """What triage has told since the plan was opened: the scenario's options, and what the host proposes."""
-        told = next((o for o in self.shell.home_session().offers if o.id == self.offer.id), None)
-        if self._propose is None or told is None:
+        current_offer = next((o for o in self.shell.home_session().offers if o.id == self.offer.id), None)
+        if self._propose is None or current_offer is None:
             return
-        values = proposed(self._propose(), told.options)
+        values = parse_proposed(self._propose(), current_offer.options)
         if self.shell.triage is None or self.shell.triage.ended:
             self._propose = None
-        if told != self.offer or values != self.values:
-            self.offer, self.values = told, values
-            self._replan()
+        if current_offer != self.offer or values != self.values:
+            self.offer, self.values = current_offer, values
+            self._restart_planner()
             self.show()
         self._ask_first()
 
-    def _look(self) -> None:
-        before, self._busy = self._busy, measuring_now()
+    def _check_busy(self) -> None:
+        before, self._busy = self._busy, measuring_holder()
         if before != self._busy:
             self.show()
 
-    def _lines(self, width: int) -> list[Line]:
+    def _plan_lines(self, width: int) -> list[Line]:
         child, plan = self._child, self.plan
-        if self.missing:
-            return needs_lines(self.offer, self.missing, width)
+        if self.missing_options:
+            return needs_lines(self.offer, self.missing_options, width)
         if plan is None:
             if child is not None and child.ended:
                 words = child.error or "no plan was made"
                 keys = {"directories": "d names directories", "budget": "b changes the budget"}
-                ways = [said for action, said in keys.items() if self.check_action(action, ())]
+                ways = [way for action, way in keys.items() if self.check_action(action, ())]
                 return [
-                    *wrapped(f"No plan: {words}", width, "critical"),
+                    *wrap_text(f"No plan: {words}", width, "critical"),
                     BLANK,
-                    text(", ".join([*ways, "O sets any option, those named above too"]) + "."),
+                    text_line(", ".join([*ways, "O sets any option, those named above too"]) + "."),
                 ]
             return planning_lines(self.offer, width)
         if self._exact:
             return exact_lines(plan, width)
         chosen = " ".join(command_arguments(self.values, self.offer.options))
         if self.has_class("-wide") and self.has_class("-high") and not self.has_class("-broad"):
-            warned = [ALONE] if self.alone else []
-            room = self.app.size.height - AROUND - (self.busy is not None)
-            able = {one for one in ("directories", "budget") if self.check_action(one, ())}
-            return panel_lines(plan, width, room, warned, self._command(), self.shell.known.detects, able)
+            warned = [ALONE] if self.is_single else []
+            room = self.app.size.height - AROUND - (self.blocking_run is not None)
+            able = {
+                action_name for action_name in ("directories", "budget") if self.check_action(action_name, ())
+            }
+            return panel_lines(
+                plan, width, room, warned, self._command_line(), self.shell.earlier_results.detects, able
+            )
         return [
-            *([*wrapped(ALONE, width, "warning"), BLANK] if self.alone else []),
+            *([*wrap_text(ALONE, width, "warning"), BLANK] if self.is_single else []),
             *plan_lines(plan, width),
-            *resolution_lines(plan, self.shell.known.detects, width),
-            *([BLANK, text(f"{'options':<{NAME}}{chosen}", "dim")] if chosen else []),
+            *resolution_lines(plan, self.shell.earlier_results.detects, width),
+            *([BLANK, text_line(f"{'options':<{NAME}}{chosen}", "dim")] if chosen else []),
         ]
 
-    def unasked(self, option: Option) -> str:
+    def default_text(self, option: Option) -> str:
         """What an option is as long as nobody set it, as the plan has it."""
         if self.plan is not None and option.name == "budget":
-            return units.duration(self.plan.measuring_s)
-        return (clean(", ".join(self._made())) if option.name == "dir" else "") or "not set"
+            return units.format_duration(self.plan.measuring_s)
+        return (
+            clean_text(", ".join(self._default_directories())) if option.name == "dir" else ""
+        ) or "not set"
 
-    def _made(self) -> list[str]:
+    def _default_directories(self) -> list[str]:
         """The directories that are measured unasked."""
         actions = self.plan.actions if self.plan is not None else ()
         return list(dict.fromkeys(str(Path(a.target).parent) for a in actions if a.resource == "directory"))
 
-    def _command(self) -> str:
-        return pasted(
+    def _command_line(self) -> str:
+        return command_to_paste(
             shlex.join(["hostdx", "run", self.offer.id, *command_arguments(self.values, self.offer.options)])
         )
 
     def action_copy(self) -> None:
-        self.shell.copy(self._command(), "the command")
+        self.shell.copy(self._command_line(), "the command")
 
     def action_exact(self) -> None:
         self._exact = not self._exact
@@ -286,7 +302,7 @@ class PlanScreen(Base):
         self.shell.open_explanation(self.offer.id)
 
     def action_name(self) -> None:
-        self.ask_option(self.missing[0])
+        self.ask_option(self.missing_options[0])
 
     def action_attach(self) -> None:
         self.shell.look_for_runs()
@@ -295,10 +311,12 @@ class PlanScreen(Base):
     def action_start(self) -> None:
         plan = self.plan
         if plan is None:
-            self.shell.say("there is no plan to start" if self.ready else "there is no plan yet")
+            self.shell.show_message(
+                "there is no plan to start" if self.is_plan_final else "there is no plan yet"
+            )
             return
         if plan.refusal:
-            self.shell.say(f"it cannot be done here: {plan.refusal}")
+            self.shell.show_message(f"it cannot be done here: {plan.refusal}")
             return
         if not plan.needs_consent and not plan.commands:
             self._begin(plan)
@@ -308,22 +326,22 @@ class PlanScreen(Base):
         self.app.push_screen(ConsentScreen(plan), lambda yes: self._begin(plan) if yes else None)
 
     def _begin(self, plan: Plan) -> None:
-        self._look()
-        if self.busy is not None:  # it began while this was read
-            self.shell.say(
-                f"{self.busy.scenario} is measuring; a follows it, this can start when it has ended"
+        self._check_busy()
+        if self.blocking_run is not None:  # it began while this was read
+            self.shell.show_message(
+                f"{self.blocking_run.scenario} is measuring; a follows it, this can start when it has ended"
             )
             return
         self.shell.start_run(self.offer.id, command_arguments(self.values, self.offer.options), plan)
 
     def set_option(self, option: Option, words: str) -> None:
         self._propose = None
-        value = parsed(option, words)
+        value = parse_value(option, words)
         if value is None:
             self.values.pop(option.name, None)
         else:
             self.values[option.name] = value
-        self._replan()
+        self._restart_planner()
 
     def ask_option(self, option: Option) -> None:
         if option.name == "dir" and option.kind == "path":
@@ -339,9 +357,9 @@ class PlanScreen(Base):
         self.app.push_screen(
             AskScreen(
                 option.name,
-                shown(option, self.values),
-                hint=clean(hint),
-                check=lambda words: wrong(option, words),
+                format_value(option, self.values),
+                hint=clean_text(hint),
+                check=lambda words: explain_wrong(option, words),
             ),
             lambda words: None if words is None else self.set_option(option, words),
         )
@@ -352,29 +370,29 @@ class PlanScreen(Base):
         now = self.values.get("dir")
         chosen = [str(path) for path in now] if isinstance(now, list) else [str(now)] if now else []
         if not chosen and option.multiple:
-            chosen = self._made()
-        self.app.push_screen(DirectoriesScreen(chosen, option.multiple, self._take))
+            chosen = self._default_directories()
+        self.app.push_screen(DirectoriesScreen(chosen, option.multiple, self._set_directories))
 
-    def _take(self, paths: list[str]) -> None:
+    def _set_directories(self, paths: list[str]) -> None:
         self._propose = None
         several: list[Json] = list(paths)
         if not paths:
             self.values.pop("dir", None)
         else:
-            self.values["dir"] = several if self._named("dir").multiple else paths[0]
-        self._replan()
+            self.values["dir"] = several if self._find_option("dir").multiple else paths[0]
+        self._restart_planner()
 
-    def _named(self, name: str) -> Option:
+    def _find_option(self, name: str) -> Option:
         return next(o for o in self.offer.options if o.name == name)
 
     def action_directories(self) -> None:
-        self.ask_option(self._named("dir"))
+        self.ask_option(self._find_option("dir"))
 
     def action_budget(self) -> None:
-        self.ask_option(self._named("budget"))
+        self.ask_option(self._find_option("budget"))
 
     def action_longer(self, seconds: int) -> None:
-        option = self._named("budget")
+        option = self._find_option("budget")
         now = (
             self.values.get("budget") or option.default or (self.plan.measuring_s if self.plan else 0) or 120
         )

@@ -10,8 +10,8 @@ from textual.binding import Binding
 from textual.dom import DOMNode
 from textual.widget import Widget
 
-from app.glyphs import clean
-from app.tui.children.command import Outcome, hostdx
+from app.glyphs import clean_text
+from app.tui.children.command import CommandOutcome, run_hostdx
 from app.tui.screens.base import Base, TopBar
 from app.tui.widgets.fleet_table import ORDERS, FleetLead, FleetView, NodePicker, Strips
 from app.tui.widgets.picker import Picker
@@ -36,20 +36,20 @@ class FleetScreen(Base):
     title_words = "fleet"
     filter_hint = "node[001-020],gpu3 or words; Enter keeps the filter, Esc clears it"
 
-    def __init__(self, folder: Path, found: FleetJudgement) -> None:
+    def __init__(self, folder: Path, judgement: FleetJudgement) -> None:
         super().__init__()
-        self.folder, self._view = folder, FleetView(found)
+        self.folder, self._view = folder, FleetView(judgement)
 
-    def view(self) -> FleetView:
+    def current_view(self) -> FleetView:
         return self._view
 
-    def head(self) -> Iterable[Widget]:
-        yield TopBar(about=clean(self.folder.name))
+    def compose_head(self) -> Iterable[Widget]:
+        yield TopBar(about=clean_text(self.folder.name))
 
-    def body(self) -> Iterable[Widget]:
-        yield FleetLead(self.view)
-        yield Strips(self.view)
-        yield NodePicker(self.view)
+    def compose_body(self) -> Iterable[Widget]:
+        yield FleetLead(self.current_view)
+        yield Strips(self.current_view)
+        yield NodePicker(self.current_view)
         yield Whole(NodePicker, "THIS NODE")
 
     def on_mount(self) -> None:
@@ -63,16 +63,16 @@ class FleetScreen(Base):
 
     def on_picker_chosen(self, event: Picker.Chosen) -> None:
         """The node's own recording, over this screen."""
-        path = self._view.found.files.get(event.key)
+        path = self._view.judgement.files.get(event.key)
         if path is None:
-            self.shell.say(f"{clean(event.key)} gave no answer")
+            self.shell.show_message(f"{clean_text(event.key)} gave no answer")
         elif path.endswith(".json"):
-            self.shell.say(f"{clean(path)}: a triage, no recording; o shows what was found")
+            self.shell.show_message(f"{clean_text(path)}: a triage, no recording; o shows what was found")
         else:
             self.shell.open_recording(Path(path), over=True)
 
     def action_measure(self, by: int) -> None:
-        last = max(0, len(self._view.found.measures) - 1)
+        last = max(0, len(self._view.judgement.measures) - 1)
         self._view.at = max(0, min(last, self._view.at + by))
         self.query_one(NodePicker).sort_rows()
         self.show()
@@ -86,25 +86,25 @@ class FleetScreen(Base):
         self.shell.open_fleet_report(self.folder)
 
     def action_again(self) -> None:
-        def read(found: FleetJudgement) -> None:
+        def read(judgement: FleetJudgement) -> None:
             if self.in_use:
-                self._view = FleetView(found)
+                self._view = FleetView(judgement)
                 self.query_one(NodePicker).sort_rows()
                 self.show()
 
-        judged(self, self.folder, read, self.shell.say)
+        judge_folder(self, self.folder, read, self.shell.show_message)
 
 
-def judged(
+def judge_folder(
     asking: DOMNode, folder: Path, then: Callable[[FleetJudgement], None], say: Callable[[str], None]
 ) -> None:
     """What a child judges of the folder; where it cannot, why is said."""
 
-    def told(outcome: Outcome) -> None:
+    def take_outcome(outcome: CommandOutcome) -> None:
         if outcome.error:
             say(outcome.error.removeprefix("fleet: "))
         else:
             then(msgspec.json.decode(outcome.output, type=FleetJudgement))
 
-    say(f"reading {clean(str(folder))}")
-    hostdx(asking, ["fleet", "judge", "--json", "--", str(folder)], told, READ_S)
+    say(f"reading {clean_text(str(folder))}")
+    run_hostdx(asking, ["fleet", "judge", "--json", "--", str(folder)], take_outcome, READ_S)

@@ -1,59 +1,65 @@
 """A checkup's ranked list as lines."""
 
-from app.glyphs import clean
-from app.invocation import pasted
-from app.lines import Line, crop, ruled, text, wrapped
-from app.recording.answers import items
-from app.recording.session import Session
+from app.glyphs import clean_text
+from app.invocation import command_to_paste
+from app.lines import Line, crop_line, ruled_head, text_line, wrap_text
+from app.recording.answers import ranked_items
+from app.recording.session import RunSession
 from app.report.results.checkup import sign_of
 from scenarios.finding import SuggestedStep
 from scenarios.results.result import Item
 
-MOST_BRIEF = 2  # lines of an item where there is not room for all of them
+MAX_BRIEF_LINES = 2  # lines of an item where there is not room for all of them
 KEYS: Line = [("its number opens its run   ", "dim"), ("c", "key"), (" copies the commands", "dim")]
 
 
-def checkup_lines(session: Session, width: int, room: int = 1000, *, headed: bool = False) -> list[Line]:
+def checkup_lines(session: RunSession, width: int, room: int = 1000, *, headed: bool = False) -> list[Line]:
     """Empty for a recording of anything else; all of it, or where `room` is less a line or two each.
 
     `headed`: below a head of its own, with the keys that its numbers are.
     """
-    found = items(session)
-    if not found:
+    ranked = ranked_items(session)
+    if not ranked:
         return []
-    head = [ruled(text("ANSWER", "title"), KEYS, width)] if headed else []
+    head = [ruled_head(text_line("ANSWER", "title"), KEYS, width)] if headed else []
     for each in (1000, 2, 1):
-        out = [line for n, one in enumerate(found) for line in _item(one, width, each, first=not n)]
+        out = [line for n, item in enumerate(ranked) for line in _item_lines(item, width, each, first=not n)]
         if len(out) + len(head) <= room:
             break
     return [*head, *out]
 
 
-def _item(one: Item, width: int, most: int, *, first: bool) -> list[Line]:
+def _item_lines(item: Item, width: int, most: int, *, first: bool) -> list[Line]:
     """`most` lines of its words; where that is not all of them, only the first item says what is next, and shortly."""
-    rows = wrapped(one.ranked_line, width - 2, "text", hang=3)
+    rows = wrap_text(item.ranked_line, width - 2, "text", hang=3)
     if len(rows) > most:
         first_of_rest, *others = rows[most - 1 :]
         rest = [*first_of_rest, *((f" {part.lstrip()}", role) for row in others for part, role in row)]
-        rows = [*rows[: most - 1], crop(rest, width - 2)]
+        rows = [*rows[: most - 1], crop_line(rest, width - 2)]
     out: list[Line] = [
-        [(f"{sign_of(one)} " if not n else "  ", one.severity), *row] for n, row in enumerate(rows)
+        [(f"{sign_of(item)} " if not n else "  ", item.severity), *row] for n, row in enumerate(rows)
     ]
-    step = next(iter(one.following), None)
-    if step is not None and most > MOST_BRIEF:
-        out += _step(step, width, "     ")
+    step = next(iter(item.following), None)
+    if step is not None and most > MAX_BRIEF_LINES:
+        out += _step_lines(step, width, "     ")
     elif step is not None and first and step.command:
         more = f"   and {len(step.then)} more" if step.then else ""
-        command = crop([("     next: ", "dim"), (clean(pasted(step.command)), "accent")], width - len(more))
+        command = crop_line(
+            [("     next: ", "dim"), (clean_text(command_to_paste(step.command)), "accent")],
+            width - len(more),
+        )
         out.append([*command, (more, "dim")])
     return out
 
 
-def _step(step: SuggestedStep, width: int, indent: str) -> list[Line]:
-    words = f"next: {clean(step.title_with_price)}"
-    if len(step.all_commands) == 1 and len(indent) + len(words) + len(pasted(step.command)) + 2 <= width:
-        return [[(f"{indent}{words}  ", "dim"), (clean(pasted(step.command)), "accent")]]
-    rows = wrapped(words, width, "dim", indent=len(indent), hang=2)
+def _step_lines(step: SuggestedStep, width: int, indent: str) -> list[Line]:
+    words = f"next: {clean_text(step.title_with_price)}"
+    if (
+        len(step.all_commands) == 1
+        and len(indent) + len(words) + len(command_to_paste(step.command)) + 2 <= width
+    ):
+        return [[(f"{indent}{words}  ", "dim"), (clean_text(command_to_paste(step.command)), "accent")]]
+    rows = wrap_text(words, width, "dim", indent=len(indent), hang=2)
     for command in step.all_commands:
-        rows += wrapped(pasted(command), width, "accent", indent=len(indent) + 2, hang=2)
+        rows += wrap_text(command_to_paste(command), width, "accent", indent=len(indent) + 2, hang=2)
     return rows

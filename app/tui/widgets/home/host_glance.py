@@ -2,10 +2,10 @@
 
 import re
 
-from app.glyphs import clean
-from app.lines import Line, cells, crop, grounded, shortened, text
-from app.recording.session import Session
-from app.tui.widgets.fact_words import fact_words, missing, value_words
+from app.glyphs import clean_text
+from app.lines import Line, cell_width, crop_line, ground_line, shorten_middle, text_line
+from app.recording.session import RunSession
+from app.tui.widgets.fact_words import fact_words, missing_reason, value_words
 from app.tui.widgets.panel import SessionPanel
 
 _NOISE = re.compile(r"\((?:R|TM|C)\)|\bCPU\b|\bProcessor\b|\d+-Core\b|@.*$")
@@ -13,18 +13,18 @@ TITLE = "hostdx  "
 _NOT_DISKS = ("loop", "zram", "ram")
 
 
-def _count(session: Session, subject: str, name: str, one: str) -> str:
+def _count(session: RunSession, subject: str, name: str, word: str) -> str:
     fact = session.facts.get(f"{subject} {name}")
-    return "" if fact is None else f"{value_words(fact.value)} {one}{'' if fact.value == 1 else 's'}"
+    return "" if fact is None else f"{value_words(fact.value)} {word}{'' if fact.value == 1 else 's'}"
 
 
-def headline(session: Session, width: int) -> list[Line]:
+def host_lines(session: RunSession, width: int) -> list[Line]:
     """Two lines: which host this is, and what it is made of. What says least gives way first."""
-    return [_name(session, width), text(_fitting(_parts(session), " · ", width), "dim")]
+    return [_name(session, width), text_line(_choose_fitting(_part_forms(session), " · ", width), "dim")]
 
 
-def _name(session: Session, width: int) -> Line:
-    host = clean(session.began.host) if session.began else "reading this host"
+def _name(session: RunSession, width: int) -> Line:
+    host = clean_text(session.began.host) if session.began else "reading this host"
     kinds = [fact_words(session, "virtualisation", n) for n in ("hypervisor", "container")]
     kind = ", ".join(k for k in kinds if k not in ("", "none"))
     if not kind and "virtualisation hypervisor" in session.facts:
@@ -35,12 +35,17 @@ def _name(session: Session, width: int) -> Line:
     rest = ["   ".join(w for w in (system, kernel, kind) if w) for _, system in forms]
     room = width - len(TITLE)
     best = next(
-        (n for n, (name, _) in enumerate(forms) if cells(text(name)) + cells(text(rest[n])) + 3 <= room), -1
+        (
+            n
+            for n, (name, _) in enumerate(forms)
+            if cell_width(text_line(name)) + cell_width(text_line(rest[n])) + 3 <= room
+        ),
+        -1,
     )
-    return crop([(TITLE, "title"), (forms[best][0], "strong"), (f"   {rest[best]}", "text")], width)
+    return crop_line([(TITLE, "title"), (forms[best][0], "strong"), (f"   {rest[best]}", "text")], width)
 
 
-def _parts(session: Session) -> list[list[str]]:
+def _part_forms(session: RunSession) -> list[list[str]]:
     """CPU, cores, threads, nodes, memory: in full, then without what can be worked out from the rest."""
     model = " ".join(_NOISE.sub(" ", fact_words(session, "cpu", "model")).split())
     sockets = session.facts.get("cpu sockets")
@@ -53,26 +58,30 @@ def _parts(session: Session) -> list[list[str]]:
     return [[many + model, cores, threads, *rest], [many + model, cores, *rest], [many + plain, cores, *rest]]
 
 
-def _fitting(forms: list[list[str]], gap: str, width: int) -> str:
+def _choose_fitting(forms: list[list[str]], gap: str, width: int) -> str:
     """The first form that fits; the last one is cut."""
     lines = [gap.join(part for part in form if part) for form in forms]
-    best = next((line for line in lines if cells(text(line)) <= width), lines[-1])
-    return "".join(part for part, _ in crop(text(best), width))
+    best = next((line for line in lines if cell_width(text_line(line)) <= width), lines[-1])
+    return "".join(part for part, _ in crop_line(text_line(best), width))
 
 
-def things(session: Session, width: int) -> Line:
+def devices_line(session: RunSession, width: int) -> Line:
     """One line: disks with transport and file system, network cards, the firewall. Many of a kind are counted."""
-    disks, cards, wall = _disks(session), _cards(session), shortened(_firewall(session), max(24, width // 3))
-    room = width - (cells(text(wall)) + 3 if wall else 0)
-    counted = [_counted([what for _, what in disks], "disk")] if disks else []
-    named = [f"{name} {what}".strip() for name, what in disks]
-    few = [_counted([what for _, what in cards], "network card")] if cards else []
-    plugged = [f"{name} {what}".strip() for name, what in cards]
-    best = _fitting([[*named, *plugged], [*counted, *plugged], [*counted, *few]], " · ", room)
-    return text(" · ".join(part for part in (best, wall) if part), "dim")
+    disks, cards, wall = (
+        _list_disks(session),
+        _list_cards(session),
+        shorten_middle(_describe_firewall(session), max(24, width // 3)),
+    )
+    room = width - (cell_width(text_line(wall)) + 3 if wall else 0)
+    counted = [_count_kinds([kind for _, kind in disks], "disk")] if disks else []
+    disk_words = [f"{name} {kind}".strip() for name, kind in disks]
+    few = [_count_kinds([kind for _, kind in cards], "network card")] if cards else []
+    plugged = [f"{name} {kind}".strip() for name, kind in cards]
+    best = _choose_fitting([[*disk_words, *plugged], [*counted, *plugged], [*counted, *few]], " · ", room)
+    return text_line(" · ".join(part for part in (best, wall) if part), "dim")
 
 
-def _counted(kinds: list[str], word: str) -> str:
+def _count_kinds(kinds: list[str], word: str) -> str:
     """`24 × sata xfs, 2 × nvme ext4`; one alone is not counted."""
     sums: dict[str, int] = {}
     for kind in kinds:
@@ -80,20 +89,20 @@ def _counted(kinds: list[str], word: str) -> str:
     return ", ".join(f"{n} × {kind}" if n > 1 else kind for kind, n in sums.items())
 
 
-def _disks(session: Session) -> list[tuple[str, str]]:
-    found = []
+def _list_disks(session: RunSession) -> list[tuple[str, str]]:
+    disks = []
     for fact in session.facts.values():
         kind, disk = fact.subject_kind_and_name
         if kind == "disk" and fact.name == "transport":
-            how = value_words(fact.value)
-            if how in _NOT_DISKS or fact_words(session, fact.subject, "kind") not in ("", "disk"):
+            transport = value_words(fact.value)
+            if transport in _NOT_DISKS or fact_words(session, fact.subject, "kind") not in ("", "disk"):
                 continue
             types = fact_words(session, fact.subject, "file_systems")
-            found.append((clean(disk), f"{how} {types}".strip()))
-    return found
+            disks.append((clean_text(disk), f"{transport} {types}".strip()))
+    return disks
 
 
-def _cards(session: Session) -> list[tuple[str, str]]:
+def _list_cards(session: RunSession) -> list[tuple[str, str]]:
     """With the speed, else the driver."""
     cards = {
         f.subject: f.subject_kind_and_name[1]
@@ -101,22 +110,22 @@ def _cards(session: Session) -> list[tuple[str, str]]:
         if f.subject_kind_and_name[0] == "nic"
     }
     return [
-        (clean(name), fact_words(session, subject, "speed") or fact_words(session, subject, "driver"))
+        (clean_text(name), fact_words(session, subject, "speed") or fact_words(session, subject, "driver"))
         for subject, name in cards.items()
     ]
 
 
-def _firewall(session: Session) -> str:
+def _describe_firewall(session: RunSession) -> str:
     """A word or two; the table and `f` have the rest."""
     service, running, count, checked = (
         fact.value if (fact := session.facts.get(f"firewall {name}")) is not None else None
         for name in ("service", "service_running", "rule_count", "reverse_path_rules")
     )
-    unread = missing(session, "firewall", "rules")
+    unread = missing_reason(session, "firewall", "rules")
     if service is None and count is None and not unread:
         return ""
     if service not in (None, "none"):
-        words = clean(str(service)) + (", not running" if running is False else "")
+        words = clean_text(str(service)) + (", not running" if running is False else "")
     elif count:
         words = f"nftables {value_words(count)} rule{'' if count == 1 else 's'}"
     elif fact_words(session, "firewall", "iptables_legacy"):
@@ -134,6 +143,9 @@ class Headline(SessionPanel):
 
     def draw(self, width: int, height: int) -> list[Line]:
         session = self._session()
-        first, *rest = headline(session, width - 2)
-        rest += [things(session, width - 2)] if height > 2 else []
-        return [grounded([(" ", "text"), *first], width, "bar"), *([(" ", "text"), *line] for line in rest)]
+        first, *rest = host_lines(session, width - 2)
+        rest += [devices_line(session, width - 2)] if height > 2 else []
+        return [
+            ground_line([(" ", "text"), *first], width, "bar"),
+            *([(" ", "text"), *line] for line in rest),
+        ]

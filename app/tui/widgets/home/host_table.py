@@ -1,12 +1,22 @@
 """Disks, network cards, the firewall and what is mounted, in lines: what a wide screen shows at its right."""
 
-from app.glyphs import clean
-from app.lines import BLANK, Line, crop, flowed, framed, pad, split, text, wrapped
-from app.recording.session import Session
-from app.tui.widgets.fact_words import fact_words, missing, value_words
+from app.glyphs import clean_text
+from app.lines import (
+    BLANK,
+    Line,
+    crop_line,
+    flow_parts,
+    frame_rows,
+    pad_line,
+    split_line,
+    text_line,
+    wrap_text,
+)
+from app.recording.session import RunSession
+from app.tui.widgets.fact_words import fact_words, missing_reason, value_words
 from app.tui.widgets.panel import SessionPanel
 from probes import units
-from probes.units import counted
+from probes.units import count_noun
 
 _GROUPS = ("disk", "md", "nic", "firewall", "mount", "cgroup")
 # In which order a device's facts are told, and what else is one key away
@@ -23,7 +33,7 @@ _HEAD = 9  # cells of the group's name
 _LIMITS = "limits"  # the name of a control group's
 
 
-def firewall_words(session: Session) -> list[tuple[str, str]]:
+def firewall_words(session: RunSession) -> list[tuple[str, str]]:
     """(sentence, role), as short as they can be understood; what could not be read with its reason."""
     out = []
     manager, rules = fact_words(session, "firewall", "manager"), fact_words(session, "firewall", "rules")
@@ -39,46 +49,46 @@ def firewall_words(session: Session) -> list[tuple[str, str]]:
     unread = {"manager": "manager", "rules": "rules", "reverse_path_ipv6": "IPv6 reverse path"}
     reasons: dict[str, list[str]] = {}
     for name, word in unread.items():
-        if reason := missing(session, "firewall", name):
+        if reason := missing_reason(session, "firewall", name):
             reasons.setdefault(reason, []).append(word)
     out += [(f"? {', '.join(words)}: {reason}", "unknown") for reason, words in reasons.items()]
     return out
 
 
-def _devices(session: Session, group: str) -> dict[str, list[str]]:
+def _group_devices(session: RunSession, group: str) -> dict[str, list[str]]:
     """A group's devices, each with its facts in the order in which they are told."""
-    found: dict[str, dict[str, str]] = {}
+    facts_by_device: dict[str, dict[str, str]] = {}
     for fact in session.facts.values():
         kind, device = fact.subject_kind_and_name
         if kind != group or fact.name not in _TOLD[group] or (fact.value == "none" and group == "cgroup"):
             continue
         sold = fact.name == "size" and isinstance(fact.value, int)
-        words = units.capacity(float(fact.value)) if sold else value_words(fact.value, fact.unit)  # type: ignore[arg-type]
-        found.setdefault(device, {})[fact.name] = _NAMED.get(fact.name, "") + words
-    last = sorted(found, key=lambda device: found[device].get("transport") == "loop")
-    return {d: [found[d][w] for w in _TOLD[group] if found[d].get(w)] for d in last}
+        words = units.format_capacity(float(fact.value)) if sold else value_words(fact.value, fact.unit)  # type: ignore[arg-type]
+        facts_by_device.setdefault(device, {})[fact.name] = _NAMED.get(fact.name, "") + words
+    last = sorted(facts_by_device, key=lambda device: facts_by_device[device].get("transport") == "loop")
+    return {d: [facts_by_device[d][w] for w in _TOLD[group] if facts_by_device[d].get(w)] for d in last}
 
 
-def _rows(session: Session, group: str, width: int, *, brief: bool = False) -> list[Line]:
+def _group_lines(session: RunSession, group: str, width: int, *, brief: bool = False) -> list[Line]:
     """The lines of one group, its name before the first; `brief`: one a device, as much as there is room for."""
     rows: list[Line] = []
     if group == "firewall":
         for words, role in firewall_words(session):
-            rows += [[("", "text"), *row] for row in wrapped(words, width - _HEAD, role, hang=2)]
+            rows += [[("", "text"), *row] for row in wrap_text(words, width - _HEAD, role, hang=2)]
     else:
-        devices = _devices(session, group)
-        names = min(max(14, width // 4), max((len(clean(d or _LIMITS)) for d in devices), default=0))
+        devices = _group_devices(session, group)
+        names = min(max(14, width // 4), max((len(clean_text(d or _LIMITS)) for d in devices), default=0))
         for device, facts in devices.items():
-            start = pad(text(device or _LIMITS, "strong"), names)
+            start = pad_line(text_line(device or _LIMITS, "strong"), names)
             room = width - names - 2 - _HEAD
-            folded = flowed([(fact, "text") for fact in facts], room, "  ")
-            for row in [crop(text("  ".join(facts)), room)] if brief else folded:
+            folded = flow_parts([(fact, "text") for fact in facts], room, "  ")
+            for row in [crop_line(text_line("  ".join(facts)), room)] if brief else folded:
                 rows.append([*start, ("  ", "text"), *row])
                 start = [(" " * names, "text")]
     return [[(f"{group if not n else '':<{_HEAD}}", "dim"), *row] for n, row in enumerate(rows)]
 
 
-def _fitted(groups: list[list[Line]], height: int) -> list[Line]:
+def _fit_groups(groups: list[list[Line]], height: int) -> list[Line]:
     """All of the small groups, and of the large ones as much as there is room for: no group pushes another out."""
     room, shares = height, {}
     for left, (number, rows) in zip(
@@ -92,15 +102,18 @@ def _fitted(groups: list[list[Line]], height: int) -> list[Line]:
         cut = 1 < share < len(rows)
         out += rows[: share - 1] if cut else rows[:share]
         if cut:
-            out.append(text(" " * _HEAD + f"… {len(rows) - share + 1} lines more: f", "dim"))
+            out.append(text_line(" " * _HEAD + f"… {len(rows) - share + 1} lines more: f", "dim"))
     return out
 
 
-def table(session: Session, width: int, height: int) -> list[Line]:
+def draw_table(session: RunSession, width: int, height: int) -> list[Line]:
     """Everything else is on the screen of all facts."""
-    whole = [_rows(session, group, width) for group in _GROUPS]
-    fits = sum(map(len, whole)) <= height
-    return _fitted(whole if fits else [_rows(session, group, width, brief=True) for group in _GROUPS], height)
+    full_groups = [_group_lines(session, group, width) for group in _GROUPS]
+    fits = sum(map(len, full_groups)) <= height
+    return _fit_groups(
+        full_groups if fits else [_group_lines(session, group, width, brief=True) for group in _GROUPS],
+        height,
+    )
 
 
 class HostTable(SessionPanel):
@@ -112,7 +125,9 @@ class HostTable(SessionPanel):
     def draw(self, width: int, height: int) -> list[Line]:
         session = self._session()
         absent = len(session.absent)
-        note = text(f"? {counted(absent, 'fact')} missing: f", "unknown") if absent else BLANK
-        if self.boxed:
-            return framed(text("HOST", "title"), note, table(session, width - 4, height - 2), width, height)
-        return [split(text("HOST", "title"), note, width), *table(session, width, height - 1)]
+        note = text_line(f"? {count_noun(absent, 'fact')} missing: f", "unknown") if absent else BLANK
+        if self.has_borders:
+            return frame_rows(
+                text_line("HOST", "title"), note, draw_table(session, width - 4, height - 2), width, height
+            )
+        return [split_line(text_line("HOST", "title"), note, width), *draw_table(session, width, height - 1)]

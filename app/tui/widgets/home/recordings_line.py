@@ -1,32 +1,36 @@
 """What is running, what is left over, how much was recorded before; on a high screen the newest with what they found,
 the bundled examples where nothing was recorded yet."""
 
-from app.glyphs import SIGNS, clean
-from app.lines import Line, cells, crop, framed, pad, text
-from app.report.figures.interval_chart import Scale, bar_line
+from app.glyphs import SIGNS, clean_text
+from app.lines import Line, cell_width, crop_line, frame_rows, pad_line, text_line
+from app.report.figures.interval_chart import LogScale, bar_line
 from app.tui.commands import Example
 from app.tui.widgets.panel import Panel
-from probes.units import counted
+from probes.units import count_noun
 
-SCALE = Scale(0.1, 10.0)  # one for all rows; what lies beyond ends in an arrow
+SCALE = LogScale(0.1, 10.0)  # one for all rows; what lies beyond ends in an arrow
 BAR, _NAME = 25, 24
 ENDS = f"0.1 ×{'1':^{BAR - 10}} 10 ×"
 
 
 def interval(ratio: float | None, ci95: tuple[float, float] | None, role: str) -> Line:
     """On the scale of all rows; dots where there is none."""
-    return bar_line(ratio, ci95, BAR, SCALE, role=role) if ratio else text("·" * BAR, "dim")
+    return bar_line(ratio, ci95, BAR, SCALE, role=role) if ratio else text_line("·" * BAR, "dim")
 
 
-def recording_line(one: Example, width: int) -> Line:
+def recording_line(example: Example, width: int) -> Line:
     """Name, what it found, and its interval on the scale of all rows."""
-    drawn = interval(one.ratio, one.ci95, one.weight)
+    drawn = interval(example.ratio, example.ci95, example.weight)
     room = width - BAR - 2
     head: Line = [
-        *pad(text(clean(one.name), "strong"), _NAME),
-        (f" {SIGNS.get(one.weight, '?')} ", one.weight),
+        *pad_line(text_line(clean_text(example.name), "strong"), _NAME),
+        (f" {SIGNS.get(example.weight, '?')} ", example.weight),
     ]
-    return [*pad([*head, *crop(text(one.result), room - cells(head))], room), ("  ", "text"), *drawn]
+    return [
+        *pad_line([*head, *crop_line(text_line(example.result), room - cell_width(head))], room),
+        ("  ", "text"),
+        *drawn,
+    ]
 
 
 class RecordingsLine(Panel):
@@ -36,28 +40,28 @@ class RecordingsLine(Panel):
         super().__init__(id="recordings-line")
 
     def draw(self, width: int, height: int) -> list[Line]:
-        if not self.boxed or height < 4:
-            return [[("RECORDINGS  ", "title"), *self._state()]]
+        if not self.has_borders or height < 4:
+            return [[("RECORDINGS  ", "title"), *self._state_line()]]
         inner = width - 4
-        shown = self.shell.known.examples[: height - 3]
+        shown = self.shell.earlier_results.examples[: height - 3]
         rows: list[Line] = [[(" " * (inner - BAR), "text"), (ENDS, "dim")]] if shown else []
-        rows += [recording_line(one, inner) for one in shown]
-        hidden = len(self.shell.known.examples) - len(shown)
+        rows += [recording_line(example, inner) for example in shown]
+        hidden = len(self.shell.earlier_results.examples) - len(shown)
         if hidden and len(shown) > 1:
-            rows[-1] = text(f"{hidden + 1} more: r", "dim")
-        return framed(text("RECORDINGS", "title"), self._state(), rows, width, height)
+            rows[-1] = text_line(f"{hidden + 1} more: r", "dim")
+        return frame_rows(text_line("RECORDINGS", "title"), self._state_line(), rows, width, height)
 
-    def _state(self) -> Line:
+    def _state_line(self) -> Line:
         line: Line = []
         running = self.shell.running_words
         if running:
             line += [("● ", "ok"), (running, "strong"), ("  a follows it", "dim"), ("   ", "text")]
         if left := len(self.shell.left):
             line += [
-                (f"▲ {counted(left, 'change')} not undone, u shows them", "critical"),
+                (f"▲ {count_noun(left, 'change')} not undone, u shows them", "critical"),
                 ("   ", "text"),
             ]
-        count, examples = self.shell.recorded, len(self.shell.known.examples)
+        count, examples = self.shell.recorded, len(self.shell.earlier_results.examples)
         line.append((f"{count} earlier" if count else "none earlier" if running else "none yet", "dim"))
         many = (
             f"{examples} bundled examples" if examples and not count else "them all, and the bundled examples"

@@ -3,75 +3,85 @@
 import statistics
 from collections.abc import Sequence
 
-from app.glyphs import clean, spark
-from app.lines import Line, crop, pad, shortened, text
-from app.recording.session import Session
+from app.glyphs import clean_text, spark_cell
+from app.lines import Line, crop_line, pad_line, shorten_middle, text_line
+from app.recording.session import RunSession
 from probes import units
 from scenarios import events as ev
 
 _TRACE = 24  # values drawn
 _GAP = "  "
-_MOST_NAME, _LEAST_NAME = 44, 16
+_MAX_NAME_CELLS, _MIN_NAME_CELLS = 44, 16
 
 
 def _value(value: float, unit: str) -> str:
     """`1.37 k loops/s`, `24 %`."""
     if unit == "share":
-        return units.percent(value)
-    return f"{units.prefixed(value)}{unit}" if unit.startswith("B") else str(units.amount(value, unit))
+        return units.format_percent(value)
+    return (
+        f"{units.format_prefixed(value)}{unit}"
+        if unit.startswith("B")
+        else str(units.metric_quantity(value, unit))
+    )
 
 
-def _course(samples: Sequence[ev.SampleTaken], width: int) -> Line:
+def _series_line(samples: Sequence[ev.SampleTaken], width: int) -> Line:
     """Its last values drawn, and the newest."""
     values = [s.value for s in samples[-min(_TRACE, width) :]]
     most = max(*values, 0.0) or 1.0
-    drawn = "".join(spark(v / most) for v in values)
+    drawn = "".join(spark_cell(v / most) for v in values)
     last = samples[-1]
     return [(f"{drawn:<{_TRACE}}{_GAP}", "accent"), (_value(last.value, last.unit), "text")]
 
 
-def figures(session: Session, width: int, most: int) -> tuple[Line, list[Line]]:
+def figure_lines(session: RunSession, width: int, most: int) -> tuple[Line, list[Line]]:
     """How often it was read, and at most `most` lines. A figure of several variants has a column each, the median so
     far."""
     if not session.samples or most < 2:
         return [], []
-    found = {name: samples for name, samples in session.samples.items() if samples}
-    columns = list(dict.fromkeys(s.variant for samples in found.values() for s in samples))
-    rounds = max(len([s for s in samples if s.variant == samples[0].variant]) for samples in found.values())
+    read_series = {name: samples for name, samples in session.samples.items() if samples}
+    columns = list(dict.fromkeys(s.variant for samples in read_series.values() for s in samples))
+    rounds = max(
+        len([s for s in samples if s.variant == samples[0].variant]) for samples in read_series.values()
+    )
     note = f"{rounds} readings" if columns == [""] else f"median of {rounds} rounds"
-    rows = _ordered(found)
+    rows = _order_by_kind(read_series)
     room = most - (columns != [""])
     newest = sorted(rows, key=lambda row: row[1][-1].t)[-(room - 1) :]
     shown = rows if len(rows) <= room else [row for row in rows if row in newest]
-    longest = max(len(clean(name)) for name, _ in shown)
-    names = min(_MOST_NAME, longest, width // 2)
+    longest = max(len(clean_text(name)) for name, _ in shown)
+    names = min(_MAX_NAME_CELLS, longest, width // 2)
     out: list[Line] = []
     if columns == [""]:
         out += [
-            crop([*pad(text(clean(n)), names), (_GAP, "text"), *_course(s, width)], width) for n, s in shown
+            crop_line(
+                [*pad_line(text_line(clean_text(n)), names), (_GAP, "text"), *_series_line(s, width)], width
+            )
+            for n, s in shown
         ]
     else:
         cells = [{v: _median(samples, v) for v in columns} for _, samples in shown]
-        widths = {v: max(len(clean(v)), *(len(row[v]) for row in cells)) for v in columns}
-        names = min(longest, max(_LEAST_NAME, width - sum(widths.values()) - len(_GAP) * len(columns)))
-        head = _GAP.join(f"{clean(v):>{widths[v]}}" for v in columns)
-        out.append(crop(text(f"{'':<{names}}{_GAP}{head}", "dim"), width))
+        widths = {v: max(len(clean_text(v)), *(len(row[v]) for row in cells)) for v in columns}
+        names = min(longest, max(_MIN_NAME_CELLS, width - sum(widths.values()) - len(_GAP) * len(columns)))
+        head = _GAP.join(f"{clean_text(v):>{widths[v]}}" for v in columns)
+        out.append(crop_line(text_line(f"{'':<{names}}{_GAP}{head}", "dim"), width))
         for (name, _), row in zip(shown, cells, strict=True):
             line = _GAP.join(f"{row[v]:>{widths[v]}}" for v in columns)
-            called = text(shortened(name, names))
-            out.append(crop([*pad(called, names), (f"{_GAP}{line}", "text")], width))
+            called = text_line(shorten_middle(name, names))
+            out.append(crop_line([*pad_line(called, names), (f"{_GAP}{line}", "text")], width))
     if len(shown) < len(rows):
-        out.append(text(f"and {len(rows) - len(shown)} more in the report", "dim"))
-    return text(note, "dim"), out
+        out.append(text_line(f"and {len(rows) - len(shown)} more in the report", "dim"))
+    return text_line(note, "dim"), out
 
 
-def _ordered(found: dict[str, list[ev.SampleTaken]]) -> list[tuple[str, list[ev.SampleTaken]]]:
+def _order_by_kind(read_series: dict[str, list[ev.SampleTaken]]) -> list[tuple[str, list[ev.SampleTaken]]]:
     """Figures of one unit and the same variants stand together by name: a survey reads them in a drawn order."""
     kinds = {
-        name: (samples[0].unit, frozenset(s.variant for s in samples)) for name, samples in found.items()
+        name: (samples[0].unit, frozenset(s.variant for s in samples))
+        for name, samples in read_series.items()
     }
     first = {kind: place for place, kind in reversed(list(enumerate(kinds.values())))}
-    return sorted(found.items(), key=lambda row: (first[kinds[row[0]]], row[0]))
+    return sorted(read_series.items(), key=lambda row: (first[kinds[row[0]]], row[0]))
 
 
 def _median(samples: Sequence[ev.SampleTaken], variant: str) -> str:

@@ -1,16 +1,16 @@
 """The host while it is measured: its pulse, and who disturbed, what was changed and put back, newest last."""
 
-from app.glyphs import SIGNS, clean
-from app.lines import BLANK, Line, crop, framed, text, wrapped
-from app.recording.session import Session
-from app.tui.widgets.measuring.block_plot import variants
+from app.glyphs import SIGNS, clean_text
+from app.lines import BLANK, Line, crop_line, frame_rows, text_line, wrap_text
+from app.recording.session import RunSession
+from app.tui.widgets.measuring.block_plot import variant_marks
 from app.tui.widgets.measuring.pulse_line import pulse_lines
-from app.tui.widgets.measuring.transport import clock
+from app.tui.widgets.measuring.transport import format_clock
 from app.tui.widgets.panel import SessionPanel
 from scenarios.events import ActionEvent
 
 
-def remark_lines(session: Session, width: int, most: int) -> list[Line]:
+def remark_lines(session: RunSession, width: int, most: int) -> list[Line]:
     rows: list[tuple[float, Line]] = []
     for guard in session.guards:
         role: str = guard.severity
@@ -19,19 +19,19 @@ def remark_lines(session: Session, width: int, most: int) -> list[Line]:
         changed = event.action.kind == "attribute"
         if not changed and event.state in ("applied", "reverted"):
             continue  # a private directory of its own is no news
-        state = "done, cannot be undone" if _lasts(event) else event.state
-        said = f"{state}: {clean(event.action.title)}"
+        state = "done, cannot be undone" if _is_lasting(event) else event.state
+        change_text = f"{state}: {clean_text(event.action.title)}"
         if changed and event.state == "applied":
-            said += f", {clean(event.action.old or '?')} → {clean(event.action.new or '?')}"
+            change_text += f", {clean_text(event.action.old or '?')} → {clean_text(event.action.new or '?')}"
         elif changed and event.state == "reverted":
-            said += f", back to {clean(event.action.old or '?')}"
+            change_text += f", back to {clean_text(event.action.old or '?')}"
         role = "critical" if event.state == "failed" else "notice"
         rows.append(
             (
                 event.t,
                 [
                     (f"{SIGNS[role]} ", role),
-                    (said + (f": {event.reason}" if event.state == "failed" else ""), "text"),
+                    (change_text + (f": {event.reason}" if event.state == "failed" else ""), "text"),
                 ],
             )
         )
@@ -40,18 +40,18 @@ def remark_lines(session: Session, width: int, most: int) -> list[Line]:
     out: list[Line] = []
     for t, line in reversed(rows[-most:]):
         sign, (words, role) = line[:-1], line[-1]
-        folded = wrapped(words, width - 8, role)
+        folded = wrap_text(words, width - 8, role)
         if len(folded) + len(out) > most:  # the newest is shown as far as it goes, an older one whole or not
             if out:
                 break
-            folded = [*folded[: most - 1], crop([*folded[most - 1], ("  " * width, role)], width - 8)]
-        head: Line = [(f"{clock(t)} ", "dim"), *sign]
+            folded = [*folded[: most - 1], crop_line([*folded[most - 1], ("  " * width, role)], width - 8)]
+        head: Line = [(f"{format_clock(t)} ", "dim"), *sign]
         rest: list[Line] = [[(" " * 8, "text"), *row] for row in folded[1:]]
         out = [[*head, *folded[0]], *rest, *out]
     return out
 
 
-def _lasts(event: ActionEvent) -> bool:
+def _is_lasting(event: ActionEvent) -> bool:
     return event.state == "kept" and event.action.irreversible
 
 
@@ -61,21 +61,25 @@ class HostPanel(SessionPanel):
     def draw(self, width: int, height: int) -> list[Line]:
         session, inner, room = self._session(), width - 4, height - 2
         remarks = remark_lines(session, inner, room // 2 if room > 2 else 1)
-        pulse = pulse_lines(session, inner, max(1, room - len(remarks)), named=False)
+        pulse = pulse_lines(session, inner, max(1, room - len(remarks)), has_label=False)
         if len(pulse) + len(remarks) < room:
             remarks = remark_lines(session, inner, room - len(pulse))
         again = session.disturbed_groups
-        note = text(f"{again} measured again" if again else "", "warning")
+        note = text_line(f"{again} measured again" if again else "", "warning")
         sides = [
-            crop([(f"{mark} ", role), (clean(v.label), "text"), (f"  {clean(v.detail)}", "dim")], inner)
-            for v in session.variants
-            for mark, role in [variants(session)[v.id]]
+            crop_line(
+                [(f"{mark} ", role), (clean_text(v.label), "text"), (f"  {clean_text(v.detail)}", "dim")],
+                inner,
+            )
+            for v in session.planned_variants
+            for mark, role in [variant_marks(session)[v.id]]
             if v.detail
         ]
-        loud = [one for one in session.worst_first if one.severity in ("critical", "warning")]
+        loud = [finding for finding in session.worst_first if finding.severity in ("critical", "warning")]
         sides += [
-            crop([(f"{SIGNS[f.severity]} ", f.severity), (clean(f.title), "text")], inner) for f in loud[:2]
+            crop_line([(f"{SIGNS[f.severity]} ", f.severity), (clean_text(f.title), "text")], inner)
+            for f in loud[:2]
         ]
         pulse += sides[: max(0, room - len(pulse) - len(remarks))]
         rest = [BLANK] * (room - len(pulse) - len(remarks))
-        return framed(text("HOST", "title"), note, [*pulse, *rest, *remarks], width, height)
+        return frame_rows(text_line("HOST", "title"), note, [*pulse, *rest, *remarks], width, height)

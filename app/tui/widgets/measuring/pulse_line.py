@@ -1,9 +1,9 @@
 """The host's own pulse while it is measured: so that a disturbance is seen, and whose it was."""
 
-from app.glyphs import spark
-from app.lines import Line, cells, text
+from app.glyphs import spark_cell
+from app.lines import Line, cell_width, text_line
 from app.recording.interference import others_io
-from app.recording.session import Session
+from app.recording.session import RunSession
 from probes import units
 
 OTHERS_IO = "others' I/O "
@@ -11,29 +11,33 @@ _TRACE = 12  # pulses drawn: they move once a second, and every cell that change
 _STEAL = 0.05  # of the time, from which on it is worth a warning
 
 
-def _devices(session: Session) -> list[str]:
+def _own_devices(session: RunSession) -> list[str]:
     """The run's own devices as the plan names them, where it names several."""
-    named = [
+    device_names = [
         name.strip() for w in (session.plan.writes if session.plan else ()) for name in w.device.split(",")
     ]
-    return [name for name in dict.fromkeys(named) if name in session.pulses[-1].devices]
+    return [name for name in dict.fromkeys(device_names) if name in session.pulses[-1].devices]
 
 
-def pulse_lines(session: Session, width: int, most: int = 2, *, named: bool = True) -> list[Line]:
+def pulse_lines(session: RunSession, width: int, most: int = 2, *, has_label: bool = True) -> list[Line]:
     """As many lines as it takes, at most `most`; `named`: nothing above says that it is the host's."""
     if not session.pulses:
-        return [text("host   no pulse yet" if named else "no pulse yet", "dim")]
+        return [text_line("host   no pulse yet" if has_label else "no pulse yet", "dim")]
     recent = list(session.pulses)[-_TRACE:]
     last = recent[-1]
-    items: list[Line] = [[("host " if named else "", "dim"), ("load ", "dim"), (f"{last.load1:.1f}", "text")]]
-    items.append([("cpu ", "dim"), *_trace([p.cpu for p in recent]), (f" {last.cpu * 100:.0f} %", "text")])
+    items: list[Line] = [
+        [("host " if has_label else "", "dim"), ("load ", "dim"), (f"{last.load1:.1f}", "text")]
+    ]
+    items.append(
+        [("cpu ", "dim"), *_trace_spans([p.cpu for p in recent]), (f" {last.cpu * 100:.0f} %", "text")]
+    )
     busiest = max(last.devices, key=lambda d: last.devices[d][2], default="")
     if busiest:
         uses = [p.devices.get(busiest, (0, 0, 0))[2] for p in recent]
         items.append(
             [
                 (f"{busiest} ", "dim"),
-                *_trace(uses),
+                *_trace_spans(uses),
                 (f" {last.devices[busiest][2] * 100:.0f} % busy", "text"),
             ]
         )
@@ -42,16 +46,16 @@ def pulse_lines(session: Session, width: int, most: int = 2, *, named: bool = Tr
         loaded = session.plan is not None and session.plan.workloads
         role = "warning" if last.psi_io > 0.5 and not loaded else "text"
         items.append([("io pressure ", "dim"), (f"{last.psi_io * 100:.0f} %", role)])
-    own = _devices(session)
+    own = _own_devices(session)
     if len(own) > 1:  # whose the traffic is cannot be told, only where it goes
         for name in own[:4]:
             rate = last.devices[name][0] + last.devices[name][1]
-            items.append([(f"{name} ", "dim"), (units.rate(rate), "text")])
+            items.append([(f"{name} ", "dim"), (units.format_rate(rate), "text")])
     if last.devices:
         foreign = others_io(session)  # left out where nobody knows it
         if foreign is not None:
-            age = f" {units.duration(foreign.age_s)} ago" if foreign.age_s >= 1 else ""
-            amount = str(units.amount(foreign.figure, foreign.unit))
+            age = f" {units.format_duration(foreign.age_s)} ago" if foreign.age_s >= 1 else ""
+            amount = str(units.metric_quantity(foreign.figure, foreign.unit))
             shown = (amount, "warning") if foreign.figure else ("none", "text")
             items.append([(OTHERS_IO, "dim"), shown, (age, "dim")])
     if last.steal >= 0.005:
@@ -60,12 +64,12 @@ def pulse_lines(session: Session, width: int, most: int = 2, *, named: bool = Tr
     rows: list[Line] = [[]]
     for item in items:
         gap = 3 if rows[-1] else 0
-        if rows[-1] and cells(rows[-1]) + gap + cells(item) > width:
-            rows.append([("     " if named else "", "text")])
+        if rows[-1] and cell_width(rows[-1]) + gap + cell_width(item) > width:
+            rows.append([("     " if has_label else "", "text")])
             gap = 0
         rows[-1] += [(" " * gap, "text"), *item]
     return rows[:most]
 
 
-def _trace(shares: list[float]) -> Line:
-    return [("".join(spark(s) for s in shares), "accent")]
+def _trace_spans(shares: list[float]) -> Line:
+    return [("".join(spark_cell(s) for s in shares), "accent")]

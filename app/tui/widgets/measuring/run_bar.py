@@ -1,10 +1,10 @@
 """How far the whole run is, what it does now, and which sides it compares."""
 
-from app.glyphs import MARKERS, SIGNS, clean
-from app.lines import Line, Span, cells, crop, framed, split, text
+from app.glyphs import MARKERS, SIGNS, clean_text
+from app.lines import Line, Span, cell_width, crop_line, frame_rows, split_line, text_line
 from app.recording.progress import share_done, time_left
-from app.recording.session import Session
-from app.tui.widgets.measuring.block_plot import label, variants
+from app.recording.session import RunSession
+from app.tui.widgets.measuring.block_plot import variant_label, variant_marks
 from app.tui.widgets.panel import SessionPanel
 from probes import units
 
@@ -17,7 +17,7 @@ _SIGNS = {
 _WAITS = ("‖", "accent")  # begun, undecided: it has another turn when the others had theirs
 
 
-def step_rows(session: Session, width: int, most: int = 2) -> list[Line]:
+def step_rows(session: RunSession, width: int, most: int = 2) -> list[Line]:
     """As many steps as fit in `most` lines around the one under way; `…` stands for the rest."""
     planned = list(session.plan.steps) if session.plan else []
     titles = {s.id: s.title for s in planned}
@@ -29,16 +29,16 @@ def step_rows(session: Session, width: int, most: int = 2) -> list[Line]:
         now = state == "started" and ident == session.at_step
         sign, role = _WAITS if state == "started" and not now else _SIGNS.get(state, ("·", "dim"))
         words = "strong" if now else "dim" if not state or state == "skipped" else "text"
-        parts: list[Span] = [(f"{sign} ", role), (clean(title), words), ("   ", "text")]
+        parts: list[Span] = [(f"{sign} ", role), (clean_text(title), words), ("   ", "text")]
         items.append((parts, now))
-    rows = _folded([line for line, _ in items], width)
+    rows = _fold_items([line for line, _ in items], width)
     if len(rows) <= most:
         return rows
     current = next((i for i, (_, now) in enumerate(items) if now), 0)
     first = max(0, current - 1)
-    while first > 0 and len(_folded([i[0] for i in items[first - 1 :]], width - 2)) <= most:
+    while first > 0 and len(_fold_items([i[0] for i in items[first - 1 :]], width - 2)) <= most:
         first -= 1
-    rows = _folded([line for line, _ in items[first:]], width - 2)
+    rows = _fold_items([line for line, _ in items[first:]], width - 2)
     if first:
         rows[0] = [("… ", "dim"), *rows[0]]
     if len(rows) > most:
@@ -46,10 +46,10 @@ def step_rows(session: Session, width: int, most: int = 2) -> list[Line]:
     return rows[:most]
 
 
-def _folded(items: list[Line], width: int) -> list[Line]:
+def _fold_items(items: list[Line], width: int) -> list[Line]:
     rows: list[Line] = []
     for item in items:
-        if rows and cells(rows[-1]) + cells(item) - 3 <= width:
+        if rows and cell_width(rows[-1]) + cell_width(item) - 3 <= width:
             rows[-1] = [*rows[-1], *item]
         else:
             rows.append(list(item))
@@ -57,29 +57,33 @@ def _folded(items: list[Line], width: int) -> list[Line]:
 
 
 _EIGHTHS = " ▏▎▍▌▋▊▉"
-_MOST = 60
+_MAX_BAR_CELLS = 60
 
 
-def bar_line(session: Session, width: int) -> Line:
+def bar_line(session: RunSession, width: int) -> Line:
     """`████▌···  34 %  ≈ 77 s left`: the whole run with its preparation."""
     share, left_s = share_done(session), time_left(session)
     if share is None or left_s is None or session.ended is not None:
         return []
-    words = f"  {share * 100:3.0f} %   ≈ {units.duration(left_s)} left"
-    room = min(_MOST, width - len(words))
+    words = f"  {share * 100:3.0f} %   ≈ {units.format_duration(left_s)} left"
+    room = min(_MAX_BAR_CELLS, width - len(words))
     if room < 8:
-        return text(words.strip(), "strong")
+        return text_line(words.strip(), "strong")
     full, part = divmod(int(share * room * 8), 8)
     drawn = "█" * full + (_EIGHTHS[part] if part else "")
     return [(drawn, "accent"), ("·" * (room - len(drawn)), "dim"), (words, "strong")]
 
 
-def legend(session: Session, width: int) -> Line:
+def legend_line(session: RunSession, width: int) -> Line:
     """`● A /scratch   ○ B /data`: as far as there is room."""
-    planned = {variant.id for variant in session.variants}
-    marks = {one: mark for one, mark in variants(session).items() if one and (not planned or one in planned)}
+    planned = {variant.id for variant in session.planned_variants}
+    marks = {
+        variant_id: mark
+        for variant_id, mark in variant_marks(session).items()
+        if variant_id and (not planned or variant_id in planned)
+    }
     if not marks and session.plan is not None:  # nothing is compared
-        return crop(text(clean(session.plan.question)), width)
+        return crop_line(text_line(clean_text(session.plan.question)), width)
     line: Line = []
     for names in (40, 24, 14) if len(marks) <= len(MARKERS) else ():
         line = []
@@ -87,11 +91,11 @@ def legend(session: Session, width: int) -> Line:
             line += [
                 ("   " if line else "", "text"),
                 (f"{mark} ", role),
-                (label(session, variant, names), "text"),
+                (variant_label(session, variant, names), "text"),
             ]
-        if cells(line) <= width:
+        if cell_width(line) <= width:
             return line
-    return crop(line or text(", ".join(map(clean, marks))), width)
+    return crop_line(line or text_line(", ".join(map(clean_text, marks))), width)
 
 
 class RunBar(SessionPanel):
@@ -101,27 +105,29 @@ class RunBar(SessionPanel):
     def draw(self, width: int, height: int) -> list[Line]:
         session = self._session()
         if height < 4:
-            return [bar_line(session, width) or legend(session, width)]
+            return [bar_line(session, width) or legend_line(session, width)]
         inner = width - 4
-        steps = step_rows(session, inner, 1) or [text(clean(session.doing or "starting"))]
-        bar = bar_line(session, inner) or _answered(session, inner)
-        rate = _written(session)
-        rows = [split(bar, rate, inner) if rate else bar, *steps]
-        return framed(legend(session, inner), [], rows, width, height)
+        steps = step_rows(session, inner, 1) or [text_line(clean_text(session.activity_text or "starting"))]
+        bar = bar_line(session, inner) or _answer_line(session, inner)
+        rate = _write_rate_line(session)
+        rows = [split_line(bar, rate, inner) if rate else bar, *steps]
+        return frame_rows(legend_line(session, inner), [], rows, width, height)
 
 
-def _answered(session: Session, width: int) -> Line:
+def _answer_line(session: RunSession, width: int) -> Line:
     """Once it is over: what it found, in the place of the bar."""
     if session.ended is None:
         return []
-    from app.report.headline import answer  # not for the first screen
+    from app.report.headline import find_answer  # not for the first screen
 
-    said = answer(session)
-    role = said.weight if said.weight != "ok" else "strong"
-    return crop([(f"{SIGNS.get(said.weight, '?')} ", said.weight), (said.sentence, role)], width)
+    run_answer = find_answer(session)
+    role = run_answer.weight if run_answer.weight != "ok" else "strong"
+    return crop_line(
+        [(f"{SIGNS.get(run_answer.weight, '?')} ", run_answer.weight), (run_answer.sentence, role)], width
+    )
 
 
-def _written(session: Session) -> Line:
+def _write_rate_line(session: RunSession) -> Line:
     """What goes to the disks while the files are written that will be measured."""
     if (
         session.blocks
@@ -132,4 +138,4 @@ def _written(session: Session) -> Line:
     ):
         return []
     rate = sum(written for _, written, _ in session.pulses[-1].devices.values())
-    return text(f"writing {units.rate(rate)}", "accent") if rate > 1e6 else []
+    return text_line(f"writing {units.format_rate(rate)}", "accent") if rate > 1e6 else []

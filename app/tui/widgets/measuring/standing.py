@@ -2,11 +2,11 @@
 
 from typing import NamedTuple
 
-from app.glyphs import clean
-from app.recording.session import Session
-from app.report.figures.interval_chart import MARGIN, drawable, sound
-from app.report.verdict_style import role_of
-from app.report.wording import load_title, measured, metric_title, too_few, workload_title
+from app.glyphs import clean_text
+from app.recording.session import RunSession
+from app.report.figures.interval_chart import MARGIN, drawable_interval, is_drawable_value
+from app.report.verdict_style import verdict_role
+from app.report.wording import is_measured, load_title, metric_title, too_few, workload_title
 from probes import units
 from scenarios import events as ev
 from scenarios.experiment.wording import effect_cells, title_of_workload
@@ -29,7 +29,7 @@ class Standing(NamedTuple):
     verdict: ev.RunVerdict | None = None
 
 
-def margin_of(session: Session) -> float:
+def margin_of(session: RunSession) -> float:
     """The smallest effect that matters in this run, as it was chosen."""
     for options in (
         session.plan.options if session.plan else {},
@@ -41,11 +41,11 @@ def margin_of(session: Session) -> float:
     return MARGIN
 
 
-def title_of(session: Session, workload: str) -> str:
-    return clean(workload_title(session, workload))
+def title_of(session: RunSession, workload: str) -> str:
+    return clean_text(workload_title(session, workload))
 
 
-def standings(session: Session, workload: str) -> list[Standing]:
+def list_standings(session: RunSession, workload: str) -> list[Standing]:
     """One a pair that was measured so far, in the order in which they came."""
     keys = [k for k in dict.fromkeys((*session.estimates, *session.verdicts)) if k[0] == workload]
     about = [e for e in session.estimates.values() if e.workload == workload]
@@ -54,35 +54,39 @@ def standings(session: Session, workload: str) -> list[Standing]:
     out = []
     for key in keys:
         verdict, estimate = session.verdicts.get(key), session.estimates.get(key)
-        name = clean(f"{key[3]} / {key[2]}") if several else ""
+        name = clean_text(f"{key[3]} / {key[2]}") if several else ""
         if metrics:
-            name = ", ".join(filter(None, (name, clean(metric_title(key[1])))))
+            name = ", ".join(filter(None, (name, clean_text(metric_title(key[1])))))
         if verdict is not None:
-            out.append(_judged(session, verdict, name))
+            out.append(_judged_standing(session, verdict, name))
         elif estimate is not None:
-            out.append(_so_far(session, estimate, name, furthest))
+            out.append(_estimated_standing(session, estimate, name, furthest))
     return out
 
 
-def _judged(session: Session, verdict: ev.RunVerdict, name: str) -> Standing:
-    if not measured(verdict):
-        return Standing(name, str(verdict.verdict), clean(verdict.reason or ""), "unknown", None, verdict)
+def _judged_standing(session: RunSession, verdict: ev.RunVerdict, name: str) -> Standing:
+    if not is_measured(verdict):
+        return Standing(
+            name, str(verdict.verdict), clean_text(verdict.reason or ""), "unknown", None, verdict
+        )
     if few := too_few(session, verdict):
         return Standing(name, few, "", "unknown", None, verdict)
     words, figures = effect_cells(verdict)
-    title = clean(load_title(session, verdict) + (f", {name}" if name else ""))
+    title = clean_text(load_title(session, verdict) + (f", {name}" if name else ""))
     bar = None
-    if sound(verdict.ratio):
-        bar = Bar(title, verdict.ratio, drawable(verdict.ci95), Word(verdict.verdict), words)
-    return Standing(name, words, figures, role_of(verdict), bar, verdict)
+    if is_drawable_value(verdict.ratio):
+        bar = Bar(title, verdict.ratio, drawable_interval(verdict.ci95), Word(verdict.verdict), words)
+    return Standing(name, words, figures, verdict_role(verdict), bar, verdict)
 
 
-def _so_far(session: Session, estimate: ev.RunningEstimate, name: str, furthest: int) -> Standing:
+def _estimated_standing(
+    session: RunSession, estimate: ev.RunningEstimate, name: str, furthest: int
+) -> Standing:
     """No direction before the interval allows one, and no interval before the first look at it."""
-    load = session.load(estimate.workload)
+    load = session.find_workload(estimate.workload)
     least = load.min_groups if load is not None else 1
-    interval, decided = drawable(estimate.ci95), estimate.groups < furthest
-    if interval is None or not sound(estimate.ratio) or (estimate.groups < least and not decided):
+    interval, decided = drawable_interval(estimate.ci95), estimate.groups < furthest
+    if interval is None or not is_drawable_value(estimate.ratio) or (estimate.groups < least and not decided):
         return Standing(name, f"{estimate.groups} of {max(least, estimate.groups)} groups", "", "dim")
     low, high = interval
     early = low < 1 < high
@@ -91,18 +95,21 @@ def _so_far(session: Session, estimate: ev.RunningEstimate, name: str, furthest:
     if low < 1 / KNOWN_WITHIN and high > KNOWN_WITHIN:
         return Standing(name, "not known yet", "", "dim")
     words, figures = (
-        ("too early to say", units.between(low, high))
+        ("too early to say", units.format_interval(low, high))
         if early
-        else (f"{units.effect(estimate.ratio)} so far", units.between(low, high, estimate.ratio))
+        else (
+            f"{units.format_effect(estimate.ratio)} so far",
+            units.format_interval(low, high, estimate.ratio),
+        )
     )
     if decided:
-        words = f"{units.effect(estimate.ratio)}, decided"
+        words = f"{units.format_effect(estimate.ratio)}, decided"
     title = title_of_workload(title_of(session, estimate.workload), control=load is not None and load.control)
     bar = Bar(title + (f", {name}" if name else ""), estimate.ratio, interval, OPEN, words)
     return Standing(name, words, figures, "dim" if early else "strong", bar)
 
 
-def planned_words(session: Session, load: Workload) -> str:
+def planned_words(session: RunSession, load: Workload) -> str:
     """Of a load without any pair: what it waits for."""
     step = session.steps.get(load.id)
     if step is not None and step.state in ("skipped", "failed"):
@@ -110,27 +117,29 @@ def planned_words(session: Session, load: Workload) -> str:
     blocks = session.blocks.get(load.id, ())
     if blocks and all(block.phase in ("warmup", "onset") for block in blocks):
         return "warming up"
-    taken = sum(not group.disturbed for group in session.groups.get(load.id, ()))
-    if not _compared(session):
+    done_groups = sum(not group.disturbed for group in session.groups.get(load.id, ()))
+    if not _is_compared(session):
         begun = load.id in session.blocks
-        return units.counted(taken, "group") if taken else "first round" if begun else "to come"
-    if not taken and len(blocks) > 1 and len({block.variant for block in blocks}) == 1:
-        return units.counted(len(blocks), "block")  # of one side alone: it has nothing to be compared with
+        return (
+            units.count_noun(done_groups, "group") if done_groups else "first round" if begun else "to come"
+        )
+    if not done_groups and len(blocks) > 1 and len({block.variant for block in blocks}) == 1:
+        return units.count_noun(len(blocks), "block")  # of one side alone: it has nothing to be compared with
     if load.id in session.blocks or session.workload == load.id:
-        return f"{taken} of {max(load.min_groups, taken)} groups"
+        return f"{done_groups} of {max(load.min_groups, done_groups)} groups"
     return "to come" if session.ended is None else "not measured"
 
 
-def _compared(session: Session) -> bool:
+def _is_compared(session: RunSession) -> bool:
     """What a battery measured is compared with another recording: it judges nothing itself."""
     return (
-        session.card.role != "battery" and bool(session.estimates or session.verdicts)
+        session.scenario_card.role != "battery" and bool(session.estimates or session.verdicts)
     ) or not session.groups
 
 
-def pairs_of(session: Session) -> list[tuple[Workload, list[Standing]]]:
+def pairs_of(session: RunSession) -> list[tuple[Workload, list[Standing]]]:
     """Every load of the plan with its pairs, in the plan's order; those that no plan names at the end."""
-    known = {load.id: load for load in session.workloads}
+    loads_by_name = {load.id: load for load in session.planned_workloads}
     for name in dict.fromkeys((*session.blocks, *(v.workload for v in session.verdicts.values()))):
-        known.setdefault(name, Workload(id=name, title=name, metrics=()))
-    return [(load, standings(session, name)) for name, load in known.items()]
+        loads_by_name.setdefault(name, Workload(id=name, title=name, metrics=()))
+    return [(load, list_standings(session, name)) for name, load in loads_by_name.items()]

@@ -2,17 +2,17 @@
 
 from collections.abc import Callable
 
-from app.glyphs import clean
-from app.lines import Line, cells, crop, split, text
-from app.report.numbers import imported
+from app.glyphs import clean_text
+from app.lines import Line, cell_width, crop_line, split_line, text_line
+from app.report.numbers import is_imported
 from app.tui.children.feed import RunFeed
 from app.tui.widgets.panel import Panel
 
 
-def clock(seconds: float) -> str:
+def format_clock(seconds: float) -> str:
     """`01:12`, from an hour on `1:02:03`."""
-    whole = round(max(0.0, seconds))  # as `units.duration` says it beside
-    hours, rest = divmod(whole, 3600)
+    total_seconds = round(max(0.0, seconds))  # as `units.duration` says it beside
+    hours, rest = divmod(total_seconds, 3600)
     return f"{hours}:{rest // 60:02d}:{rest % 60:02d}" if hours else f"{rest // 60:02d}:{rest % 60:02d}"
 
 
@@ -22,26 +22,26 @@ def speed_words(speed: float) -> str:
 
 def transport_line(feed: RunFeed, width: int) -> Line:
     play = feed.playback
-    if play.live and feed.growing:
-        return split(
-            [("● live", "ok"), (f"   {clock(play.time)}", "text")],
-            text("space pauses, the run goes on", "dim"),
+    if play.live and feed.is_growing:
+        return split_line(
+            [("● live", "ok"), (f"   {format_clock(play.time)}", "text")],
+            text_line("space pauses, the run goes on", "dim"),
             width,
         )
     state = ("▶ ", "ok") if play.playing else ("‖ ", "warning")
-    times = f"{clock(play.time)} / {clock(play.end)}"
+    times = f"{format_clock(play.time)} / {format_clock(play.end)}"
     # at the end nothing moves at any speed: there it looks the same whether it was followed live or replayed
-    over = play.at_end and not play.playing and not feed.growing
+    over = play.at_end and not play.playing and not feed.is_growing
     words = "at the end" if over else speed_words(play.speed)
     left: Line = [state, (words, "text"), (f"   {times}", "strong")]
-    if feed.growing:
+    if feed.is_growing:
         left.append(("   still running, Z returns to live", "accent"))
         return left
-    mark = clean(play.next_mark)
-    right = crop([(f"next: {mark}", "dim")], max(30, width // 3)) if mark else []
-    room = width - cells(left) - cells(right) - 6
+    mark = clean_text(play.next_mark)
+    right = crop_line([(f"next: {mark}", "dim")], max(30, width // 3)) if mark else []
+    room = width - cell_width(left) - cell_width(right) - 6
     if room < 8:
-        return split(left, right, width)
+        return split_line(left, right, width)
     share = play.time / play.end if play.end else 1.0
     at = min(room - 3, int(share * (room - 3)))
     track: Line = [
@@ -51,7 +51,7 @@ def transport_line(feed: RunFeed, width: int) -> Line:
         ("─" * (room - 3 - at), "dim"),
         ("]", "dim"),
     ]
-    return split([*left, *track], right, width)
+    return split_line([*left, *track], right, width)
 
 
 class Transport(Panel):
@@ -64,4 +64,4 @@ class Transport(Panel):
     def draw(self, width: int, height: int) -> list[Line]:
         feed = self._feed()
         # an import has no course
-        return [text("") if imported(feed.session) else transport_line(feed, width)]
+        return [text_line("") if is_imported(feed.session) else transport_line(feed, width)]

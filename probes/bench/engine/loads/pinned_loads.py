@@ -18,7 +18,7 @@ from probes.bench.engine.loads.chase import PointerChain
 from probes.bench.engine.loads.loopback import make_request, make_stream
 from probes.bench.engine.loads.memory_policy import bind, nodes_of
 from probes.bench.engine.spec import Spec
-from probes.process_stat import own_stat
+from probes.process_stat import read_own_stat
 
 MIB = 1 << 20
 BLOCK = 64 << 10
@@ -54,7 +54,7 @@ def make_placed(spec: Spec) -> tuple[Operation, Callable[[int], None]]:
 
 def current_cpu() -> int:
     """The CPU that ran this process last; -1 where /proc does not tell."""
-    stat = own_stat()
+    stat = read_own_stat()
     return -1 if stat is None else stat.last_cpu
 
 

@@ -16,7 +16,7 @@ import msgspec
 
 from probes.children.own_module import own_module
 from probes.host import Host
-from probes.types import Absent, present
+from probes.types import Absent, is_present
 
 MODEL = "Amazon Elastic Block Store"
 LOG_PAGE, PAGE_BYTES, MAGIC = 0xD0, 4096, 0x3C23B510
@@ -29,24 +29,24 @@ FIELDS = struct.Struct("<II6Q4Q")  # magic, reserved, six totals, four times
 COUNTED = ("the volume's IOPS", "the volume's throughput", "the instance's IOPS", "the instance's throughput")
 
 
-def parsed(page: bytes) -> dict[str, float] | Absent:
+def parse_log_page(page: bytes) -> dict[str, float] | Absent:
     """By limit, the seconds since it was attached in which more was asked for than the limit let pass."""
     if len(page) < FIELDS.size:
         return Absent("the log page is too short", "invalid", "NVMe log page 0xD0")
     magic, _, *counts = FIELDS.unpack_from(page)
     if magic != MAGIC:
         return Absent(f"the log page begins with {magic:#x}, not {MAGIC:#x}", "invalid", "NVMe log page 0xD0")
-    return {what: microseconds / 1e6 for what, microseconds in zip(COUNTED, counts[6:], strict=True)}
+    return {limit: microseconds / 1e6 for limit, microseconds in zip(COUNTED, counts[6:], strict=True)}
 
 
 def ebs_counters(host: Host, name: str) -> dict[str, float] | Absent:
     """Of an NVMe namespace by kernel name. Absent for what is no EBS volume, and where it cannot be asked."""
-    model = host.text(f"/sys/block/{name}/device/model")
-    if not present(model) or model.strip() != MODEL or not re.fullmatch(r"nvme[0-9]+n[0-9]+", name):
+    model = host.read_file_text(f"/sys/block/{name}/device/model")
+    if not is_present(model) or model.strip() != MODEL or not re.fullmatch(r"nvme[0-9]+n[0-9]+", name):
         return Absent(f"{name} is no EBS volume", "unsupported", name)
     if os.geteuid() != 0:
         return Absent("reading the volume's own counters needs root", "permission", f"/dev/{name}")
-    out = host.command(*own_module(__name__, name), timeout_s=5.0)
+    out = host.read_command(*own_module(__name__, name), timeout_s=5.0)
     if isinstance(out, Absent):
         return out
     try:
@@ -55,12 +55,12 @@ def ebs_counters(host: Host, name: str) -> dict[str, float] | Absent:
         return Absent(f"{name}: {out[:100]!r} is no answer", "invalid", f"/dev/{name}")
 
 
-def log_page(fd: int) -> bytes:
+def read_log_page(fd: int) -> bytes:
     """The page as the controller gives it. Raises OSError."""
     page = ctypes.create_string_buffer(PAGE_BYTES)
     which = LOG_PAGE | (PAGE_BYTES // 4 - 1) << 16  # dwords, counted from 0
-    where = ctypes.addressof(page)
-    fields = (GET_LOG_PAGE, 0, 0, 1, 0, 0, 0, where, 0, PAGE_BYTES, which, 0, 0, 0, 0, 0, 0, 0)
+    page_address = ctypes.addressof(page)
+    fields = (GET_LOG_PAGE, 0, 0, 1, 0, 0, 0, page_address, 0, PAGE_BYTES, which, 0, 0, 0, 0, 0, 0, 0)
     command = bytearray(ADMIN_CMD.pack(*fields))
     if status := fcntl.ioctl(fd, NVME_IOCTL_ADMIN_CMD, command):
         raise OSError(0, f"the controller refuses log page 0xD0 (status {status:#x})")
@@ -70,12 +70,12 @@ def log_page(fd: int) -> bytes:
 def main() -> None:
     try:
         fd = os.open(f"/dev/{sys.argv[1]}", os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
-        found = parsed(log_page(fd))
+        counters = parse_log_page(read_log_page(fd))
     except OSError as error:
         sys.exit(error.strerror)
-    if isinstance(found, Absent):
-        sys.exit(found.reason)
-    os.write(1, msgspec.json.encode(found))
+    if isinstance(counters, Absent):
+        sys.exit(counters.reason)
+    os.write(1, msgspec.json.encode(counters))
 
 
 if __name__ == "__main__":

@@ -6,9 +6,9 @@ from typing import Literal
 import msgspec
 
 from probes.host import Host
-from probes.number_text import real
-from probes.system.disk.drive.ata import ata_port, gigabits
-from probes.types import Absent, present
+from probes.number_text import parse_real
+from probes.system.disk.drive.ata import ata_port, parse_gigabits
+from probes.types import Absent, is_present
 
 # Payload share of the line rate. PCIe: 8b/10b up to 5 GT/s, 128b/130b to 32 GT/s, then FLITs: 236 of 256 bytes
 # (PCI Express Base Specification 6.0, 4.2.3: 236 bytes of packets, 6 of link layer, 8 of CRC, 6 of FEC).
@@ -17,7 +17,7 @@ _PCIE_FLIT_GTS = 64.0
 _SERIAL_EIGHT_OF_TEN = 0.8  # SATA (all three generations) and SAS up to 12 Gb/s
 
 
-class Link(msgspec.Struct, frozen=True, kw_only=True):
+class BusLink(msgspec.Struct, frozen=True, kw_only=True):
     """`bytes_per_s` is after the line encoding, before protocol overhead.
 
     `at_most` is what the device and its port can both do; where only one is known, that one. `degraded` is
@@ -47,7 +47,7 @@ def pcie_bytes_per_s(gigatransfers: float, width: int) -> int:
     return round(gigatransfers * 1e9 * share / 8 * width)
 
 
-def pcie_link(host: Host, folder: str) -> Link | Absent:
+def pcie_link(host: Host, folder: str) -> BusLink | Absent:
     """Of the PCI device at the sysfs folder: `8.0 GT/s PCIe` (kernels before 5.x: `8 GT/s`), width `4`."""
     now = _pcie_pair(host, folder, "current")
     if isinstance(now, Absent):
@@ -60,9 +60,9 @@ def pcie_link(host: Host, folder: str) -> Link | Absent:
     limited = ""
     if below:
         limited = "runs below what the device and its slot can both do"
-    elif len(both) == 2 and present(most) and best is not None and best != most:
+    elif len(both) == 2 and is_present(most) and best is not None and best != most:
         limited = "the slot can do less than the device"
-    return Link(
+    return BusLink(
         kind="pcie",
         now=_pcie_words(*now),
         at_most=_pcie_words(*best) if best else "",
@@ -70,22 +70,22 @@ def pcie_link(host: Host, folder: str) -> Link | Absent:
         most_bytes_per_s=pcie_bytes_per_s(*best) if best else Absent("no max_link_speed", "missing", folder),
         degraded=below,
         source=f"{folder}/current_link_speed",
-        device_most=_pcie_words(*most) if present(most) else "",
-        port_most=_pcie_words(*port) if present(port) else "",
+        device_most=_pcie_words(*most) if is_present(most) else "",
+        port_most=_pcie_words(*port) if is_present(port) else "",
         limited_by=limited,
     )
 
 
-def sata_link(host: Host, path: str) -> Link | Absent:
+def sata_link(host: Host, path: str) -> BusLink | Absent:
     """From the ata_link of the port. udev is no help here: ata_id never prints ID_ATA_SATA_SIGNAL_RATE_GEN3."""
     port = ata_port(host, path)
     if isinstance(port, Absent):
         return port
     if port.now is None:
         return Absent("the kernel does not know the link's speed", "unsupported", f"{port.folder}/sata_spd")
-    known = [speed for speed in (port.controller, port.drive) if speed]
-    best = min(known) if known else None
-    below = len(known) == 2 and port.now < min(known)
+    speeds = [speed for speed in (port.controller, port.drive) if speed]
+    best = min(speeds) if speeds else None
+    below = len(speeds) == 2 and port.now < min(speeds)
     held = port.imposed is not None and port.now <= port.imposed and (best is None or port.imposed < best)
     limited = ""
     if held and port.lowered:
@@ -96,12 +96,12 @@ def sata_link(host: Host, path: str) -> Link | Absent:
         limited = "runs below what drive and controller can do: a slower port, the cable or the backplane"
     elif port.controller and port.drive and port.controller < port.drive:
         limited = "the controller can do less than the drive"
-    return Link(
+    return BusLink(
         kind="sata",
         now=_gigabit_words(port.now),
         at_most=_gigabit_words(best) if best else "",
-        bytes_per_s=_serial(port.now),
-        most_bytes_per_s=_serial(best)
+        bytes_per_s=_serial_bytes_per_s(port.now),
+        most_bytes_per_s=_serial_bytes_per_s(best)
         if best
         else Absent("neither drive nor port reports a speed", "missing", port.folder),
         degraded=below or (held and port.lowered),
@@ -112,29 +112,31 @@ def sata_link(host: Host, path: str) -> Link | Absent:
     )
 
 
-def sas_link(host: Host, path: str) -> Link | Absent:
+def sas_link(host: Host, path: str) -> BusLink | Absent:
     """From the first phy of the device's port (scsi_transport_sas): `12.0 Gbit`."""
-    found = re.match(r"(.*/port-[\d:]+)/end_device-", path)
-    if found is None:
+    match = re.match(r"(.*/port-[\d:]+)/end_device-", path)
+    if match is None:
         return Absent(f"{path} is not behind a SAS port", "unsupported", path)
-    names = host.listing(found[1])
-    phys = [n for n in names if n.startswith("phy-")] if present(names) else []
+    names = host.list_names(match[1])
+    phys = [n for n in names if n.startswith("phy-")] if is_present(names) else []
     if not phys:
-        return Absent(f"{found[1]} lists no phy", "missing", found[1])
+        return Absent(f"{match[1]} lists no phy", "missing", match[1])
     folder = f"/sys/class/sas_phy/{phys[0]}"
-    now = host.text(f"{folder}/negotiated_linkrate")
+    now = host.read_file_text(f"{folder}/negotiated_linkrate")
     if isinstance(now, Absent):
         return now
-    limit = host.text(f"{folder}/maximum_linkrate_hw")
-    rate, most = gigabits(now), gigabits(limit) if present(limit) else None
+    limit = host.read_file_text(f"{folder}/maximum_linkrate_hw")
+    rate, most = parse_gigabits(now), parse_gigabits(limit) if is_present(limit) else None
     if rate is None:
         return Absent(f"no link rate: {now.strip()[:40]}", "unsupported", folder)
-    return Link(
+    return BusLink(
         kind="sas",
         now=_gigabit_words(rate),
         at_most=_gigabit_words(most) if most else "",
-        bytes_per_s=_serial(rate),
-        most_bytes_per_s=_serial(most) if most else Absent("no limit is reported", "missing", folder),
+        bytes_per_s=_serial_bytes_per_s(rate),
+        most_bytes_per_s=_serial_bytes_per_s(most)
+        if most
+        else Absent("no limit is reported", "missing", folder),
         degraded=False,  # the drive's own limit is not in sysfs: a 6 Gb/s drive on a 12 Gb/s phy is in order
         source=f"{folder}/negotiated_linkrate",
         port_most=_gigabit_words(most) if most else "",
@@ -142,14 +144,14 @@ def sas_link(host: Host, path: str) -> Link | Absent:
 
 
 def _pcie_pair(host: Host, folder: str, which: str) -> tuple[float, int] | Absent:
-    speed = host.text(f"{folder}/{which}_link_speed")
-    width = host.integer(f"{folder}/{which}_link_width")
+    speed = host.read_file_text(f"{folder}/{which}_link_speed")
+    width = host.read_integer(f"{folder}/{which}_link_width")
     if isinstance(speed, Absent):
         return speed
     if isinstance(width, Absent):
         return width
-    found = re.match(r"([0-9.]+)\s*GT/s", speed)
-    rate = real(found[1]) if found else None
+    match = re.match(r"([0-9.]+)\s*GT/s", speed)
+    rate = parse_real(match[1]) if match else None
     # Width 0 and 255 and "Unknown" are what a link that is down shows.
     if rate is None or not 0 < width <= 32:
         return Absent(f"the link is down or unknown: {speed.strip()[:40]} x{width}", "unsupported", folder)
@@ -164,7 +166,7 @@ def _gigabit_words(speed: float) -> str:
     return f"{speed:.1f} Gb/s"
 
 
-def _serial(gigabit: float) -> int:
+def _serial_bytes_per_s(gigabit: float) -> int:
     return round(gigabit * 1e9 * _SERIAL_EIGHT_OF_TEN / 8)
 
 
@@ -175,8 +177,8 @@ def device_node(host: Host, path: str) -> int | Absent:
     parts = path.split("/")
     for depth in range(len(parts), 4, -1):
         folder = "/".join(parts[:depth])
-        node = host.integer(f"{folder}/numa_node")
-        if present(node):
+        node = host.read_integer(f"{folder}/numa_node")
+        if is_present(node):
             if node >= 0:
                 return node
             return Absent("the firmware does not say (-1)", "unsupported", f"{folder}/numa_node")

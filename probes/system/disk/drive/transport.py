@@ -67,44 +67,44 @@ _DM_KINDS = (
 
 def kind(host: Host, name: str, path: str) -> str:
     """What the device is: disk, loop, zram, ram, lvm, crypt, multipath, dm, md, rom, nbd, ..."""
-    found = next((word for start, word in _BY_NAME if name.startswith(start)), "disk")
-    if found != "dm":
-        return found
-    uuid = host.text(f"{path}/dm/uuid")
+    device_kind = next((word for start, word in _BY_NAME if name.startswith(start)), "disk")
+    if device_kind != "dm":
+        return device_kind
+    uuid = host.read_file_text(f"{path}/dm/uuid")
     if isinstance(uuid, Absent):
         return "dm"
     return next((word for start, word in _DM_KINDS if uuid.startswith(start)), "dm")
 
 
-def transport(host: Host, name: str, path: str, what: str) -> str | Absent:
+def read_transport(host: Host, name: str, path: str, device_kind: str) -> str | Absent:
     """nvme (PCIe), nvme-tcp, nvme-rdma, nvme-fc, nvme-loop, sata, ata, sas, usb, iscsi, fc, mmc, virtio,
     virtio-scsi, xen, hyperv, vmware, raid, scsi, pmem, rbd; for what is no physical disk its kind.
     """
     if name.startswith("nvme"):
-        return _nvme(host, path)
-    if what not in ("disk", "rom"):
-        return what
+        return _nvme_transport(host, path)
+    if device_kind not in ("disk", "rom"):
+        return device_kind
     for pattern, word in _BY_PATH:
         if re.search(pattern, path):
             return word
     if ata := re.search(r"/ata(\d+)/", path):
-        return _libata(host, path[: ata.end()], ata[1])
+        return _libata_transport(host, path[: ata.end()], ata[1])
     if scsi := re.search(r"/host(\d+)/", path):
-        return _scsi(host, path[: scsi.end()], scsi[1])
+        return _scsi_transport(host, path[: scsi.end()], scsi[1])
     return Absent(f"{path} shows no bus that is known", "unsupported", path)
 
 
-def emulated(model: str | Absent) -> bool:
+def is_emulated(model: str | Absent) -> bool:
     """True where the disk's name says that a hypervisor made it up."""
     return isinstance(model, str) and bool(_EMULATED.search(model))
 
 
-def virtual(how: str | Absent, model: str | Absent) -> bool:
+def is_virtual_disk(transport_name: str | Absent, model: str | Absent) -> bool:
     """True for a hypervisor's or a cloud's disk, by its transport or its name."""
-    return (isinstance(how, str) and how in VIRTUAL_TRANSPORTS) or emulated(model)
+    return (isinstance(transport_name, str) and transport_name in VIRTUAL_TRANSPORTS) or is_emulated(model)
 
 
-def controllers(host: Host, path: str) -> tuple[str, ...]:
+def list_controllers(host: Host, path: str) -> tuple[str, ...]:
     """The sysfs folders of an NVMe namespace's controllers; several with native multipath.
 
     There the block device lies in nvme-subsystem/nvme-subsysN, which links to its controllers.
@@ -112,15 +112,15 @@ def controllers(host: Host, path: str) -> tuple[str, ...]:
     above = path.rsplit("/", 1)[0]
     if "/nvme-subsystem/" not in path:
         return (above.removesuffix("/block"),)  # kernel 3.x: the namespace lies right in the PCI device
-    names = host.listing(above)
+    names = host.list_names(above)
     links = (f"{above}/{n}" for n in names if re.fullmatch(r"nvme\d+", n)) if isinstance(names, tuple) else ()
-    real = (host.real(link) for link in links)
-    return tuple(found for found in real if isinstance(found, str))
+    real = (host.resolve_path(link) for link in links)
+    return tuple(folder for folder in real if isinstance(folder, str))
 
 
-def _nvme(host: Host, path: str) -> str | Absent:
-    for folder in controllers(host, path):
-        text = host.text(f"{folder}/transport")
+def _nvme_transport(host: Host, path: str) -> str | Absent:
+    for folder in list_controllers(host, path):
+        text = host.read_file_text(f"{folder}/transport")
         if isinstance(text, str):
             return "nvme" if text.strip() == "pcie" else f"nvme-{text.strip()}"
     # Kernels before 4.15 have no such file, and PCIe was all they knew.
@@ -129,9 +129,9 @@ def _nvme(host: Host, path: str) -> str | Absent:
     return Absent(f"{path} names no controller", "missing", path)
 
 
-def _libata(host: Host, folder: str, number: str) -> str:
+def _libata_transport(host: Host, folder: str, number: str) -> str:
     """libata drives SATA and old parallel ATA ports; a parallel one has no SATA control registers."""
-    driver = host.text(f"{folder}host{int(number) - 1}/scsi_host/host{int(number) - 1}/proc_name")
+    driver = host.read_file_text(f"{folder}host{int(number) - 1}/scsi_host/host{int(number) - 1}/proc_name")
     if isinstance(driver, str) and (driver.startswith("pata_") or driver.strip() == "ata_generic"):
         return "ata"
     if isinstance(driver, str) and driver.strip() == "ata_piix" and not _tells_speed(host, folder, number):
@@ -141,16 +141,16 @@ def _libata(host: Host, folder: str, number: str) -> str:
 
 def _tells_speed(host: Host, folder: str, number: str) -> bool:
     for place in (f"{folder}link{number}/ata_link/link{number}", f"/sys/class/ata_link/link{number}"):
-        text = host.text(f"{place}/sata_spd")
+        text = host.read_file_text(f"{place}/sata_spd")
         if isinstance(text, str):
             return "Gb" in text
     return False
 
 
-def _scsi(host: Host, folder: str, number: str) -> str:
-    driver = host.text(f"{folder}scsi_host/host{number}/proc_name")
+def _scsi_transport(host: Host, folder: str, number: str) -> str:
+    driver = host.read_file_text(f"{folder}scsi_host/host{number}/proc_name")
     if isinstance(driver, Absent):
-        driver = host.text(f"/sys/class/scsi_host/host{number}/proc_name")
+        driver = host.read_file_text(f"/sys/class/scsi_host/host{number}/proc_name")
     name = driver.strip() if isinstance(driver, str) else ""
     if name.startswith(("ahci", "sata_")):
         return "sata"

@@ -6,7 +6,7 @@ from probes.host import Host
 from probes.types import Absent
 
 
-def udev_property(host: Host, name: str, key: str) -> str | Absent:
+def read_udev_property(host: Host, name: str, key: str) -> str | Absent:
     """A property of the block device `name`, with udev's `\\x20` escapes undone."""
     source = f"udev {name} {key}"
     if not host.live:
@@ -21,4 +21,4 @@ def udev_property(host: Host, name: str, key: str) -> str | Absent:
         return Absent(f"udev has no device {name}: {type(error).__name__}", "missing", source)
     if not isinstance(value, str):
         return Absent(f"udev has no {key} of {name}", "missing", source)
-    return " ".join(re.sub(r"\\x([0-9a-f]{2})", lambda found: chr(int(found[1], 16)), value).split())
+    return " ".join(re.sub(r"\\x([0-9a-f]{2})", lambda match: chr(int(match[1], 16)), value).split())

@@ -3,11 +3,11 @@
 import msgspec
 
 from probes.host import Host
-from probes.system.disk.block import BlockDevice, block_devices, under
-from probes.system.disk.drive.ata import links_of
+from probes.system.disk.block import BlockDevice, block_devices, list_below
+from probes.system.disk.drive.ata import find_port_links
 from probes.system.disk.mounts import Mount
-from probes.system.disk.topology import Topology, topology
-from probes.types import Absent, present
+from probes.system.disk.topology import DiskTopology, read_disk_topology
+from probes.types import Absent, is_present
 
 # File systems that can hand free space down (FITRIM): fs/*/ioctl.c of these.
 TRIMMING = frozenset(
@@ -24,7 +24,7 @@ class DiscardLayer(msgspec.Struct, frozen=True, kw_only=True):
     granularity_bytes: int | Absent
 
     @property
-    def swallows(self) -> bool:
+    def swallows_discards(self) -> bool:
         # The granularity may be non-zero while nothing is taken: only the limit tells.
         return self.max_bytes == 0
 
@@ -50,41 +50,41 @@ class DiscardChain(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def swallowed_by(self) -> str:
         """The lowest device that takes no discards: what lies on it can take none either; "" where all are taken."""
-        return next((layer.device for layer in reversed(self.layers) if layer.swallows), "")
+        return next((layer.device for layer in reversed(self.layers) if layer.swallows_discards), "")
 
     @property
-    def known(self) -> bool:
-        return all(present(layer.max_bytes) for layer in self.layers) and bool(self.layers)
+    def are_limits_known(self) -> bool:
+        return all(is_present(layer.max_bytes) for layer in self.layers) and bool(self.layers)
 
 
 def discard_chains(host: Host) -> tuple[DiscardChain, ...] | Absent:
     """One for each mounted file system that can trim and lies on a block device, each device once."""
-    disks = topology(host)
+    disks = read_disk_topology(host)
     if isinstance(disks.mounts, Absent):
         return disks.mounts
-    found: dict[str, DiscardChain] = {}
+    chains: dict[str, DiscardChain] = {}
     for mount in disks.mounts:
         if mount.fstype not in TRIMMING:
             continue
         chain = discard_chain(host, disks, mount)
         if chain is not None:
-            found.setdefault(chain.device, chain)
-    return tuple(found.values())
+            chains.setdefault(chain.device, chain)
+    return tuple(chains.values())
 
 
-def discard_chain(host: Host, disks: Topology, mount: Mount) -> DiscardChain | None:
+def discard_chain(host: Host, disks: DiskTopology, mount: Mount) -> DiscardChain | None:
     """None where the mount lies on no block device that sysfs knows."""
-    devices, tops = disks.devices, disks.under(mount)
+    devices, tops = disks.devices, disks.devices_under(mount)
     if isinstance(tops, Absent):
         return None
-    same = _same(disks, mount)
-    names = [n for n in disks.layers(tops) if n in devices]
-    ends = disks.leaves(tops)
+    same = _same_file_system(disks, mount)
+    names = [n for n in disks.layers_under(tops) if n in devices]
+    ends = disks.leaves_under(tops)
     return DiscardChain(
         mount=mount,
         device=tops[0],
         online=next((o for o in mount.options if o == "discard" or o.startswith("discard=")), ""),
-        layers=tuple(_layer(devices[name]) for name in names),
+        layers=tuple(_make_layer(devices[name]) for name in names),
         leaves=ends,
         queued={n: mode for n in ends if n in devices and (mode := _sata_mode(host, devices[n]))},
         tops=tops,
@@ -93,11 +93,11 @@ def discard_chain(host: Host, disks: Topology, mount: Mount) -> DiscardChain | N
     )
 
 
-def _same(disks: Topology, mount: Mount) -> list[Mount]:
+def _same_file_system(disks: DiskTopology, mount: Mount) -> list[Mount]:
     """All mounts of a file system; the subvolumes of a btrfs have numbers of their own, but one source."""
     return [
         m
-        for m in (disks.mounts if present(disks.mounts) else ())
+        for m in (disks.mounts if is_present(disks.mounts) else ())
         if m.fstype == mount.fstype
         and ((m.devno and m.devno == mount.devno) or (m.source.startswith("/") and m.source == mount.source))
     ]
@@ -109,18 +109,18 @@ def own_devices(host: Host, chain: DiscardChain) -> tuple[str, ...]:
     Not an md array's: raid0_make_request hands discards down before they are counted (drivers/md/raid0.c).
     """
     devices = block_devices(host)
-    found: dict[str, None] = {}
+    own_names: dict[str, None] = {}
     waiting = list(chain.tops or (chain.device,))
     while waiting:
         name = waiting.pop(0)
-        below = under(devices, name) if name in devices and devices[name].kind.startswith("md") else ()
-        waiting += [n for n in below if n not in found]
+        below = list_below(devices, name) if name in devices and devices[name].kind.startswith("md") else ()
+        waiting += [n for n in below if n not in own_names]
         if not below:
-            found[name] = None
-    return tuple(found)
+            own_names[name] = None
+    return tuple(own_names)
 
 
-def _layer(device: BlockDevice) -> DiscardLayer:
+def _make_layer(device: BlockDevice) -> DiscardLayer:
     return DiscardLayer(
         device=device.name,
         kind=device.kind,
@@ -133,14 +133,14 @@ def _sata_mode(host: Host, device: BlockDevice) -> str:
     """`forced_unqueued` and its kin; "" where it is no SATA disk or the kernel does not say."""
     if device.transport != "sata":
         return ""
-    found = links_of(device.path)
-    if found is None:
+    port_links = find_port_links(device.path)
+    if port_links is None:
         return ""
-    port, _, links = found
+    port, _, links = port_links
     for link in links:
         name = f"dev{link}.0"
         for folder in (f"{port}/link{link}/{name}/ata_device/{name}", f"/sys/class/ata_device/{name}"):
-            text = host.text(f"{folder}/trim")
-            if present(text) and text.strip():
+            text = host.read_file_text(f"{folder}/trim")
+            if is_present(text) and text.strip():
                 return text.strip()
     return ""

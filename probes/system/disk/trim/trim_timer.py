@@ -7,8 +7,15 @@ from pathlib import Path
 import msgspec
 
 from probes.host import Host
-from probes.system.disk.trim.trim_jobs import UNITS, TrimJob, assigned, cron_jobs, passed_over, service_jobs
-from probes.types import Absent, present
+from probes.system.disk.trim.trim_jobs import (
+    UNITS,
+    TrimJob,
+    cron_jobs,
+    explain_skip,
+    read_unit_values,
+    service_jobs,
+)
+from probes.types import Absent, is_present
 
 _WANTS = "/etc/systemd/system/timers.target.wants/fstrim.timer"
 _STAMP = "/var/lib/systemd/timers/stamp-fstrim.timer"
@@ -18,7 +25,7 @@ class TrimTimer(msgspec.Struct, frozen=True, kw_only=True):
     """`enabled` and `active` as systemd says; without systemd running, whether the link that enables it is there.
 
     `last` is when it last ran in systemd's own words; `service` what it calls then; `jobs` what cron and other timers
-    call; `exists`: this system has the timer.
+    call; `path_exists`: this system has the timer.
     """
 
     enabled: bool | Absent
@@ -31,17 +38,17 @@ class TrimTimer(msgspec.Struct, frozen=True, kw_only=True):
     source: str = ""
 
     @property
-    def cron(self) -> tuple[str, ...]:
+    def cron_files(self) -> tuple[str, ...]:
         """The files that call fstrim."""
         return tuple(dict.fromkeys(job.where for job in self.jobs))
 
     @property
-    def trims(self) -> bool | Absent:
+    def has_trimmer(self) -> bool | Absent:
         """Whether something trims by itself, whatever it reaches."""
-        return True if self.jobs else self.on
+        return True if self.jobs else self.is_timer_on
 
     @property
-    def on(self) -> bool | Absent:
+    def is_timer_on(self) -> bool | Absent:
         """Whether the timer itself fires."""
         if self.active is True or (self.enabled is True and isinstance(self.active, Absent)):
             return True
@@ -52,10 +59,10 @@ def trim_timer(host: Host) -> TrimTimer:
     jobs = cron_jobs(host)
     schedule = timer_schedule(host)
     service = service_jobs(host)
-    show = host.command(
+    show = host.read_command(
         "systemctl", "show", "fstrim.timer", "-p", "LoadState,ActiveState,UnitFileState,LastTriggerUSec"
     )
-    if present(show) and "LoadState=" in show:
+    if is_present(show) and "LoadState=" in show:
         values = dict(line.split("=", 1) for line in show.splitlines() if "=" in line)
         if values.get("LoadState") == "not-found":
             off = Absent("this system has no fstrim.timer", "missing", "systemctl show fstrim.timer")
@@ -72,7 +79,7 @@ def trim_timer(host: Host) -> TrimTimer:
         return TrimTimer(
             enabled=values.get("UnitFileState", "").startswith("enabled"),
             active=values.get("ActiveState") == "active",
-            last=last if last and last != "n/a" else stamp(host),
+            last=last if last and last != "n/a" else read_stamp(host),
             schedule=schedule,
             jobs=jobs,
             service=service,
@@ -82,24 +89,26 @@ def trim_timer(host: Host) -> TrimTimer:
         show if isinstance(show, Absent) else Absent("systemd does not run here", "unsupported", "systemctl")
     )
     # Where systemd is not what runs (a container, another init), its timers are files that nobody looks at.
-    fires = not host.live or host.exists("/run/systemd/system")
-    known = fires and any(host.exists(f"{folder}/fstrim.timer") for folder in UNITS)
-    enabled: bool | Absent = host.exists(_WANTS) or present(host.link(_WANTS)) if known else fires and why
+    fires = not host.live or host.path_exists("/run/systemd/system")
+    has_timer = fires and any(host.path_exists(f"{folder}/fstrim.timer") for folder in UNITS)
+    enabled: bool | Absent = (
+        host.path_exists(_WANTS) or is_present(host.read_link(_WANTS)) if has_timer else fires and why
+    )
     return TrimTimer(
         enabled=enabled,
         active=why,
-        last=stamp(host),
+        last=read_stamp(host),
         schedule=schedule,
         jobs=jobs,
         service=service,
-        exists=known,
+        exists=has_timer,
         source=_WANTS,
     )
 
 
-def stamp(host: Host) -> str | Absent:
+def read_stamp(host: Host) -> str | Absent:
     """When a persistent timer last fired: its stamp file's time (systemd.timer(5)); a captured file's is another."""
-    if not host.exists(_STAMP):
+    if not host.path_exists(_STAMP):
         return Absent("no record of a run", "missing", _STAMP)
     fired = stamp_time(host)
     return f"{fired:%Y-%m-%d %H:%M:%S} UTC" if fired is not None else "once at least"
@@ -117,27 +126,31 @@ def stamp_time(host: Host) -> datetime | None:
 
 def timer_schedule(host: Host) -> str | Absent:
     """The unit's OnCalendar (systemd.timer(5))."""
-    found = assigned(host, "fstrim.timer", "OnCalendar")
-    return ", ".join(found) if found else Absent("no fstrim.timer", "missing", f"{UNITS[2]}/fstrim.timer")
+    calendars = read_unit_values(host, "fstrim.timer", "OnCalendar")
+    return (
+        ", ".join(calendars)
+        if calendars
+        else Absent("no fstrim.timer", "missing", f"{UNITS[2]}/fstrim.timer")
+    )
 
 
-def untrimmed_because(host: Host, timer: TrimTimer, mountpoints: Sequence[str]) -> str | Absent:
+def explain_untrimmed(host: Host, timer: TrimTimer, mountpoints: Sequence[str]) -> str | Absent:
     """Why nothing trims the file system that is mounted at `mountpoints`; "" where something does, or may."""
-    missed = [passed_over(host, job, mountpoints) for job in timer.jobs]
+    missed = [explain_skip(host, job, mountpoints) for job in timer.jobs]
     if "" in missed:
         return ""
-    if isinstance(timer.on, Absent):
-        return timer.on
-    if timer.on:
-        by_timer = timer_would_miss(host, timer, mountpoints)
+    if isinstance(timer.is_timer_on, Absent):
+        return timer.is_timer_on
+    if timer.is_timer_on:
+        by_timer = explain_timer_miss(host, timer, mountpoints)
         return by_timer and "; ".join(dict.fromkeys((by_timer, *missed)))
     off = "fstrim.timer is off" if timer.exists else "no fstrim.timer runs here"
     cron = "; ".join(dict.fromkeys(missed)) or "no cron job calls fstrim"
     return f"{off}, {cron}, and it is mounted without online discard"
 
 
-def timer_would_miss(host: Host, timer: TrimTimer, mountpoints: Sequence[str]) -> str:
+def explain_timer_miss(host: Host, timer: TrimTimer, mountpoints: Sequence[str]) -> str:
     """Why the timer, on or off, would pass over it; "" where it would not."""
     called = timer.service or (TrimJob(where="fstrim.service", reach="listed"),)
-    missed = [passed_over(host, job, mountpoints) for job in called]
+    missed = [explain_skip(host, job, mountpoints) for job in called]
     return "" if "" in missed else "; ".join(dict.fromkeys(missed))

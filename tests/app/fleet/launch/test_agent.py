@@ -14,7 +14,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from app.fleet.launch.agent import MARK, PREFIX, environment, own_folder, sweep
+from app.fleet.launch.agent import MARK, PREFIX, command_environment, make_own_folder, sweep_leftovers
 from app.fleet.launch.errand import Errand
 
 ECHO = b"import sys, os; print(os.path.dirname(__file__)); print(sys.argv[1:]); sys.stderr.write('words'); sys.exit(3)"
@@ -40,13 +40,13 @@ class Agent:
 
     def __init__(self, asked: Errand, *, send: bytes, shell: str = "sh") -> None:
         self.process = subprocess.Popen(
-            [shell, "-c", asked.command()],
+            [shell, "-c", asked.shell_command()],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
         )
         assert self.process.stdin is not None
-        self.process.stdin.write(asked.head("n1") + send)
+        self.process.stdin.write(asked.order_head("n1") + send)
         self.process.stdin.flush()
 
     def line(self) -> bytes:
@@ -160,7 +160,7 @@ def test_the_next_one_clears_up_after_one_that_was_killed() -> None:
     with agent.process:
         command, folder = at_work(agent)
         agent.process.kill()
-    sweep("/dev/shm")
+    sweep_leftovers("/dev/shm")
     assert folder.exists(), "its command is still at work there"
     fd = os.pidfd_open(command)
     os.kill(command, signal.SIGKILL)
@@ -179,7 +179,7 @@ def test_a_directory_of_somebody_elses_is_not_swept(tmp_path: Path) -> None:
     (tmp_path / f"{mine}old/inside").mkdir(parents=True)
     held = os.open(tmp_path / f"{mine}busy", os.O_RDONLY)
     fcntl.flock(held, fcntl.LOCK_EX)
-    sweep(str(tmp_path))
+    sweep_leftovers(str(tmp_path))
     os.close(held)
     assert {path.name for path in tmp_path.iterdir()} == {
         f"{PREFIX}{os.geteuid() + 1}-x", "target", f"{mine}link", f"{mine}busy"
@@ -189,27 +189,30 @@ def test_a_directory_of_somebody_elses_is_not_swept(tmp_path: Path) -> None:
 def test_a_place_without_room_is_passed_over(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     from app.fleet.launch import agent
 
-    monkeypatch.setattr(agent, "places", lambda: [str(tmp_path / "none"), str(tmp_path)])
-    folder, held = own_folder(1)
+    monkeypatch.setattr(agent, "candidate_places", lambda: [str(tmp_path / "none"), str(tmp_path)])
+    folder, held = make_own_folder(1)
     os.close(held)
     assert Path(folder).parent == tmp_path and Path(folder).stat().st_mode & 0o777 == 0o700
-    with pytest.raises(agent.Trouble):
-        own_folder(1 << 60)
+    with pytest.raises(agent.AgentTrouble):
+        make_own_folder(1 << 60)
 
 
 def test_a_users_journals_of_each_node_are_its_own(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.delenv("XDG_STATE_HOME", raising=False)
     monkeypatch.setenv("HOME", str(tmp_path))
     monkeypatch.setattr(os, "geteuid", lambda: 1000)
-    one, two = (environment("/x", node)[0]["XDG_STATE_HOME"] for node in ("n1", "n2"))
+    one, two = (command_environment("/x", node)[0]["XDG_STATE_HOME"] for node in ("n1", "n2"))
     assert one != two and one.startswith(str(tmp_path))
     monkeypatch.setattr(os, "geteuid", lambda: 0)
-    assert "XDG_STATE_HOME" not in environment("/x", "n1")[0]
+    assert "XDG_STATE_HOME" not in command_environment("/x", "n1")[0]
 
 
 def test_a_shell_without_a_python(tmp_path: Path) -> None:
     done = subprocess.run(
-        ["sh", "-c", errand(ECHO, python="/no/python").command()], input=b"", capture_output=True, check=True
+        ["sh", "-c", errand(ECHO, python="/no/python").shell_command()],
+        input=b"",
+        capture_output=True,
+        check=True,
     )
     lines = done.stdout.splitlines()
     assert [msgspec.json.decode(line[len(MARK) :]) for line in lines] == [{"shell": 1}, {"absent": 1}]

@@ -8,7 +8,7 @@ import msgspec
 import pytest
 
 from app.fleet.launch import agreement
-from app.fleet.launch.agreement import agreed, groups, plan_in
+from app.fleet.launch.agreement import ask_consent, group_plans, read_plan
 from probes.action import Action
 from probes.lossless_json import encode
 from scenarios.plan import Plan
@@ -29,7 +29,7 @@ PLANS = {
 
 
 def test_nodes_are_grouped_by_what_they_change() -> None:
-    found = groups(PLANS)
+    found = group_plans(PLANS)
     assert [group.nodes for group in found] == [("n1", "n2", "n3"), ("n4",)]
     assert found[0].changes[0].old == {"none": ("n1", "n3"), "mq": ("n2",)}
 
@@ -37,8 +37,8 @@ def test_nodes_are_grouped_by_what_they_change() -> None:
 def test_each_group_is_agreed_to_by_itself(monkeypatch: pytest.MonkeyPatch) -> None:
     answers = iter([False, True])
     shown: list[str] = []
-    monkeypatch.setattr(agreement.consent, "agreed", lambda _question: next(answers))
-    may = agreed(PLANS, yes=False, show=shown.append, fold=lambda names: ",".join(names))
+    monkeypatch.setattr(agreement.consent, "ask_yes_no", lambda _question: next(answers))
+    may = ask_consent(PLANS, yes=False, show=shown.append, fold=lambda names: ",".join(names))
     assert may == {"n4", "n5"}
     text = "\n".join(shown)
     assert all(value in text for value in ("n1,n2,n3", "/sys/x", "bfq", "none", "mq", "kyber"))
@@ -46,8 +46,8 @@ def test_each_group_is_agreed_to_by_itself(monkeypatch: pytest.MonkeyPatch) -> N
 
 def test_without_a_terminal_nothing_is_agreed_to(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("sys.stdin", None)
-    assert agreed(PLANS, yes=False, show=lambda _line: None, fold=",".join) == {"n5"}
-    assert agreed(PLANS, yes=True, show=lambda _line: None, fold=",".join) == set(PLANS)
+    assert ask_consent(PLANS, yes=False, show=lambda _line: None, fold=",".join) == {"n5"}
+    assert ask_consent(PLANS, yes=True, show=lambda _line: None, fold=",".join) == set(PLANS)
 
 
 @pytest.mark.parametrize(
@@ -62,17 +62,17 @@ def test_without_a_terminal_nothing_is_agreed_to(monkeypatch: pytest.MonkeyPatch
 def test_a_plan_that_is_none_is_rubbish(tmp_path: Path, changed: dict[str, object]) -> None:
     path = tmp_path / "plan.json"
     path.write_bytes(encode(msgspec.structs.replace(plan(), **changed)))
-    found, state, _ = plan_in(path, "iosched", 0)
+    found, state, _ = read_plan(path, "iosched", 0)
     assert found is None and state == "rubbish"
 
 
 def test_a_plan_and_a_refusal(tmp_path: Path) -> None:
     path = tmp_path / "plan.json"
     path.write_bytes(encode(plan()))
-    assert plan_in(path, "iosched", 0) == (plan(), "answered", "")
+    assert read_plan(path, "iosched", 0) == (plan(), "answered", "")
     path.write_bytes(encode(msgspec.structs.replace(plan(), refusal="read-only")))
-    assert plan_in(path, "iosched", 3) == (None, "skipped", "read-only")
+    assert read_plan(path, "iosched", 3) == (None, "skipped", "read-only")
     path.write_bytes(b'{"schema": "hostdx/1", "scenario": "iosched", "refusal": "needs root"}')
-    assert plan_in(path, "iosched", 3) == (None, "skipped", "needs root")
+    assert read_plan(path, "iosched", 3) == (None, "skipped", "needs root")
     path.write_bytes(b"{")
-    assert plan_in(path, "iosched", 0)[1] == "rubbish"
+    assert read_plan(path, "iosched", 0)[1] == "rubbish"

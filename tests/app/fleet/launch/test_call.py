@@ -7,9 +7,9 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from app.fleet.folder import Line
+from app.fleet.folder import NodeAnswer
 from app.fleet.launch.agent import MARK
-from app.fleet.launch.call import LOGIN_S, PATIENCE_S, SIGNS_S, START_S, Call, State
+from app.fleet.launch.call import LOGIN_S, PATIENCE_S, SIGNS_S, START_S, NodeCall, State
 from app.fleet.launch.errand import Errand
 
 ERRAND = Errand(
@@ -40,15 +40,15 @@ class Node:
         self.t = 0.0
         self.wire = Wire()
         self.judged: list[int] = []
-        self.call = Call("n1", errand, into / "n1/round-0.jsonl", self._judge, lambda: self.t)
-        self.call.started(self.wire)
+        self.call = NodeCall("n1", errand, into / "n1/round-0.jsonl", self._judge, lambda: self.t)
+        self.call.begin_call(self.wire)
 
     def _judge(self, _path: Path, status: int) -> tuple[State, str]:
         self.judged.append(status)
         return "answered", ""
 
     def words(self, **fields: object) -> Node:
-        self.call.line(MARK + msgspec.json.encode(fields))
+        self.call.take_output_line(MARK + msgspec.json.encode(fields))
         return self
 
     def up_to(self, phase: str) -> Node:
@@ -57,13 +57,13 @@ class Node:
             ("sending", {"hello": 1, "python": "cp311-x86_64"}),
             ("running", {"began": 1}),
         ):
-            if self.call.phase != phase:
+            if self.call.call_phase != phase:
                 self.words(**fields)
-            assert phase != name or self.call.phase == name
+            assert phase != name or self.call.call_phase == name
         return self
 
-    def end(self, status: int | None = 0) -> Line:
-        return self.call.closed(status)
+    def end(self, status: int | None = 0) -> NodeAnswer:
+        return self.call.close_call(status)
 
 
 @pytest.fixture
@@ -72,11 +72,11 @@ def node(tmp_path: Path) -> Node:
 
 
 def test_what_it_prints_is_kept_as_it_came(node: Node) -> None:
-    node.call.line(b"Welcome to n1")
+    node.call.take_output_line(b"Welcome to n1")
     node.up_to("running")
     assert node.wire.sent[1:] == [b"zip"], "the bundle goes to a node that has a Python for it, once"
-    node.call.line(b'{"type":"run"}')
-    node.call.line(b'{"type":"end"}')
+    node.call.take_output_line(b'{"type":"run"}')
+    node.call.take_output_line(b'{"type":"end"}')
     node.words(exit=0)
     answer = node.end()
     assert answer.state == "answered" and node.judged == [0]
@@ -95,7 +95,7 @@ def test_what_it_prints_is_kept_as_it_came(node: Node) -> None:
     ],
 )
 def test_what_ssh_says_is_the_reason(node: Node, words: bytes, state: State) -> None:
-    node.call.said(words)
+    node.call.take_error_line(words)
     answer = node.end(255)
     assert (answer.state, answer.reason, answer.file) == (state, words.decode(), None)
 
@@ -111,7 +111,7 @@ def test_a_python_that_the_bundle_has_nothing_for(node: Node) -> None:
 
 
 def test_sudo_that_asks_for_a_password(node: Node) -> None:
-    node.up_to("looking").call.said(b"sudo: a password is required")
+    node.up_to("looking").call.take_error_line(b"sudo: a password is required")
     answer = node.end(1)
     assert (answer.state, answer.reason) == ("refused", "sudo: a password is required")
 
@@ -129,23 +129,23 @@ def test_sudo_that_asks_for_a_password(node: Node) -> None:
 def test_silence_is_waited_for_so_long_and_no_longer(node: Node, phase: str, silence_s: float) -> None:
     node.up_to("running" if phase == "talking" else phase)
     if phase == "talking":
-        node.call.line(b"{}")
+        node.call.take_output_line(b"{}")
     node.t += silence_s
-    node.call.tick()
+    node.call.give_up_if_silent()
     assert not node.wire.aborted
     node.t += 0.1
-    node.call.tick()
+    node.call.give_up_if_silent()
     assert node.wire.aborted and node.end(None).state == "hung"
 
 
 def test_a_run_that_talks_is_ended_by_its_limit(node: Node) -> None:
     node.up_to("running")
     for _ in range(21):
-        node.call.tick()
+        node.call.give_up_if_silent()
         assert not node.wire.aborted
         node.t += 10.0
-        node.call.line(b"{}")
-    node.call.tick()
+        node.call.take_output_line(b"{}")
+    node.call.give_up_if_silent()
     assert node.wire.aborted and node.end(None).state == "timed_out"
 
 
@@ -153,8 +153,8 @@ def test_a_transfer_that_goes_on_is_no_silence(node: Node) -> None:
     node.up_to("sending")
     for _ in range(3):
         node.t += SIGNS_S["sending"] - 30
-        node.call.wrote()
-        node.call.tick()
+        node.call.note_written()
+        node.call.give_up_if_silent()
     assert not node.wire.aborted
 
 
@@ -164,7 +164,7 @@ def test_a_transfer_that_goes_on_is_no_silence(node: Node) -> None:
 def test_what_is_no_answer_is_dropped_at_once(node: Node, tmp_path: Path, lines: list[bytes]) -> None:
     node.up_to("running")
     for line in lines:
-        node.call.line(line)
+        node.call.take_output_line(line)
     assert node.wire.aborted
     answer = node.end(None)
     assert answer.state == "rubbish" and answer.file is None and not node.judged
@@ -173,17 +173,17 @@ def test_what_is_no_answer_is_dropped_at_once(node: Node, tmp_path: Path, lines:
 
 def test_a_login_that_talks_without_end(node: Node) -> None:
     for _ in range(100):
-        node.call.line(b"x" * 1000)
+        node.call.take_output_line(b"x" * 1000)
     assert node.wire.aborted and node.end(None).state == "rubbish"
 
 
 def test_words_out_of_turn_change_nothing(node: Node) -> None:
     node.words(began=1).words(hello=1, python="cp311-x86_64")
-    assert node.call.phase == "connecting" and len(node.wire.sent) == 1
+    assert node.call.call_phase == "connecting" and len(node.wire.sent) == 1
 
 
 def test_a_connection_that_breaks_off(node: Node, tmp_path: Path) -> None:
-    node.up_to("running").call.line(b"{}")
+    node.up_to("running").call.take_output_line(b"{}")
     answer = node.end(255)
     assert answer.state == "unreachable" and answer.file is None and not list(tmp_path.iterdir())
 
@@ -193,18 +193,18 @@ def test_one_that_is_ready_waits_for_its_turn_however_long(tmp_path: Path) -> No
     node.words(ready=1)
     for _ in range(10):
         node.t += ERRAND.most_s
-        node.call.tick()
-    assert node.call.phase == "ready" and not node.call.going and node.wire.sent[2:] == []
-    node.call.go()
+        node.call.give_up_if_silent()
+    assert node.call.call_phase == "ready" and not node.call.going and node.wire.sent[2:] == []
+    node.call.start_command()
     assert node.wire.sent[2:] == [b"g"] and not node.wire.aborted
     node.t += 3.0
-    node.words(began=1).call.line(b"{}")
+    node.words(began=1).call.take_output_line(b"{}")
     assert node.words(exit=0).end().seconds == pytest.approx(3.0), "the wait is none of its time"
 
 
 def test_one_whose_turn_comes_before_it_is_ready_begins_at_once(tmp_path: Path) -> None:
     node = Node(tmp_path, msgspec.structs.replace(ERRAND, ahead=("plan",))).up_to("sending")
-    node.call.go()
+    node.call.start_command()
     assert node.wire.sent[2:] == []
     node.words(ready=1)
     assert node.wire.sent[2:] == [b"g"]
@@ -217,18 +217,18 @@ def test_a_stop_before_its_turn(tmp_path: Path) -> None:
 
 
 def test_a_stop_asks_and_waits_for_what_the_node_says(node: Node) -> None:
-    node.up_to("running").call.line(b"{}")
+    node.up_to("running").call.take_output_line(b"{}")
     node.call.stop()
     assert node.wire.ended and not node.wire.aborted
     node.t += PATIENCE_S - 1
-    node.call.tick()
+    node.call.give_up_if_silent()
     assert node.words(exit=130).end().state == "answered" and node.judged == [130]
 
 
 def test_a_stop_that_nobody_answers(node: Node) -> None:
     node.up_to("running").call.stop()
     node.t += PATIENCE_S + 1
-    node.call.tick()
+    node.call.give_up_if_silent()
     assert node.wire.aborted and node.end(None).state == "interrupted"
 
 
@@ -239,11 +239,11 @@ def test_a_run_that_did_not_end_when_it_was_told_to(node: Node) -> None:
 
 
 def test_one_that_was_never_begun(tmp_path: Path) -> None:
-    call = Call("n1", ERRAND, tmp_path / "x", lambda _p, _s: ("answered", ""), lambda: 0.0)
-    assert call.closed(None).state == "interrupted"
+    call = NodeCall("n1", ERRAND, tmp_path / "x", lambda _p, _s: ("answered", ""), lambda: 0.0)
+    assert call.close_call(None).state == "interrupted"
 
 
 def test_a_reason_is_one_line_and_short(node: Node) -> None:
-    node.call.said(b"x\x1b[31m\ty" * 1000)
+    node.call.take_error_line(b"x\x1b[31m\ty" * 1000)
     reason = node.end(255).reason
     assert len(reason) <= 300 and "\t" not in reason

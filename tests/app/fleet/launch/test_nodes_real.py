@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from app.fleet.folder import Folder
+from app.fleet.folder import FleetFolder
 from tests.app.bundle.conftest import bundle  # noqa: F401 (a fixture)
 from tests.app.launcher import environment
 from tests.needs import MOUNT_NAMESPACE, NET_NAMESPACE, ROOT, module, needs, program
@@ -48,7 +48,7 @@ def fleet(place: Path, nodes: NodeSpaces, bundle: Path, *words: str) -> subproce
 def test_triage_over_ssh(place: Path, nodes: NodeSpaces, bundle: Path) -> None:  # noqa: F811
     done = fleet(place, nodes, bundle, "triage", "-w", "node[1-3]")
     assert done.returncode == 0, done.stderr
-    answers = Folder(place / "answers").answers()
+    answers = FleetFolder(place / "answers").read_answers()
     assert {node: line.state for (node, _), line in answers.items()} == dict.fromkeys(NODES, "answered")
     for line in answers.values():
         document = json.loads((place / "answers" / str(line.file)).read_text())
@@ -77,7 +77,7 @@ def test_nodes_measure_one_at_a_time_and_each_has_a_lock_of_its_own(
     )
     done = fleet(place, nodes, bundle, "run", "null", *what)
     assert done.returncode == 0, done.stderr
-    answers = Folder(place / "answers").answers()
+    answers = FleetFolder(place / "answers").read_answers()
     assert {node: line.state for (node, _), line in answers.items()} == dict.fromkeys(
         ("node1", "node2"), "answered"
     )

@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from app.fleet.folder import SCHEMA, Folder, Head
-from app.fleet.reading import fleet_of
-from scenarios.peers.retest import MOST_ROUNDS
+from app.fleet.folder import SCHEMA, FleetFolder, FleetRunHead
+from app.fleet.reading import read_fleet
+from scenarios.peers.retest import MAX_ROUNDS
 from tests.app.fleet.test_reading import recording
 from tests.fakes.fake_fleet import FakeFleet
 from tests.needs import module, needs
@@ -27,16 +27,16 @@ def prepared(place: Path, slower: float) -> None:
     for node in NODES:
         own = draw.gauss(1, 0.01) * (slower if node == SLOW else 1.0)
         facts = {"kernel/build": f"#1 on {node}"} | ({"/".join(SOLE): 0} if node == SLOW else {})
-        for round in range(MOST_ROUNDS + 1):
+        for round in range(MAX_ROUNDS + 1):
             recording(place / "prepared" / f"{node}-{round}.jsonl", node, own * draw.gauss(1, 0.01), facts)
 
 
 def run(fleet: FakeFleet, *, together: bool = False) -> Path:
-    from app.fleet.launch.campaign import Campaign, Manner
-    from app.fleet.launch.parcel import parcel
-    from app.fleet.launch.rounds import retested
+    from app.fleet.launch.campaign import FleetCampaign, Manner
+    from app.fleet.launch.parcel import make_parcel
+    from app.fleet.launch.rounds import retest_suspects
 
-    head = Head(
+    head = FleetRunHead(
         schema=SCHEMA,
         scenario="kernel",
         nodes=NODES,
@@ -44,13 +44,13 @@ def run(fleet: FakeFleet, *, together: bool = False) -> Path:
         started="2026-01-01T00:00:00Z",
         together=together,
     )
-    made = Campaign(
-        Folder.made(fleet.place / "answers", head), head, parcel(str(fleet.bundle)),
+    made = FleetCampaign(
+        FleetFolder.make_new(fleet.place / "answers", head), head, make_parcel(str(fleet.bundle)),
         Manner(rsh=str(fleet.ssh), python=sys.executable),
     )  # fmt: skip
-    plans = made.agreed(made.plans(NODES, []))
-    made.measure(0, plans, [])
-    retested(made, (), plans)
+    plans = made.agreed_plans(made.fetch_plans(NODES, []))
+    made.measure_nodes(0, plans, [])
+    retest_suspects(made, (), plans)
     return made.folder.path
 
 
@@ -59,10 +59,11 @@ def test_a_slower_node_is_measured_again_and_named(tmp_path: Path) -> None:
     prepared(tmp_path, 0.75)  # rates: fewer a second is slower
     path = run(fleet)
     again = [
-        {node for node, at in Folder(path).answers() if at == round} for round in range(1, MOST_ROUNDS + 1)
+        {node for node, at in FleetFolder(path).read_answers() if at == round}
+        for round in range(1, MAX_ROUNDS + 1)
     ]
     assert SLOW in again[0] and len(again[0]) > len({SLOW}) + 7
-    found = fleet_of([str(path)]).judged(0.05)
+    found = read_fleet([str(path)]).judge_answers(0.05)
     assert [one.node for one in found.odd] == [SLOW]
     odd = found.odd[0]
     assert all(one.ratio and one.ratio < 1 and one.ci95 for one in odd.standings)
@@ -76,7 +77,7 @@ def test_a_slower_node_is_measured_again_and_named(tmp_path: Path) -> None:
 def test_of_like_nodes_none_is_named(tmp_path: Path) -> None:
     fleet = FakeFleet(tmp_path)
     prepared(tmp_path, 1.0)
-    found = fleet_of([str(run(fleet))]).judged(0.05)
+    found = read_fleet([str(run(fleet))]).judge_answers(0.05)
     assert not found.odd and not found.missing
 
 
@@ -90,9 +91,9 @@ def test_nodes_that_began_together_do_so_again_all_of_them(
     fleet = FakeFleet(tmp_path)
     prepared(tmp_path, 0.75)
     path = run(fleet, together=True)
-    answers = Folder(path).answers()
+    answers = FleetFolder(path).read_answers()
     assert {node for node, at in answers if at == 1} == set(NODES)
-    found = fleet_of([str(path)]).judged(0.05)
+    found = read_fleet([str(path)]).judge_answers(0.05)
     assert [one.node for one in found.odd] == [SLOW]
     assert found.sums and all(
         len(one.rates) == len(NODES) and len(one.again) == found.rounds for one in found.sums

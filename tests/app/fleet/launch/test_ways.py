@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from app.fleet.folder import Folder
+from app.fleet.folder import FleetFolder
 from tests.app.fleet.launch.test_campaign import campaign
 from tests.app.launcher import environment
 from tests.fakes.fake_fleet import FakeFleet
@@ -49,7 +49,7 @@ def triage(fleet: FakeFleet, nodes: str, *words: str, rsh: Path, **extra: str) -
         [*argv, *where, *words], env=environment(fleet.place) | extra, stdin=subprocess.DEVNULL, capture_output=True,
         text=True, timeout=200, check=False,
     )  # fmt: skip
-    lines = Folder(fleet.place / "answers").answers()
+    lines = FleetFolder(fleet.place / "answers").read_answers()
     assert lines, done.stderr
     return {node: (line.state, line.reason) for (node, _), line in lines.items()}
 
@@ -107,9 +107,11 @@ def test_plans_and_runs_over_a_gateway(
     monkeypatch.setenv("CLUSTERSHELL_GW_PYTHON_EXECUTABLE", sys.executable)
     found = campaign(FakeFleet(tmp_path), "fake", "n1", "rubbish1", "n2")
     for round in (0, 1):
-        plans = found.agreed(found.plans(found.left(found.head.nodes, round), [], round), round)
-        found.measure(round, plans, [])
-    assert {key: line.state for key, line in found.folder.answers().items()} == {
+        plans = found.agreed_plans(
+            found.fetch_plans(found.unanswered_nodes(found.head.nodes, round), [], round), round
+        )
+        found.measure_nodes(round, plans, [])
+    assert {key: line.state for key, line in found.folder.read_answers().items()} == {
         (node, round): state for round in (0, 1) for node, state in
         {"n1": "answered", "n2": "answered", "rubbish1": "rubbish"}.items()
     }  # fmt: skip

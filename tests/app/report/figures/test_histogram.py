@@ -7,10 +7,10 @@ from xml.etree import ElementTree
 
 import pytest
 
-from app.lines import cells
+from app.lines import cell_width
 from app.recording.reader import load
-from app.recording.session import Session
-from app.report.figures.histogram import BUCKETS, histogram_lines, latencies
+from app.recording.session import RunSession
+from app.report.figures.histogram import BUCKETS, histogram_lines, latency_histograms
 from app.report.forms import html, markdown
 from app.report.forms.svg import histogram_svg
 from app.report.full_report import report
@@ -20,8 +20,8 @@ from scenarios.results.document import Gallery, Histogram
 DEMOS = Path(__file__).parents[4] / "app" / "recording" / "demos"
 
 
-def session(*blocks: tuple[str, list[tuple[int, int]]], disturbed: bool = False) -> Session:
-    told = Session()
+def session(*blocks: tuple[str, list[tuple[int, int]]], disturbed: bool = False) -> RunSession:
+    told = RunSession()
     for n, (variant, found) in enumerate(blocks):
         told.apply(
             ev.Block(
@@ -34,21 +34,21 @@ def session(*blocks: tuple[str, list[tuple[int, int]]], disturbed: bool = False)
 
 def test_what_is_ten_times_as_long_stands_further_right_and_every_operation_is_in_it() -> None:
     told = session(("A", [(1000, 90)]), ("A", [(1000, 10), (2000, 5)]), ("B", [(10_000, 200)]))
-    (found,) = latencies(told, "w")
+    (found,) = latency_histograms(told, "w")
     (_, first), (_, second) = found.rows
     assert (sum(first), sum(second)) == (105, 200)
     assert max(n for n, count in enumerate(first) if count) < second.index(200) < BUCKETS
 
 
 def test_a_duration_that_no_operation_took_is_on_no_axis() -> None:
-    (found,) = latencies(session(("A", [(1000, 500), (1 << 60, 0)])), "w")
+    (found,) = latency_histograms(session(("A", [(1000, 500), (1 << 60, 0)])), "w")
     assert sum(found.rows[0][1]) == 500 and found.high_ns < 2000
 
 
 @pytest.mark.parametrize("found", [[], [(1000, 5)], [(0, 500)]])
 def test_too_few_operations_have_no_shape(found: list[tuple[int, int]]) -> None:
-    assert latencies(session(("A", found)), "w") == ()
-    assert latencies(session(("A", [(1000, 500)]), disturbed=True), "w") == ()
+    assert latency_histograms(session(("A", found)), "w") == ()
+    assert latency_histograms(session(("A", [(1000, 500)]), disturbed=True), "w") == ()
 
 
 def test_every_form_draws_each_side() -> None:
@@ -59,10 +59,10 @@ def test_every_form_draws_each_side() -> None:
     for one in found:
         drawn = ElementTree.fromstring(histogram_svg(one))
         assert len([*drawn.iter("{http://www.w3.org/2000/svg}rect")]) == 2 * BUCKETS
-        assert one.title in markdown.rendered(made) and one.title in html.rendered(made)
+        assert one.title in markdown.render_markdown(made) and one.title in html.render_html(made)
 
 
 @pytest.mark.parametrize("width", [10, 40, 120])
 def test_no_line_is_wider_than_the_screen(width: int) -> None:
-    (found,) = latencies(session(("A", [(1000, 500)]), ("B", [(5000, 500)])), "w")
-    assert max(cells(line) for line in histogram_lines(found, width)) <= width
+    (found,) = latency_histograms(session(("A", [(1000, 500)]), ("B", [(5000, 500)])), "w")
+    assert max(cell_width(line) for line in histogram_lines(found, width)) <= width

@@ -7,19 +7,19 @@ from pathlib import Path
 import pytest
 
 from app.recording.reader import load
-from app.recording.session import Session
-from app.recording.store import demos, resolve
-from app.recording.values import counts
+from app.recording.session import RunSession
+from app.recording.store import list_demos, resolve_recording
+from app.recording.values import is_counted
 from app.report import json_document
-from app.report.figures.latency import Latency, percentiles, table, words
+from app.report.figures.latency import LatencySummary, describe_latency, latency_summaries, latency_table
 from scenarios import events as ev
 
 KEPT = {"storage": 7, "iosched": 4, "null": 3, "fstrim": 2}  # demos whose engine keeps times: loads
 
 
-def session(each: int, *, variants: str = "AB", blocks: int = 4, phase: ev.Phase = "steady") -> Session:
+def session(each: int, *, variants: str = "AB", blocks: int = 4, phase: ev.Phase = "steady") -> RunSession:
     """Of 100 operations 98 take up to 50 µs, one 80 µs, and one 3 ms."""
-    told = Session()
+    told = RunSession()
     found = [(50_000, 98 * each), (80_000, each), (3_000_000, each)]
     for number in range(blocks):
         for variant in variants:
@@ -46,15 +46,18 @@ def test_a_percentile_needs_five_operations_beyond_it_over_all_blocks(
     each: int, blocks: int, found: list[tuple[int | None, ...]]
 ) -> None:
     told = session(each, variants="A", blocks=blocks)
-    assert percentiles(told) == [Latency("w", "A", *one) for one in found]  # type: ignore[arg-type]
+    assert latency_summaries(told) == [LatencySummary("w", "A", *one) for one in found]  # type: ignore[arg-type]
 
 
 def test_what_is_no_measurement_is_not_in_it() -> None:
-    assert percentiles(session(100, phase="warmup")) == [] and table(session(100, phase="onset")) is None
+    assert (
+        latency_summaries(session(100, phase="warmup")) == []
+        and latency_table(session(100, phase="onset")) is None
+    )
 
 
 def test_two_sides_share_a_row_and_more_have_one_each() -> None:
-    two, three = table(session(25)), table(session(25, variants="ABC"))
+    two, three = latency_table(session(25)), latency_table(session(25, variants="ABC"))
     assert two is not None and three is not None
     assert two.header == ("load", *(f"{name}, A → B" for name in ("operations", "p50", "p99", "p99.9")))
     assert two.rows == (("w", "10 k → 10 k", "50 µs → 50 µs", "80 µs → 80 µs", "3 ms → 3 ms"),)
@@ -62,20 +65,20 @@ def test_two_sides_share_a_row_and_more_have_one_each() -> None:
 
 
 def test_its_words_name_only_what_is_known() -> None:
-    (one, _) = percentiles(session(3))
-    assert words(one) == "p50 50 µs, p99 80 µs; 1.2 k operations"
+    (one, _) = latency_summaries(session(3))
+    assert describe_latency(one) == "p50 50 µs, p99 80 µs; 1.2 k operations"
 
 
-@pytest.mark.parametrize("demo", demos())
+@pytest.mark.parametrize("demo", list_demos())
 def test_every_load_whose_times_were_kept_has_them_in_table_and_document(demo: str) -> None:
-    told = load(resolve(demo))
+    told = load(resolve_recording(demo))
     kept = {
         (name, block.variant)
         for name, blocks in told.blocks.items()
         for block in blocks
-        if block.histogram and counts(block)
+        if block.histogram and is_counted(block)
     }
-    document = json_document.document(told, None)["latency"]
+    document = json_document.make_document(told, None)["latency"]
     assert {(one["workload"], one["variant"]) for one in document} == kept  # type: ignore[union-attr,call-overload,index]
     assert len({name for name, _ in kept}) == KEPT.get(Path(demo.removeprefix("demo:")).name, 0)
-    assert (table(told) is not None) == bool(kept)
+    assert (latency_table(told) is not None) == bool(kept)

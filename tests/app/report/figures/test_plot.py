@@ -7,7 +7,7 @@ import math
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from app.report.figures.plot import nice_axis, plot
+from app.report.figures.plot import draw_plot, nice_axis
 from scenarios.results.document import Axis, ChartSeries
 
 NUMBERS = st.one_of(
@@ -21,13 +21,13 @@ def test_always_the_size_that_was_asked_for(
     points: list[tuple[float, float]], width: int, height: int
 ) -> None:
     x, y = nice_axis([p[0] for p in points]), nice_axis([p[1] for p in points])
-    lines = plot([ChartSeries("A", tuple(points))], width, height, x, y)
+    lines = draw_plot([ChartSeries("A", tuple(points))], width, height, x, y)
     assert len(lines) == height
     assert all(len(line) == width for line in lines)
 
 
 def test_every_point_is_drawn_where_it_is() -> None:
-    lines = plot([ChartSeries("A", ((0, 0), (10, 10)))], 40, 12, Axis(0, 10), Axis(0, 10))
+    lines = draw_plot([ChartSeries("A", ((0, 0), (10, 10)))], 40, 12, Axis(0, 10), Axis(0, 10))
     first = next(n for n, line in enumerate(lines) if "A" in line)
     last = max(n for n, line in enumerate(lines) if "A" in line)
     assert (first, last) == (0, 9)  # the last two lines are the axis and its numbers

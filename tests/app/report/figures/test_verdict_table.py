@@ -9,13 +9,19 @@ import msgspec
 import pytest
 
 from app.recording.reader import load
-from app.recording.session import Session
+from app.recording.session import RunSession
 from app.recording.values import regimes_words, values_beside
-from app.report.end_of_run import WIDE, summary
-from app.report.figures.verdict_table import EACH_ITS_OWN, bars, beside, rows, table
-from app.report.next_steps import to_do
-from app.report.validity import trust
-from app.report.wording import resolution
+from app.report.end_of_run import WIDE, summary_lines
+from app.report.figures.verdict_table import (
+    EACH_ITS_OWN,
+    list_verdict_rows,
+    make_bars,
+    notes_on_values,
+    verdicts_table,
+)
+from app.report.next_steps import list_remedies
+from app.report.validity import list_trust_signs
+from app.report.wording import resolution_text
 from probes import units
 from scenarios import events as ev
 from scenarios.disturbance import Disturbance
@@ -31,8 +37,8 @@ def verdict(workload: str, word: str, ratio: float | None, **more: object) -> ev
     return ev.RunVerdict(workload=workload, verdict=word, ratio=ratio, **given)  # type: ignore[arg-type]
 
 
-def session(*events: ev.AnyEvent) -> Session:
-    told = Session()
+def session(*events: ev.AnyEvent) -> RunSession:
+    told = RunSession()
     loads = tuple(
         Workload(
             id=name,
@@ -66,8 +72,13 @@ def test_both_sides_medians_and_the_largest_effect_first() -> None:
         block("A", 1.0, 9, phase="warmup"),
         block("A", 1.0, 9, disturbed=(Disturbance("cpu"),)),
     )
-    assert [row.load for row in rows(told)] == ["load large", "load small", "load same", "load c (control)"]
-    found = table(told)
+    assert [row.load for row in list_verdict_rows(told)] == [
+        "load large",
+        "load small",
+        "load same",
+        "load c (control)",
+    ]
+    found = verdicts_table(told)
     assert found is not None and found.header == ("load", "A", "B", "effect", "95 % CI", "groups")
     assert found.rows[0] == (
         "load large",
@@ -85,8 +96,8 @@ def test_a_load_that_is_set_aside_stands_in_the_appendix_only() -> None:
         verdict("small", "slower", 0.9),
         verdict("c", "slower", 1.0, control=True),
     )
-    assert [row.load for row in rows(told)] == ["load small", "load c (control)", "load z"]
-    front, back = (table(told, appendix=appendix) for appendix in (False, True))
+    assert [row.load for row in list_verdict_rows(told)] == ["load small", "load c (control)", "load z"]
+    front, back = (verdicts_table(told, appendix=appendix) for appendix in (False, True))
     assert front is not None and [row[0] for row in front.rows] == ["load small", "load c (control)"]
     assert back is not None and [row[0] for row in back.rows] == ["load z"]
 
@@ -97,7 +108,7 @@ def test_two_regimes_are_said_where_the_medians_do_not_fit_the_effect(right: flo
         verdict("large", "faster", 3.0, ci95=(2.5, 3.5)), block("A", 2000, 0), block("B", right, 0)
     )
     assert bool(regimes_words(told, told.verdicts["large", "IOPS", "A", "B"])) is is_said
-    assert bool(beside(told)) is is_said
+    assert bool(notes_on_values(told)) is is_said
 
 
 @pytest.mark.parametrize(
@@ -111,10 +122,10 @@ def test_a_share_of_the_speed_is_said_as_a_share_of_the_cost_too(
     plan = Plan(
         scenario="s", title="", question="", workloads=(Workload(id="large", title="l", metrics=metrics),)
     )
-    told = Session()
+    told = RunSession()
     for event in (ev.Planned(t=0.0, plan=plan), verdict("large", "slower" if ratio < 1 else "faster", ratio)):
         told.apply(event)
-    assert (share in beside(told)[0]) if share else beside(told) == []
+    assert (share in notes_on_values(told)[0]) if share else notes_on_values(told) == []
 
 
 @pytest.mark.parametrize("third", [None, 2.0, 3.0])
@@ -131,18 +142,19 @@ def test_a_variant_has_one_value_in_a_load_unless_pairs_form_a_circle_that_does_
     values = (("A", 0, 4000.0), ("B", 0, 2000.0), ("A", 1, 9000.0), ("C", 1, 9000.0))
     told = session(*(block(side, value, n) for side, n, value in values), *pairs)
     shown = {
-        (row.verdict.baseline, row.verdict.variant): values_beside(told, row.verdict) for row in rows(told)
+        (row.verdict.baseline, row.verdict.variant): values_beside(told, row.verdict)
+        for row in list_verdict_rows(told)
     }
     for v in told.verdicts.values():
         left, right = shown[v.baseline, v.variant]
         assert left and right and v.ratio and right / left == pytest.approx(v.ratio, rel=1e-9)
     assert shown["A", "B"][0] == shown["A", "C"][0]
-    assert (EACH_ITS_OWN in beside(told)) is (third == 3.0)
+    assert (EACH_ITS_OWN in notes_on_values(told)) is (third == 3.0)
 
 
 def test_nothing_measured_has_no_table_and_no_trust() -> None:
     told = session(verdict("large", "not measured", None, reason="no time"))
-    assert table(told) is None and trust(told) == []
+    assert verdicts_table(told) is None and list_trust_signs(told) == []
 
 
 @pytest.mark.parametrize(
@@ -153,7 +165,7 @@ def test_nothing_measured_has_no_table_and_no_trust() -> None:
     ],
 )  # fmt: skip
 def test_a_value_has_its_unit(value: float, unit: str, shown: str) -> None:
-    assert str(units.amount(value, unit)) == shown
+    assert str(units.metric_quantity(value, unit)) == shown
 
 
 @pytest.mark.parametrize(
@@ -191,14 +203,16 @@ def test_a_value_has_its_unit(value: float, unit: str, shown: str) -> None:
 )
 def test_each_sign_of_trust(events: tuple[ev.AnyEvent, ...], state: str, says: str) -> None:
     told = session(verdict("large", "slower", 0.5), *events)
-    assert any(sign.state == state and says in sign.text for sign in trust(told)), trust(told)
+    assert any(sign.state == state and says in sign.text for sign in list_trust_signs(told)), (
+        list_trust_signs(told)
+    )
 
 
 def test_no_smallest_effect_is_said_of_a_large_one() -> None:
     """Half an interval of 78 to 112 times is ±0.2 % of the ratio 0.01: that says nothing about small effects."""
     told = session(verdict("large", "slower", 0.01, smallest_effect=0.002))
-    assert not any("smallest detectable" in sign.text for sign in trust(told))
-    assert resolution(next(iter(told.verdicts.values()))) == "–"
+    assert not any("smallest detectable" in sign.text for sign in list_trust_signs(told))
+    assert resolution_text(next(iter(told.verdicts.values()))) == "–"
 
 
 def test_a_drift_is_seen_in_a_recording_whose_verdict_does_not_name_it() -> None:
@@ -206,17 +220,17 @@ def test_a_drift_is_seen_in_a_recording_whose_verdict_does_not_name_it() -> None
         block(side, value, n) for n in range(12) for side, value in (("A", 400 - 30 * n), ("B", 300 + n % 3))
     ]
     told = session(verdict("large", "faster", 2.0), *falls)
-    (sign,) = (sign for sign in trust(told) if "while it is measured" in sign.text)
+    (sign,) = (sign for sign in list_trust_signs(told) if "while it is measured" in sign.text)
     assert sign.state == "notice" and sign.text.startswith("load large: A falls from ")
 
 
 @pytest.mark.parametrize("path", sorted(DEMOS.glob("*.jsonl")), ids=lambda p: p.stem)
 def test_at_a_terminals_edge_no_word_is_cut(path: Path) -> None:
     told = load(path)
-    pasted = {command for step in to_do(told) for command in step.commands}  # a line each, whole
+    pasted = {command for step in list_remedies(told) for command in step.commands}  # a line each, whole
 
     def words(width: int, *, charts: bool = False) -> list[str]:
-        lines = ["".join(text for text, _ in line) for line in summary(told, None, width)]
+        lines = ["".join(text for text, _ in line) for line in summary_lines(told, None, width)]
         longest = max(len(word) for line in lines for word in line.split())
         assert all(len(line) <= max(width, 20 + longest) or line.strip() in pasted for line in lines)
         drawn = set("◂▸░┄├┤")  # a chart is as wide as there is room
@@ -232,23 +246,25 @@ def test_at_a_terminals_edge_no_word_is_cut(path: Path) -> None:
 @pytest.mark.parametrize("name", ["storage", "rpfilter", "iosched", "null"])
 def test_at_80_cells_no_row_is_higher_than_two_lines(name: str) -> None:
     told = load(DEMOS / f"{name}.jsonl")
-    lines = ["".join(text for text, _ in line) for line in summary(told, None, 80)]
+    lines = ["".join(text for text, _ in line) for line in summary_lines(told, None, 80)]
     first = next(n for n, line in enumerate(lines) if "effect" in line and "95 % CI" in line)
     body = lines[first + 1 : lines.index("", first)]
-    assert len(body) <= 2 * len(rows(told)) + 2 * bool(beside(told))
+    assert len(body) <= 2 * len(list_verdict_rows(told)) + 2 * bool(notes_on_values(told))
 
 
 def test_of_one_load_the_rows_say_only_what_is_compared() -> None:
-    made = table(load(DEMOS / "rpfilter.jsonl"))
+    made = verdicts_table(load(DEMOS / "rpfilter.jsonl"))
     assert made is not None and made.header[0] == "compared"
     assert [row[0] for row in made.rows] == ["check against none", "trivial against none (control)"]
 
 
 def test_what_the_headline_says_is_no_finding_below_it_and_a_hint_is_named_one() -> None:
-    null = " ".join("".join(t for t, _ in line) for line in summary(load(DEMOS / "null.jsonl"), None, 80))
+    null = " ".join(
+        "".join(t for t, _ in line) for line in summary_lines(load(DEMOS / "null.jsonl"), None, 80)
+    )
     assert null.count("This host can be measured") == 1
     storage = " ".join(
-        "".join(t for t, _ in line) for line in summary(load(DEMOS / "storage.jsonl"), None, 80)
+        "".join(t for t, _ in line) for line in summary_lines(load(DEMOS / "storage.jsonl"), None, 80)
     )
     assert "▲ warning: a hint: sda" in storage
 
@@ -257,9 +273,11 @@ def test_too_few_groups_have_no_interval_and_promise_no_time() -> None:
     """Three groups of eight drew an interval from 3.8 times slower to 3.3 times faster, and promised 19 hours."""
     few = {"ci95": (0.26, 3.3), "smallest_effect": 2.5, "seconds": 11.0, "seconds_to_decide": 71_000.0}
     told = session(verdict("small", "inconclusive", 1.0, groups=3, **few), verdict("large", "slower", 0.5))
-    small = next(row for row in rows(told) if row.verdict.workload == "small")
-    assert (small.interval, small.estimate) == ("", None) and len(bars(rows(told))) == 1
-    assert not any("smallest" in sign.text for sign in trust(told))
+    small = next(row for row in list_verdict_rows(told) if row.verdict.workload == "small")
+    assert (small.interval, small.shown_estimate) == ("", None) and len(
+        make_bars(list_verdict_rows(told))
+    ) == 1
+    assert not any("smallest" in sign.text for sign in list_trust_signs(told))
     assert reckoned_s(small.verdict) is None
     longer = msgspec.structs.replace(small.verdict, seconds_to_decide=100.0)
     assert reckoned_s(longer) == 100.0

@@ -9,10 +9,10 @@ from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
-from app.printable import printable
+from app.printable import make_printable
 from app.report.forms import escape
-from app.report.forms.html import rendered as html
-from app.report.forms.markdown import rendered
+from app.report.forms.html import render_html as html
+from app.report.forms.markdown import render_markdown
 from scenarios.results.document import (
     Bullets,
     Code,
@@ -57,24 +57,24 @@ def test_text_is_a_paragraph_of_text(value: str) -> None:
     kinds = {token.type for token in flat(parsed(escape.text(value)))}
     assert kinds <= {"paragraph_open", "paragraph_close", "text", "text_special"}, kinds
     shown = "".join(t.content for t in flat(parsed(escape.text(value))) if t.type.startswith("text"))
-    assert squeezed(shown) == squeezed(printable(value).strip())
+    assert squeezed(shown) == squeezed(make_printable(value).strip())
 
 
 @settings(deadline=None, max_examples=60)
 @given(HOSTILE)
 def test_code_is_code(value: str) -> None:
-    tokens = flat(parsed(f"x {escape.code(value)} y"))
+    tokens = flat(parsed(f"x {escape.inline_code(value)} y"))
     kinds = {token.type for token in tokens} - {"paragraph_open", "paragraph_close", "text"}
     shown = [token.content for token in tokens if token.type == "code_inline"]
-    if printable(value).strip():
+    if make_printable(value).strip():
         assert kinds == {"code_inline"}
-        assert squeezed(shown[0]) == squeezed(printable(value))
+        assert squeezed(shown[0]) == squeezed(make_printable(value))
 
 
 @settings(deadline=None, max_examples=60)
 @given(HOSTILE)
 def test_block_stays_one_block(value: str) -> None:
-    tokens = parsed(f"{escape.block(value)}\n\nafter")
+    tokens = parsed(f"{escape.fenced_block(value)}\n\nafter")
     assert [token.type for token in tokens] == ["fence", "paragraph_open", "inline", "paragraph_close"]
 
 
@@ -98,11 +98,11 @@ def document(value: str) -> ReportDocument:
 
 
 @settings(deadline=None, max_examples=60)
-@given(HOSTILE.filter(lambda value: bool(printable(value).strip())))
+@given(HOSTILE.filter(lambda value: bool(make_printable(value).strip())))
 def test_a_document_keeps_its_shape(value: str) -> None:
-    shape = [t.type for t in parsed(rendered(document(value))) if t.type != "inline"]
-    assert shape == [t.type for t in parsed(rendered(document("plain"))) if t.type != "inline"]
-    inner = {t.type for t in flat(parsed(rendered(document(value))))}
+    shape = [t.type for t in parsed(render_markdown(document(value))) if t.type != "inline"]
+    assert shape == [t.type for t in parsed(render_markdown(document("plain"))) if t.type != "inline"]
+    inner = {t.type for t in flat(parsed(render_markdown(document(value))))}
     assert not inner & {"html_inline", "html_block", "image", "link_open"}
 
 

@@ -6,12 +6,12 @@ import msgspec
 import pytest
 
 from app.recording.reader import load
-from app.recording.sides import takes
-from app.recording.store import demos, resolve
+from app.recording.sides import read_run_summaries
+from app.recording.store import list_demos, resolve_recording
 from app.report.forms import html
 from app.report.full_report import report
-from app.report.results.comparison import comparison
-from scenarios.compare.comparison import compared
+from app.report.results.comparison import comparison_document
+from scenarios.compare.comparison import compare_recordings
 from scenarios.results.document import ReportDocument
 from tests.needs import needs, one_always, some_always
 from tests.real.browser import BROWSER, overflowing, sheets
@@ -20,14 +20,14 @@ pytestmark = [pytest.mark.real, needs(BROWSER)]
 
 
 def documents() -> dict[str, ReportDocument]:
-    made = {name: report(load(resolve(name)), name) for name in demos()}
-    sides = (takes([resolve(name)]) for name in ("demo:kernel-5-10", "demo:kernel"))
-    return made | {"compare": comparison(compared(*sides))}
+    made = {name: report(load(resolve_recording(name)), name) for name in list_demos()}
+    sides = (read_run_summaries([resolve_recording(name)]) for name in ("demo:kernel-5-10", "demo:kernel"))
+    return made | {"compare": comparison_document(compare_recordings(*sides))}
 
 
 @pytest.mark.parametrize("widths", one_always((400, 1000), (640, 700, 1400)))
 def test_nothing_is_cut_from_a_telephone_to_a_screen(widths: tuple[int, ...]) -> None:
-    pages = {name: html.rendered(made) for name, made in documents().items()}
+    pages = {name: html.render_html(made) for name, made in documents().items()}
     found = overflowing(pages, widths)
     assert len(found) == len(widths) * len(pages)
     assert {where: what for where, what in found.items() if what} == {}
@@ -38,8 +38,8 @@ def test_the_measure_sees_what_stands_over() -> None:
     assert overflowing({"wide": wide}, (400, 1000))["wide at 400"]
 
 
-@pytest.mark.parametrize("name", some_always(("demo:numa", "demo:box", "demo:storage"), demos()))
+@pytest.mark.parametrize("name", some_always(("demo:numa", "demo:box", "demo:storage"), list_demos()))
 def test_the_first_page_prints_on_one_sheet(name: str) -> None:
-    made = report(load(resolve(name)), name)
+    made = report(load(resolve_recording(name)), name)
     front = tuple(section for section in made.sections if not section.appendix)
-    assert sheets(html.rendered(msgspec.structs.replace(made, sections=front))) == 1
+    assert sheets(html.render_html(msgspec.structs.replace(made, sections=front))) == 1

@@ -7,10 +7,10 @@ from xml.etree import ElementTree
 
 import pytest
 
-from app.recording.session import Session
+from app.recording.session import RunSession
 from app.report.forms import markdown
 from app.report.forms.svg import chart_svg
-from app.report.results.command_timeline import FIELDS, curves, inside, middle
+from app.report.results.command_timeline import FIELDS, collect_curves, median_points, timeline_parts
 from app.tui.children.feed import RunFeed
 from app.tui.screens.command_timeline import InsideScreen
 from app.tui.screens.live import LiveScreen
@@ -89,24 +89,24 @@ def story(a: str = "A", b: str = "B") -> list[ev.AnyEvent]:
     ]
 
 
-def session(events: list[ev.AnyEvent]) -> Session:
-    one = Session()
+def session(events: list[ev.AnyEvent]) -> RunSession:
+    one = RunSession()
     for event in events:
         one.apply(event)
     return one
 
 
 def test_the_runs_that_count_and_the_one_under_way() -> None:
-    found = curves(session(story()), CPU)
+    found = collect_curves(session(story()), CPU)
     assert [[points[0][1] for points in runs] for runs in found.values()] == [[0.5, 0.25], [1.0, 2.0]]
-    assert middle(found["B"]) == [(float(s), 1.5) for s in range(1, 9)]
-    assert curves(session(story()), WRITTEN)["B"][0][3] == (4.0, 5e6)
-    assert curves(session(story()), PSS)["A"][0][-1] == (4.0, 4 * MIB)
+    assert median_points(found["B"]) == [(float(s), 1.5) for s in range(1, 9)]
+    assert collect_curves(session(story()), WRITTEN)["B"][0][3] == (4.0, 5e6)
+    assert collect_curves(session(story()), PSS)["A"][0][-1] == (4.0, 4 * MIB)
 
 
 @pytest.mark.parametrize("name", ["A", HOSTILE])
 def test_the_report_has_a_table_and_pictures(name: str) -> None:
-    parts = inside(session(story(a=name)))
+    parts = timeline_parts(session(story(a=name)))
     table = next(part for part in parts if isinstance(part, Table))
     cpu = [row for row in table.rows if row[0] == CPU.title]
     assert [row[2:] for row in cpu] == [
@@ -121,19 +121,21 @@ def test_the_report_has_a_table_and_pictures(name: str) -> None:
     for chart in charts:
         root = ElementTree.fromstring(chart_svg(chart))
         assert len(root.findall("{*}polyline")) == 4
-    text = markdown.rendered(ReportDocument("t", ("",), (ReportSection("Inside a run", tuple(parts)),)))
+    text = markdown.render_markdown(
+        ReportDocument("t", ("",), (ReportSection("Inside a run", tuple(parts)),))
+    )
     assert "| CPUs busy |" in text and "\x1b" not in text
 
 
 def test_nothing_without_samples() -> None:
-    assert inside(Session()) == []
+    assert timeline_parts(RunSession()) == []
     odd = [
         ev.ProcessTreeSample(t=1.0, variant="A", run=1, at_s=-1.0, values={"CPU": 1.0}),
         ev.ProcessTreeSample(
             t=1.0, variant="A", run=2, at_s=1e300, values={"PSS": float("inf"), "CPU": 1e308}
         ),
     ]
-    assert inside(session(list(odd)))  # drawn or not, it is survived
+    assert timeline_parts(session(list(odd)))  # drawn or not, it is survived
 
 
 @pytest.mark.parametrize("size", ["narrow", "wide"])

@@ -6,8 +6,8 @@ from typing import ClassVar
 
 import msgspec
 
-from app.recording.session import Session
-from app.report.results.result_parts import _fields, result_parts
+from app.recording.session import RunSession
+from app.report.results.result_parts import _field_parts, result_parts
 from scenarios.results.document import Heading, Table
 from scenarios.results.result import Result
 
@@ -39,7 +39,7 @@ ROWS = (Row("a", mean=0.0), Row("b", limit=2.5))
 
 
 def test_rows_are_a_table_that_has_no_empty_column() -> None:
-    (table,) = result_parts(Session(), Rows(t=1.0, value=ROWS))
+    (table,) = result_parts(RunSession(), Rows(t=1.0, value=ROWS))
     assert isinstance(table, Table)
     assert table.header == ("workload", "mean", "limit")
     assert table.rows == (("a", "0", "–"), ("b", "–", "2.5"))
@@ -47,12 +47,12 @@ def test_rows_are_a_table_that_has_no_empty_column() -> None:
 
 
 def test_a_record_is_its_fields_and_what_holds_more_comes_after_it() -> None:
-    first, heading, rows = result_parts(Session(), One(t=1.0, value=Whole("three", ROWS)))
+    first, heading, rows = result_parts(RunSession(), One(t=1.0, value=Whole("three", ROWS)))
     assert first == Table(("what", "value"), (("best of", "three"),))
     assert heading == Heading("rows") and isinstance(rows, Table)
 
 
 def test_nanoseconds_are_read_as_a_duration() -> None:
-    (table,) = _fields(Session(), [{"load": "a", "p99_ns": 1_250_000}, {"load": "b", "p99_ns": None}])
+    (table,) = _field_parts(RunSession(), [{"load": "a", "p99_ns": 1_250_000}, {"load": "b", "p99_ns": None}])
     assert isinstance(table, Table)
     assert (table.header, [row[1] for row in table.rows]) == (("load", "p99"), ["1.25 ms", "–"])

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import math
 
-from app.report.results.fleet import lead
-from app.report.results.together import sum_words, together
-from scenarios.compare.run_summary import FigureKey, Load
+from app.report.results.fleet import lead_sentence
+from app.report.results.together import sum_words, together_sections
+from scenarios.compare.run_summary import FigureKey, PlannedLoad
 from scenarios.peers.facts import FactTable
-from scenarios.peers.judge import judge
-from scenarios.peers.node import Node
+from scenarios.peers.judge import judge_fleet
+from scenarios.peers.node import PeerNode
 from scenarios.plan import Metric
 from scenarios.results.document import Table
 
@@ -17,24 +17,24 @@ from scenarios.results.document import Table
 def test_rates_add_up_and_times_do_not() -> None:
     rate, time = FigureKey("easy", "rate"), FigureKey("wait", "seconds")
     loads = {
-        rate: Load("easy", Metric("rate", "1/s")),
-        time: Load("wait", Metric("seconds", "s", better="less")),
+        rate: PlannedLoad("easy", Metric("rate", "1/s")),
+        time: PlannedLoad("wait", Metric("seconds", "s", better="less")),
     }
     nodes = [
-        Node(name="n1", logs={rate: math.log(300), time: -1.0}), Node(name="n2", logs={rate: math.log(100)}),
-        Node(name="n3"),
+        PeerNode(name="n1", logs={rate: math.log(300), time: -1.0}), PeerNode(name="n2", logs={rate: math.log(100)}),
+        PeerNode(name="n3"),
     ]  # fmt: skip
     later = [
         {
-            "n1": Node(name="n1", logs={rate: math.log(200)}),
-            "n2": Node(name="n2", logs={rate: math.log(100)}),
+            "n1": PeerNode(name="n1", logs={rate: math.log(200)}),
+            "n2": PeerNode(name="n2", logs={rate: math.log(100)}),
         },
-        {"n1": Node(name="n1", logs={rate: math.log(200)})},  # without one of them it is another sum
+        {"n1": PeerNode(name="n1", logs={rate: math.log(200)})},  # without one of them it is another sum
     ]
-    found = judge(nodes, FactTable(), loads, later, together=True)
-    (section,) = together(found.sums)
+    found = judge_fleet(nodes, FactTable(), loads, later, together=True)
+    (section,) = together_sections(found.sums)
     (table,) = (part for part in section.parts if isinstance(part, Table))
     assert table.rows == (("easy", "2", "400 /s", "300 /s", "75 %", "25 %"),)
-    assert len(sum_words(found.sums)) == 1 and "400 /s" in lead(found)
-    apart = judge(nodes, FactTable(), loads)
-    assert not apart.sums and not together(apart.sums)
+    assert len(sum_words(found.sums)) == 1 and "400 /s" in lead_sentence(found)
+    apart = judge_fleet(nodes, FactTable(), loads)
+    assert not apart.sums and not together_sections(apart.sums)

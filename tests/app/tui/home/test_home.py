@@ -9,16 +9,16 @@ import pytest
 from textual._compositor import LayoutUpdate
 from textual.screen import Screen
 
-from app.lines import Line, cells, flowed
-from app.recording.session import Session
+from app.lines import Line, cell_width, flow_parts
+from app.recording.session import RunSession
 from app.tui import theme
-from app.tui.questions import asked
+from app.tui.questions import list_questions
 from app.tui.screens.finding import FindingScreen
 from app.tui.screens.home import HomeScreen
 from app.tui.shell import Shell
-from app.tui.widgets.fact_words import missing, value_words
-from app.tui.widgets.home.host_glance import headline, things
-from app.tui.widgets.home.host_table import firewall_words, table
+from app.tui.widgets.fact_words import missing_reason, value_words
+from app.tui.widgets.home.host_glance import devices_line, host_lines
+from app.tui.widgets.home.host_table import draw_table, firewall_words
 from app.tui.widgets.home.scenario_list import ScenarioList
 from app.tui.widgets.picker import Picker
 from app.tui.widgets.selected_line import Whole
@@ -32,9 +32,9 @@ from tests.needs import some_always
 both = pytest.mark.parametrize("size", ["narrow", "wide"])
 
 
-def session(*removed: str, **more: object) -> Session:
+def session(*removed: str, **more: object) -> RunSession:
     """The made-up host; `more` are facts by name, an `AbsentFact` among them."""
-    one = Session()
+    one = RunSession()
     for short, (value, source, unit) in FACTS.items():
         if not short.startswith(removed or ("nothing",)):
             subject, name = parted(short)
@@ -89,12 +89,12 @@ async def test_the_first_screen_has_the_ground_of_the_theme_that_was_kept(name: 
     (tmp_path / "hostdx").mkdir()
     (tmp_path / "hostdx" / theme.KEPT).write_text(name)
     async with opened(tmp_path) as (app, pilot):
-        assert app.screen.styles.background.hex.lower() == theme.style(name, "text").bgcolor.name  # type: ignore[union-attr]
+        assert app.screen.styles.background.hex.lower() == theme.role_style(name, "text").bgcolor.name  # type: ignore[union-attr]
         await pilot.press("ctrl+t")
         await settled(pilot)
         assert app.theme != name
         if app.theme != theme.TERMINAL_NAME:
-            ground = theme.style(app.theme, "text").bgcolor
+            ground = theme.role_style(app.theme, "text").bgcolor
             assert ground is not None and app.screen.styles.background.hex.lower() == ground.name
 
 
@@ -103,7 +103,7 @@ async def test_all_of_every_scenario_can_be_read_without_leaving_home(size: str,
     left = {offer[0]: offer for offer in OFFERS}
     async with opened(tmp_path, triage="triage", size=size) as (app, pilot):
         heights = set()
-        for _ in app.screen.query_one(ScenarioList).rows():
+        for _ in app.screen.query_one(ScenarioList).build_rows():
             row = f"{marked(app)} "
             ident = next((name for name in left if f" {name} " in row), "")
             if ident:  # each stands once: under its question, else by its title
@@ -132,7 +132,7 @@ async def test_what_a_suspect_says_in_full_follows_the_cursor_and_the_focus(
         await keys(pilot, "down")
         said = whole(app)
         assert "every IPv6 packet takes a route lookup: firewalld, strict IPv6_rpfilter=strict" in said
-        await keys(pilot, "tab", *["down"] * len(asked()))
+        await keys(pilot, "tab", *["down"] * len(list_questions()))
         assert OFFERS[0][2] in whole(app) and "null  " in marked(app)
         await keys(pilot, "slash", *"stuck")
         assert OFFERS[-1][2] in whole(app)  # while the filter is typed
@@ -157,7 +157,7 @@ async def test_every_item_can_be_reached_at_every_height(
         ]  # third parties' scenarios
         app.draw()
         await settled(pilot)
-        for question in asked():
+        for question in list_questions():
             assert f"▸ {question.key} {question.words}" in grid(app)
             offer = next((o for o in OFFERS if o[0] in [card.id for card in question.cards]), None)
             if offer is not None and offer[6]:
@@ -187,7 +187,7 @@ async def test_what_is_too_long_even_then_says_where_the_rest_is(tmp_path: Path)
         )
         shown.offers.append(broken)
         app.draw()
-        await keys(pilot, *["down"] * len(asked()))
+        await keys(pilot, *["down"] * len(list_questions()))
         assert "Enter: all of it" in grid(app) and "\x1b" not in grid(app) and "RECORDINGS" in grid(app)
         await keys(pilot, "shift+tab")
         assert "line 0" in grid(app) and "line 19" not in grid(app) and "Enter: all of it" in grid(app)
@@ -231,12 +231,12 @@ def test_what_firewall_there_is_in_a_few_words() -> None:
             "iptables",
         ),
     ):
-        assert words(things(session(**facts), 100)).endswith(f" · {expected}"), expected
+        assert words(devices_line(session(**facts), 100)).endswith(f" · {expected}"), expected
     unread = session("firewall", **{"firewall.service": "none", "firewall.rules": denied})
-    assert words(things(unread, 100)).endswith(" · firewall ? needs root")
-    assert missing(unread, "firewall", "rules") == "needs root"
+    assert words(devices_line(unread, 100)).endswith(" · firewall ? needs root")
+    assert missing_reason(unread, "firewall", "rules") == "needs root"
     assert ("? rules: needs root", "unknown") in firewall_words(unread)
-    assert words(things(session("firewall", "disk", "nic"), 100)) == ""  # nothing was read yet
+    assert words(devices_line(session("firewall", "disk", "nic"), 100)) == ""  # nothing was read yet
 
 
 def test_many_disks_are_counted_and_push_nothing_out() -> None:
@@ -246,9 +246,9 @@ def test_many_disks_are_counted_and_push_nothing_out() -> None:
         many |= {f"{name}.transport": "sas", f"{name}.file_systems": ["xfs"], f"{name}.size": 18 * 10**12}
     many |= {"disk.loop0.transport": "loop", "disk.dm-0.transport": "sas", "disk.dm-0.kind": "lvm"}
     host = session("disk", **many)
-    line = words(things(host, 78))
+    line = words(devices_line(host, 78))
     assert line.startswith("30 × sas xfs · ens1f0 100 Gbit/s") and line.endswith("firewalld, rpfilter")
-    rows = [words(row) for row in table(host, 44, 16)]
+    rows = [words(row) for row in draw_table(host, 44, 16)]
     assert len(rows) == 16
     assert any("lines more: f" in row for row in rows)
     for word in ("firewalld 1.3.4, running", "ens1f0", "/scratch", "18 TB"):
@@ -264,19 +264,19 @@ def test_the_host_s_lines_fit_and_what_says_least_gives_way(width: int) -> None:
             boot_id="", wall="", host="worker-017.rack42.example.org",
         )
     )  # fmt: skip
-    first, second = (words(line) for line in headline(host, width))
-    assert max(len(first), len(second), len(words(things(host, width)))) <= width
+    first, second = (words(line) for line in host_lines(host, width))
+    assert max(len(first), len(second), len(words(devices_line(host, width)))) <= width
     assert "5.14.0-427.13.1.el9_4.x86_64" in first and "worker-017" in first
     assert "512 GiB" in second and "2 nodes" in second
     assert ("rack42" in first) is (width > 78)
 
 
 def test_parts_are_not_torn_where_a_line_ends() -> None:
-    rows = flowed([("1.92 TB", "text"), ("ext4", "dim"), ("scheduler none", "text")], 14, "  ")
+    rows = flow_parts([("1.92 TB", "text"), ("ext4", "dim"), ("scheduler none", "text")], 14, "  ")
     assert [words(row) for row in rows] == ["1.92 TB  ext4", "scheduler none"]
-    rows = flowed([("a word that is far too long for it", "text"), ("日本語", "dim")], 10)
-    assert all(cells(row) <= 10 for row in rows) and words(rows[-1]) == "it 日本語"
-    assert flowed([], 10) == [] and flowed([("", "text")], 10) == []
+    rows = flow_parts([("a word that is far too long for it", "text"), ("日本語", "dim")], 10)
+    assert all(cell_width(row) <= 10 for row in rows) and words(rows[-1]) == "it 日本語"
+    assert flow_parts([], 10) == [] and flow_parts([("", "text")], 10) == []
     assert value_words(1500, "B") == "1500 B" and value_words(4096, "B") == "4 KiB"
     assert value_words(9000, "B") == "9000 B" and value_words(2**30 + 1, "B") == "1 GiB"
 

@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from app.tui.commands import Example, Known
+from app.tui.commands import EarlierResults, Example
 from app.tui.plan_panels import resolution_lines
-from app.tui.questions import asked as known
 from app.tui.questions import card_for
+from app.tui.questions import list_questions as known
 from app.tui.screens.before.plan import PlanScreen
 from app.tui.widgets.home.scenario_list import ScenarioList
 from scenarios import events as ev
@@ -31,7 +31,9 @@ async def test_two_own_directories_take_six_keys_and_their_paths(
         app.start_run = lambda scenario, argv, plan: started.append([scenario, *argv])  # type: ignore[method-assign]
         await keys(pilot, "2", *"tmp", "enter", *"srv", "enter", "enter")  # the path's / stands there already
         assert isinstance(app.screen, PlanScreen)
-        await until(pilot, lambda: asked[-1] == ["storage", "--dir=/tmp", "--dir=/srv"] and app.screen.ready)
+        await until(
+            pilot, lambda: asked[-1] == ["storage", "--dir=/tmp", "--dir=/srv"] and app.screen.is_plan_final
+        )
         await keys(pilot, "enter")
     assert started == [["storage", "--dir=/tmp", "--dir=/srv"]]
 
@@ -41,7 +43,7 @@ async def test_up_gives_the_directories_that_were_measured_before(
 ) -> None:
     asked = planned(monkeypatch, "storage")
     async with opened(tmp_path, triage="triage") as (app, pilot):
-        app.known = Known(directories=["/scratch/x", "/data/y"])
+        app.earlier_results = EarlierResults(directories=["/scratch/x", "/data/y"])
         await keys(pilot, "2", "up", "up", "down", "enter", "up", "enter", "up", "escape")
         await until(pilot, lambda: asked[-1] == ["storage", "--dir=/scratch/x", "--dir=/data/y"])
         await keys(pilot, "q", "1")
@@ -51,10 +53,10 @@ async def test_up_gives_the_directories_that_were_measured_before(
 async def test_beside_each_complaint_stands_what_is_known_of_it(tmp_path: Path) -> None:
     async with opened(tmp_path, triage="triage", size="wide") as (app, pilot):
         past = Example("20260101-null-x.jsonl", "all is well", "2026-11-26T11:20:33Z", "ok")
-        app.known = Known(last={"null": past})
+        app.earlier_results = EarlierResults(last={"null": past})
         app.first_pulse = pulse(sdb=(1.0, 1.0, 0.25))
         await settled(pilot)
-        rows = {row.key: row for row in app.screen.query_one(ScenarioList).rows()}
+        rows = {row.key: row for row in app.screen.query_one(ScenarioList).build_rows()}
         told = {key: "".join(part for part, _ in row.draw(100)) for key, row in rows.items()}
         session = app.home_session()
         for question in known()[1:]:
@@ -66,7 +68,7 @@ async def test_beside_each_complaint_stands_what_is_known_of_it(tmp_path: Path) 
                     str(len(loud)) in told[f"?{question.key}"] and question.words in told[f"?{question.key}"]
                 )
         assert "11-26 11:20" in told["null"]
-        assert any("all is well" in "".join(p for p, _ in line) for line in rows["null"].whole(114))
+        assert any("all is well" in "".join(p for p, _ in line) for line in rows["null"].full_lines(114))
 
 
 @pytest.mark.parametrize("size", ["narrow", "wide"])
@@ -80,7 +82,7 @@ async def test_the_plan_says_what_each_load_resolves_on_this_host(
         assert isinstance(app.screen, PlanScreen) and app.screen.plan is not None
         load = app.screen.plan.workloads[0]
         before = grid(app)
-        app.known = Known(detects={load.id: 0.0371, "of another plan": 0.2})
+        app.earlier_results = EarlierResults(detects={load.id: 0.0371, "of another plan": 0.2})
         app.draw()
         await keys(pilot)
         assert "±3.7 %" in grid(app) and "±3.7 %" not in before and "20 %" not in grid(app)

@@ -7,8 +7,8 @@ import pytest
 
 from app.recording import store
 from app.recording.interference import others_by_pulse as others
-from app.recording.reader import events_of
-from app.recording.session import Session
+from app.recording.reader import read_events
+from app.recording.session import RunSession
 from app.tui.widgets.measuring.pulse_line import pulse_lines
 from scenarios import events as ev
 from scenarios.plan import Plan, Written
@@ -18,15 +18,15 @@ MIB = float(1 << 20)
 DECODER = msgspec.json.Decoder(ev.Common)
 
 
-def session(devices: Rates, ours: dict[str, tuple[float, float]], plan: Plan | None = None) -> Session:
-    told = Session()
+def session(devices: Rates, ours: dict[str, tuple[float, float]], plan: Plan | None = None) -> RunSession:
+    told = RunSession()
     if plan is not None:
         told.apply(ev.Planned(t=0, plan=plan))
     told.apply(ev.Pulse(t=1, load1=0.5, cpu=0.1, devices=devices, ours=ours))
     return told
 
 
-def words(told: Session) -> list[tuple[str, str]]:
+def words(told: RunSession) -> list[tuple[str, str]]:
     return [span for line in pulse_lines(told, 200) for span in line]
 
 
@@ -75,7 +75,7 @@ def test_a_run_without_files_of_its_own_only_sees_others() -> None:
 
 
 def test_a_per_cent_of_steal_is_no_warning() -> None:
-    told = Session()
+    told = RunSession()
     told.apply(ev.Pulse(t=1, load1=0.5, cpu=0.1, steal=0.012))
     assert (" 1 %", "text") in words(told) or ("1 %", "text") in words(told)
 
@@ -93,9 +93,9 @@ def test_our_own_that_is_counted_late_is_not_others() -> None:
 @pytest.mark.parametrize("demo", ["storage", "iosched"])
 def test_the_load_of_a_bundled_run_is_not_shown_as_others(demo: str) -> None:
     """Two disks, or a loop device above a disk: what the run itself does stands on both."""
-    told = Session()
+    told = RunSession()
     pulses = 0
-    for event in events_of(store.resolve(f"demo:{demo}"), DECODER):
+    for event in read_events(store.resolve_recording(f"demo:{demo}"), DECODER):
         told.apply(event)
         if isinstance(event, ev.Pulse):
             pulses += 1

@@ -13,12 +13,12 @@ import pytest
 from rich.cells import cell_len
 from textual import events
 
-from app.lines import wrapped
-from app.recording.session import Session
-from app.tui.children.command import Outcome
-from app.tui.commands import Known
-from app.tui.questions import asked as known
-from app.tui.questions import card_for, filled_in, questions
+from app.lines import wrap_text
+from app.recording.session import RunSession
+from app.tui.children.command import CommandOutcome
+from app.tui.commands import EarlierResults
+from app.tui.questions import all_questions, card_for, fill_in_options
+from app.tui.questions import list_questions as known
 from app.tui.screens.ask import AskScreen, Words
 from app.tui.screens.before.directories import DirectoriesScreen, ListedDirectory
 from app.tui.screens.before.paths import NONE_SUCH, PATH_HINT
@@ -38,8 +38,8 @@ from scenarios.results.result import Item
 from tests.fakes.terminals.screen import grid, keys, opened, planned, recorded, settled, until
 
 
-def host(*mounts: str, blocked: str = "", finding: Finding | None = None) -> Session:
-    session = Session()
+def host(*mounts: str, blocked: str = "", finding: Finding | None = None) -> RunSession:
+    session = RunSession()
     for name in (card.id for question in known() for card in question.cards):
         why = "needs root" if name == blocked else ""
         session.apply(ev.ScenarioOffer(t=0.0, id=name, title=name, question="?", takes_s=60.0, blocked=why))
@@ -70,13 +70,13 @@ def test_another_packages_complaint_comes_after_ours_and_may_be_one_of_ours() ->
         ev.ScenarioOffer(t=0.0, id=card.id, title="t", question="?", takes_s=1.0, card=card)
         for card in (new, same)
     ]
-    asked = questions(offers)
+    asked = all_questions(offers)
     assert (asked[-1].id, asked[-1].key, asked[-1].cards) == ("memory is slow", "", (new,))
     assert [card.id for card in asked[3].cards] == ["rpfilter", "more"] and len(asked) == 10
-    session = Session()
+    session = RunSession()
     for offer in offers:
         session.apply(offer)
-    assert card_for(asked[-1], session, None) == new and filled_in(new, session, None) == []
+    assert card_for(asked[-1], session, None) == new and fill_in_options(new, session, None) == []
 
 
 def test_who_starves_the_others_is_looked_for_where_they_wait() -> None:
@@ -84,7 +84,7 @@ def test_who_starves_the_others_is_looked_for_where_they_wait() -> None:
     assert card_for(starved, host(), None).id == card_for(starved, host(), pulse(cpu=0.5)).id == "cpuwatch"
     assert card_for(starved, host(), pulse(io=0.5)).id == "iosched"
     assert card_for(starved, host(blocked="iosched"), pulse(io=0.5)).id == "cpuwatch"
-    assert card_for(starved, Session(), None).id == "cpuwatch"  # triage has not answered yet
+    assert card_for(starved, RunSession(), None).id == "cpuwatch"  # triage has not answered yet
 
 
 ROOT, DATA, FAST = (
@@ -109,10 +109,10 @@ ROOT, DATA, FAST = (
 def test_the_plan_is_filled_in_as_far_as_the_host_tells(
     scenario: str, mounts: tuple[str, ...], now: ev.Pulse | None, expected: list[str]
 ) -> None:
-    assert filled_in(card_of(scenario), host(*mounts), now) == expected
+    assert fill_in_options(card_of(scenario), host(*mounts), now) == expected
     found = Finding(id="a.b", severity="notice", title="x", prove=scenario, prove_options=("--dir", "/named"))
     if scenario not in ("storage", "checkup"):
-        assert filled_in(card_of(scenario), host(*mounts, finding=found), now) == ["--dir", "/named"]
+        assert fill_in_options(card_of(scenario), host(*mounts, finding=found), now) == ["--dir", "/named"]
 
 
 @pytest.mark.parametrize(
@@ -136,7 +136,7 @@ def test_what_a_finding_names_is_compared_with_the_usual_directory(
 ) -> None:
     found = Finding(id="storage.x", severity="warning", title="x", subject=named, prove="storage",
                     prove_options=("--dir", named) if named.startswith("/") else ())  # fmt: skip
-    assert filled_in(card_of(scenario), host(*mounts, finding=found), None) == [
+    assert fill_in_options(card_of(scenario), host(*mounts, finding=found), None) == [
         f"--dir={path}" for path in expected
     ]
 
@@ -144,8 +144,8 @@ def test_what_a_finding_names_is_compared_with_the_usual_directory(
 def test_an_image_in_a_file_is_not_proposed_for_a_comparison() -> None:
     """It was, and the plan that key 2 opened could not run: too little space on a loop device of 1 GiB."""
     mounts = ("/mnt/image ext4 on /dev/loop0 (rw)", "/data xfs on /dev/sdb1 (rw)")
-    assert filled_in(card_of("storage"), host(*mounts), None) == ["--dir=/var/tmp", "--dir=/data"]
-    assert filled_in(card_of("storage"), host(*mounts[:1]), None) == []
+    assert fill_in_options(card_of("storage"), host(*mounts), None) == ["--dir=/var/tmp", "--dir=/data"]
+    assert fill_in_options(card_of("storage"), host(*mounts[:1]), None) == []
 
 
 async def test_a_number_opens_the_plan_and_the_pulse_changes_one_line(
@@ -207,17 +207,17 @@ async def test_directories_are_marked_in_order_typed_and_completed(
         asked.append(list(argv))
         return recorded("storage")
 
-    def child(shell: Any, argv: list[str], then: Callable[[Outcome], None]) -> None:
+    def child(shell: Any, argv: list[str], then: Callable[[CommandOutcome], None]) -> None:
         done = {"text": "/mnt/one disk", "choices": []}
         told: Any = PLACES if "--mounts" in argv else done if argv[1] == "--complete=/mnt/o" else []
-        then(Outcome(msgspec.json.encode(told).decode(), ""))
+        then(CommandOutcome(msgspec.json.encode(told).decode(), ""))
 
-    monkeypatch.setattr("app.tui.screens.before.plan.planner", planner)
-    monkeypatch.setattr("app.tui.screens.before.directories.hostdx", child)
-    monkeypatch.setattr("app.tui.screens.before.paths.hostdx", child)
+    monkeypatch.setattr("app.tui.screens.before.plan.start_planner", planner)
+    monkeypatch.setattr("app.tui.screens.before.directories.run_hostdx", child)
+    monkeypatch.setattr("app.tui.screens.before.paths.run_hostdx", child)
     async with opened(tmp_path, triage="triage") as (app, pilot):
         app.open_plan("storage")
-        await until(pilot, lambda: isinstance(app.screen, PlanScreen) and app.screen.ready)
+        await until(pilot, lambda: isinstance(app.screen, PlanScreen) and app.screen.is_plan_final)
         await keys(pilot, "d")
         shown = grid(app)
         for words in ("nvme0n1", "PM9A3", "xfs", "1 TiB", "76 GiB", "✗ a file server", "directory", "free"):
@@ -237,11 +237,11 @@ async def test_what_is_measured_unasked_is_marked_already(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     asked = planned(monkeypatch, "storage")
-    told = Outcome(msgspec.json.encode(PLACES).decode(), "")
-    monkeypatch.setattr("app.tui.screens.before.directories.hostdx", lambda shell, argv, then: then(told))
+    told = CommandOutcome(msgspec.json.encode(PLACES).decode(), "")
+    monkeypatch.setattr("app.tui.screens.before.directories.run_hostdx", lambda shell, argv, then: then(told))
     async with opened(tmp_path, triage="triage") as (app, pilot):
         app.open_plan("storage")
-        await until(pilot, lambda: isinstance(app.screen, PlanScreen) and app.screen.ready)
+        await until(pilot, lambda: isinstance(app.screen, PlanScreen) and app.screen.is_plan_final)
         await keys(pilot, "d")
         assert "[A] /scratch" in grid(app) and "[B] /data" in grid(app)
         await keys(pilot, "end", "up", "space", "enter")
@@ -262,7 +262,7 @@ def test_no_column_of_the_directories_is_cut_where_there_is_room(width: int) -> 
             "x" * 90,
         )
     )
-    rows = ["".join(part for part, _ in screen._line(place, width)) for place in screen._places]
+    rows = ["".join(part for part, _ in screen._place_line(place, width)) for place in screen._places]
     assert all(cell_len(row) <= width for row in rows) and rows[-1].split("✗ ")[1] in ("refused", "x" * 90)
     assert rows[0].split()[2:] == ["/var/tmp", "vda", "ext4", "76", "GiB"]
     assert ("/mnt/a/path/that/is/as/long/as/paths/can/be" in rows[-1]) is (width > 76)
@@ -273,15 +273,15 @@ async def test_a_slash_begins_a_path_and_what_cannot_be_added_is_said(
 ) -> None:
     refused = PLACES[2] | {"path": "/srv/none", "refusal": "/srv/none does not exist"}
 
-    def child(shell: Any, argv: list[str], then: Callable[[Outcome], None]) -> None:
+    def child(shell: Any, argv: list[str], then: Callable[[CommandOutcome], None]) -> None:
         told: Any = PLACES if "--mounts" in argv else [refused] if argv[-1] == "/srv/none" else []
         if argv[1].startswith("--complete"):
             told = {"text": "/srv/data", "choices": []}
-        then(Outcome(msgspec.json.encode(told).decode(), ""))
+        then(CommandOutcome(msgspec.json.encode(told).decode(), ""))
 
-    monkeypatch.setattr("app.tui.screens.before.plan.planner", lambda argv: recorded("storage"))
-    monkeypatch.setattr("app.tui.screens.before.directories.hostdx", child)
-    monkeypatch.setattr("app.tui.screens.before.paths.hostdx", child)
+    monkeypatch.setattr("app.tui.screens.before.plan.start_planner", lambda argv: recorded("storage"))
+    monkeypatch.setattr("app.tui.screens.before.directories.run_hostdx", child)
+    monkeypatch.setattr("app.tui.screens.before.paths.run_hostdx", child)
     taken: list[list[str]] = []
     async with opened(tmp_path, triage="triage") as (app, pilot):
         screen = DirectoriesScreen(["/var/tmp"], True, taken.append)
@@ -302,8 +302,10 @@ async def test_a_slash_begins_a_path_and_what_cannot_be_added_is_said(
         await until(pilot, lambda: isinstance(app.screen, AskScreen))
         await keys(pilot, "enter", "enter")
         await settled(pilot)
-        late = Outcome(msgspec.json.encode([refused]).decode(), "")
-        screen._looked_up(["/var/tmp"], late)  # the answer about a path comes when the screen has been left
+        late = CommandOutcome(msgspec.json.encode([refused]).decode(), "")
+        screen._show_typed_path(
+            ["/var/tmp"], late
+        )  # the answer about a path comes when the screen has been left
     assert taken == [["/var/tmp", "/srv/data", "/srv/pasted"]]
 
 
@@ -311,19 +313,21 @@ async def test_an_answer_may_come_while_a_screen_goes(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Its parts go before it does: a list that is looked for then is not there."""
-    awaited: list[Callable[[Outcome], None]] = []
+    awaited: list[Callable[[CommandOutcome], None]] = []
     for room in ("before.directories", "undo"):
-        monkeypatch.setattr(f"app.tui.screens.{room}.hostdx", lambda app, argv, then: awaited.append(then))
+        monkeypatch.setattr(
+            f"app.tui.screens.{room}.run_hostdx", lambda app, argv, then: awaited.append(then)
+        )
     monkeypatch.setattr(Shell, "import_file", lambda app, path, then: awaited.append(lambda _: then()))
-    answer = Outcome(msgspec.json.encode(PLACES).decode(), "")
+    answer = CommandOutcome(msgspec.json.encode(PLACES).decode(), "")
     async with opened(tmp_path, triage="triage") as (app, pilot):
         for screen in (DirectoriesScreen([], True, lambda _: None), RecordingsScreen(), UndoScreen([])):
             app.push_screen(screen)
             await settled(pilot)
             if isinstance(screen, DirectoriesScreen):
-                screen._named("/srv/typed")
+                screen._add_path("/srv/typed")
             elif isinstance(screen, RecordingsScreen):
-                screen._import("result.json")
+                screen._import_file("result.json")
             else:
                 screen.action_undo()
             app.pop_screen()
@@ -331,7 +335,7 @@ async def test_an_answer_may_come_while_a_screen_goes(
             while screen.is_attached:
                 turns += 1
                 for then in awaited:
-                    then(Outcome("[]", "") if isinstance(screen, UndoScreen) else answer)
+                    then(CommandOutcome("[]", "") if isinstance(screen, UndoScreen) else answer)
                 await asyncio.sleep(0)
             assert turns and awaited
             awaited.clear()
@@ -346,13 +350,13 @@ def test_a_plan_with_one_directory_says_that_there_is_nothing_to_compare_it_with
     option = Option(name="dir", kind="path", help="", multiple=several)
     offer = ev.ScenarioOffer(t=0.0, id="storage", title="", question="", takes_s=1.0, options=(option,))
     variants = tuple(Variant(id=letter, label=f"/{letter}") for letter in sides)
-    told = Session()
+    told = RunSession()
     told.apply(ev.Planned(t=0.0, plan=Plan(scenario="storage", title="t", question="q", variants=variants)))
     screen = PlanScreen(offer, {})
-    monkeypatch.setattr(PlanScreen, "shell", SimpleNamespace(known=Known()))
+    monkeypatch.setattr(PlanScreen, "shell", SimpleNamespace(earlier_results=EarlierResults()))
     screen._child = SimpleNamespace(session=told)  # type: ignore[assignment]
-    assert screen.alone is alone
-    assert (wrapped(ALONE, 76, "warning")[0] in screen._lines(76)) is alone
+    assert screen.is_single is alone
+    assert (wrap_text(ALONE, 76, "warning")[0] in screen._plan_lines(76)) is alone
 
 
 async def test_the_plan_is_filled_in_while_the_host_is_read_until_the_user_sets_something(
@@ -377,7 +381,7 @@ async def test_the_plan_is_filled_in_while_the_host_is_read_until_the_user_sets_
 
 
 def test_a_checkups_list_fits_a_low_screen_and_tells_all_on_a_high_one() -> None:
-    session = Session()
+    session = RunSession()
     step = SuggestedStep("compare it", "hostdx run storage --dir /a --dir /b")
     items = [
         Item(scenario="w", state="cause", severity="warning", rank=1, words="the firewall: " + "slow " * 30),
@@ -392,8 +396,8 @@ def test_a_checkups_list_fits_a_low_screen_and_tells_all_on_a_high_one() -> None
         brief[0].startswith("▲ 1. the firewall: slow") and brief[1] == "? 2. the disk: no yardstick [red]x[/]"
     )
     assert "     next: compare it  hostdx run storage --dir /a --dir /b" in whole
-    assert checkup_lines(Session(), 78) == []
-    led = Session()
+    assert checkup_lines(RunSession(), 78) == []
+    led = RunSession()
     led.apply(CheckupAnswer(t=1.0, value=(items[1], items[0])))
     low = checkup_lines(led, 78, 3)
     two = checkup_lines(session, 78, 3)  # what there is room for is not cut

@@ -45,7 +45,7 @@ async def test_the_list_tells_results_and_deletes_only_what_was_agreed_to(size: 
         assert len(list(kept.iterdir())) == 2 and "deleted" in grid(app)
         await keys(pilot, "end", "D")
         assert isinstance(app.screen, RecordingsScreen)  # an example belongs to the program
-        assert len(store.demos()) > 5
+        assert len(store.list_demos()) > 5
 
 
 async def test_the_first_mark_is_a_and_the_next_are_b(tmp_path: Path) -> None:
@@ -70,7 +70,7 @@ async def test_the_footer_names_what_works_here_only(tmp_path: Path) -> None:
     async with opened(tmp_path, triage="triage", size="wide") as (app, pilot):
         await keys(pilot, "r")
         assert "compare" not in grid(app).splitlines()[-1]  # nothing is marked
-        assert app.screen.query_one(Picker).selected
+        assert app.screen.query_one(Picker).selected_key
         assert not isinstance(app.screen, PlanScreen)
 
 
@@ -102,12 +102,12 @@ async def test_a_name_is_given_on_the_list_and_what_is_under_the_cursor_is_told_
         screen = app.screen
         assert isinstance(screen, RecordingsScreen)
         await until(pilot, lambda: not screen._unread)
-        table = screen._told["one.jsonl"].table
+        table = screen._answers["one.jsonl"].table
         assert table and all(entry.name[:10] in grid(app) for entry in table[:2])
         await keys(pilot, "L", *"new disk", "enter")
-        assert store.label_of(kept / "one.jsonl") == "new disk" and "new disk" in grid(app)
+        assert store.read_label(kept / "one.jsonl") == "new disk" and "new disk" in grid(app)
         await keys(pilot, "L", "ctrl+u", "enter")
-        assert store.label_of(kept / "one.jsonl") == "" and "new disk" not in grid(app)
+        assert store.read_label(kept / "one.jsonl") == "" and "new disk" not in grid(app)
         await keys(pilot, "end", "L")
         assert screen is app.screen  # an example has its name
         blank = [line for line in grid(app).splitlines() if not line.strip(" │")]

@@ -47,15 +47,15 @@ async def test_the_icicle_is_walked_zoomed_and_searched(size: str, tmp_path: Pat
         icicle = app.screen.query_one(Icicle)
         shown = grid(app)
         assert "+waiting" in shown and "+fsync" in shown and "▏main" in shown and "\x1b" not in shown
-        assert icicle.shown.nodes[icicle.at].name == "waiting", "the widest of the first row"
+        assert icicle.shown_tree.nodes[icicle.at].name == "waiting", "the widest of the first row"
         await keys(pilot, "down", "down")
-        assert icicle.shown.nodes[icicle.at].name == "jbd2_log_wait_commit"
+        assert icicle.shown_tree.nodes[icicle.at].name == "jbd2_log_wait_commit"
         await keys(pilot, "up", "enter")
         assert "fsync" in grid(app) and "main" not in grid(app)
         await keys(pilot, "down", "enter", "backspace", "backspace", "backspace")
         assert icicle.root == -1 and "main" in grid(app)
         await keys(pilot, "left", "left", "slash", *"read", "enter")
-        assert icicle.shown.nodes[icicle.at].name == "read"
+        assert icicle.shown_tree.nodes[icicle.at].name == "read"
         await keys(pilot, "right_square_bracket", "down", "escape")
         assert isinstance(app.screen, VerdictScreen)
 

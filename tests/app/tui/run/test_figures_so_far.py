@@ -8,23 +8,23 @@ import pytest
 
 from app.lines import Line
 from app.recording import store
-from app.recording.playback import Playback, mark
+from app.recording.playback import Playback, mark_text
 from app.recording.reader import load
-from app.recording.session import Session
-from app.report.figures.interval_chart import Scale, axis
-from app.report.headline import answer
-from app.report.next_steps import following
+from app.recording.session import RunSession
+from app.report.figures.interval_chart import LogScale, axis_line
+from app.report.headline import find_answer
+from app.report.next_steps import next_steps_for
 from app.tui.children.feed import RunFeed
-from app.tui.screens.live import compares
+from app.tui.screens.live import has_comparison
 from app.tui.widgets.answer import Next
 from app.tui.widgets.home.live_line import live_line
-from app.tui.widgets.measuring.block_plot import label
-from app.tui.widgets.measuring.figures_table import figures
+from app.tui.widgets.measuring.block_plot import variant_label
+from app.tui.widgets.measuring.figures_table import figure_lines
 from app.tui.widgets.measuring.loads_panel import LoadsPanel
 from app.tui.widgets.measuring.standing import pairs_of, planned_words
-from app.tui.widgets.verdict_list import entries, layout
+from app.tui.widgets.verdict_list import lay_out_columns, list_effects
 from scenarios import events as ev
-from scenarios.contention.results import Curve, Curves, WorkersLevel
+from scenarios.contention.results import ScalingCurve, ScalingCurves, WorkersLevel
 from scenarios.finding import Finding, Remedy
 from scenarios.plan import Plan, Variant, Workload
 from tests.fakes.terminals.screen import grid, keys, opened
@@ -41,12 +41,12 @@ def sample(series: str, value: float, unit: str, variant: str = "", block: int =
 
 
 def test_a_surveys_figures_stand_in_columns_with_the_median_of_their_rounds() -> None:
-    session = Session()
+    session = RunSession()
     for block, rate in enumerate((90.0, 1370.0, 100.0)):
         session.apply(sample("integer", rate, "loops/s", "one core", block))
         session.apply(sample("integer", 2 * rate, "loops/s", "all cores", block))
         session.apply(sample("zlib", 2000.0 + block, "MB/s", "one core", block))
-    note, lines = figures(session, 78, 11)
+    note, lines = figure_lines(session, 78, 11)
     columns, integer, zlib = words(lines)
     assert words([note]) == ["median of 3 rounds"]
     assert columns.split() == ["one", "core", "all", "cores"]
@@ -55,7 +55,7 @@ def test_a_surveys_figures_stand_in_columns_with_the_median_of_their_rounds() ->
 
 
 def test_figures_of_a_kind_stand_together_by_name_in_whatever_order_they_were_read() -> None:
-    session = Session()
+    session = RunSession()
     read = (
         ("copy, 0 to 1", "MB/s"),
         ("latency, 1 to 1", "ns"),
@@ -64,21 +64,21 @@ def test_figures_of_a_kind_stand_together_by_name_in_whatever_order_they_were_re
     )
     for series, unit in read:
         session.apply(sample(series, 3.0, unit, "one core", 0))
-    shown = [line.split("  ")[0] for line in words(figures(session, 78, 11)[1])[1:]]
+    shown = [line.split("  ")[0] for line in words(figure_lines(session, 78, 11)[1])[1:]]
     assert shown == ["copy, 0 to 0", "copy, 0 to 1", "latency, 0 to 0", "latency, 1 to 1"]
 
 
 def test_a_plots_title_has_a_whole_name_instead_of_a_torn_label() -> None:
-    session = load(store.resolve("demo:numa"))
-    assert label(session, "far") == "far" and label(session, "small") == "small pages"
-    assert figures(Session(), 78, 11) == ([], [])
+    session = load(store.resolve_recording("demo:numa"))
+    assert variant_label(session, "far") == "far" and variant_label(session, "small") == "small pages"
+    assert figure_lines(RunSession(), 78, 11) == ([], [])
 
 
 def test_a_watchs_figures_have_their_course_and_what_has_no_room_is_counted() -> None:
-    session = Session()
+    session = RunSession()
     for series in range(9):
         session.apply(sample(f"figure {series}", 0.25, "share", block=series))
-    lines = words(figures(session, 78, 5)[1])
+    lines = words(figure_lines(session, 78, 5)[1])
     assert len(lines) == 5 and "25 %" in lines[0] and lines[-1] == "and 5 more in the report"
 
 
@@ -87,7 +87,7 @@ async def test_a_watch_that_saw_nothing_stuck_says_so_and_draws_no_other_series(
     size: str, tmp_path: Path
 ) -> None:
     """It showed a scatter of whichever series came last: the I/O pressure, under the question who is stuck."""
-    run = RunFeed(store.resolve("demo:dstate"))
+    run = RunFeed(store.resolve_recording("demo:dstate"))
     run.playback.seek(4.0)
     async with opened(tmp_path, run=run, size=size) as (app, pilot):
         assert "tasks in D" in grid(app) and "no task was stuck in D" in grid(app) and "psi" not in grid(app)
@@ -98,7 +98,7 @@ async def test_a_watch_that_saw_nothing_stuck_says_so_and_draws_no_other_series(
 
 
 async def test_a_run_without_findings_is_not_said_to_be_reading_the_host(tmp_path: Path) -> None:
-    run = RunFeed(store.resolve("demo:fstrim"))
+    run = RunFeed(store.resolve_recording("demo:fstrim"))
     run.playback.seek(60.0)
     async with opened(tmp_path, run=run, size="wide") as (app, _):
         assert not run.session.findings and "check" not in grid(app).partition("host")[2].partition("\n")[0]
@@ -106,18 +106,23 @@ async def test_a_run_without_findings_is_not_said_to_be_reading_the_host(tmp_pat
 
 @pytest.mark.parametrize("end", [1.15, 10.0, 1000.0, 1e6])
 def test_an_axis_has_no_powers_of_ten(end: float) -> None:
-    drawn = "".join(part for part, _ in axis(60, Scale(1 / end, end)))
+    drawn = "".join(part for part, _ in axis_line(60, LogScale(1 / end, end)))
     assert "e+" not in drawn and f"{end:.10g} ×" in drawn
 
 
 def test_a_legend_says_each_word_once() -> None:
-    session = Session()
+    session = RunSession()
     variants = (("one", "one CPU"), ("A", "/scratch"), ("none", "no rule"), ("bfq", ""))
     plan = Plan(
         scenario="s", title="t", question="q", variants=tuple(Variant(id=i, label=w) for i, w in variants)
     )
     session.apply(ev.Planned(t=0.0, plan=plan))
-    assert [label(session, i, 30) for i, _ in variants] == ["one CPU", "A /scratch", "none (no rule)", "bfq"]
+    assert [variant_label(session, i, 30) for i, _ in variants] == [
+        "one CPU",
+        "A /scratch",
+        "none (no rule)",
+        "bfq",
+    ]
 
 
 def test_what_comes_next_in_a_replay_is_named_as_the_plan_names_it() -> None:
@@ -127,36 +132,40 @@ def test_what_comes_next_in_a_replay_is_named_as_the_plan_names_it() -> None:
     found = ev.Found(t=2.0, finding=Finding(id="dstate.frozen", severity="warning", title="it is frozen"))
     play = Playback([ev.Planned(t=0.0, plan=plan), verdict, found])
     play.seek(0.5)
-    assert play.next_mark == "verdict: synced write 4k QD1" and mark(found) == "finding: it is frozen"
+    assert play.next_mark == "verdict: synced write 4k QD1" and mark_text(found) == "finding: it is frozen"
 
 
 def test_nothing_decided_is_never_a_green_headline() -> None:
     """`CPUs and memory: nothing found that slows them`, when no comparison could have seen a factor of 3.6."""
     for name, weight in (("numa", "notice"), ("null", "ok")):
-        assert answer(load(store.resolve(f"demo:{name}"))).weight == weight
+        assert find_answer(load(store.resolve_recording(f"demo:{name}"))).weight == weight
 
 
 def test_a_battery_names_its_kernel_in_the_headline() -> None:
     said = [
-        answer(load(store.resolve(f"demo:{n}"))).sentence for n in ("kernel-5-10", "kernel-6-1", "kernel")
+        find_answer(load(store.resolve_recording(f"demo:{n}"))).sentence
+        for n in ("kernel-5-10", "kernel-6-1", "kernel")
     ]
     assert len({s.split(":")[0] for s in said}) == 3 and all(s.startswith("kernel ") for s in said)
 
 
 def test_on_a_wide_screen_the_names_get_the_room_that_the_picture_does_not_need() -> None:
-    found = entries(load(store.resolve("demo:numa")))
-    assert layout(found, 116).name > layout(found, 100).name and layout(found, 76).bar >= 8
+    found = list_effects(load(store.resolve_recording("demo:numa")))
+    assert (
+        lay_out_columns(found, 116).name > lay_out_columns(found, 100).name
+        and lay_out_columns(found, 76).bar >= 8
+    )
 
 
 @both
 async def test_what_to_do_stands_on_a_low_screen_too(size: str, tmp_path: Path) -> None:
-    run = RunFeed(store.resolve("demo:rpfilter"))
-    run.playback.finish()
+    run = RunFeed(store.resolve_recording("demo:rpfilter"))
+    run.playback.seek_end()
     async with opened(tmp_path, run=run, size=size) as (app, _):
         assert app.screen.query_one(Next).display and "nft -a list chain" in grid(app)
 
 
-def scaling(*values: Curve) -> Session:
+def scaling(*values: ScalingCurve) -> RunSession:
     """A run of `contention` under way."""
     session = began("contention")
     loads = tuple(
@@ -171,7 +180,7 @@ def scaling(*values: Curve) -> Session:
     )
     session.apply(ev.Planned(t=0.0, plan=plan))
     if values:
-        session.apply(Curves(t=7.0, value=values))
+        session.apply(ScalingCurves(t=7.0, value=values))
     return session
 
 
@@ -179,21 +188,21 @@ def scaling(*values: Curve) -> Session:
 def test_what_compares_no_sides_shows_its_own_figures_and_no_effect(state: str) -> None:
     """All its loads were `to come` until the end, and `not measured` from then on, beside a chart of no effect."""
     level = WorkersLevel(workers=1, rate=5.4e3, ci95=None, queued=0.0, system_share=0.1, switches=0.0)
-    curve = Curve(load="create", title="create", side="xfs", serial=False, groups=1, levels=(level,), steps=(),
+    curve = ScalingCurve(load="create", title="create", side="xfs", serial=False, groups=1, levels=(level,), steps=(),
                   scales_to=None, stops_after=None, usl=None, waits=())  # fmt: skip
     session = scaling(*([curve] if state != "begun" else []))
     if state == "ended":
         session.apply(ev.RunEnded(t=14.0, status="done"))
-    shown = "\n".join(words(LoadsPanel(lambda: session).made(session, 118, 20)))
+    shown = "\n".join(words(LoadsPanel(lambda: session).draw_session(session, 118, 20)))
     assert ("5.4 k" in shown) == (state != "begun")
-    assert "not measured" not in shown and "to come" not in shown and not compares(session)
+    assert "not measured" not in shown and "to come" not in shown and not has_comparison(session)
 
 
 @both
 async def test_what_one_side_alone_was_measured_for_is_counted_in_blocks(size: str, tmp_path: Path) -> None:
     """Its ratio was said to have `0 of 4 groups`, once all of it was measured."""
-    run = RunFeed(store.resolve("demo:box"))
-    run.playback.finish()
+    run = RunFeed(store.resolve_recording("demo:box"))
+    run.playback.seek_end()
     alone = [load for load, found in pairs_of(run.session) if not found]
     assert alone and all(planned_words(run.session, load).endswith(" blocks") for load in alone)
     async with opened(tmp_path, run=run, size=size) as (app, pilot):
@@ -201,14 +210,14 @@ async def test_what_one_side_alone_was_measured_for_is_counted_in_blocks(size: s
         assert "0 of 4 groups" not in grid(app) and " blocks" in grid(app)
 
 
-def began(scenario: str) -> Session:
-    session = Session()
+def began(scenario: str) -> RunSession:
+    session = RunSession()
     session.apply(ev.Began(t=0.0, schema=ev.SCHEMA, version="1", scenario=scenario, command=[], host="h", wall="",
                            seed=1, pid=1, pid_start=1, boot_id="", options={}))  # fmt: skip
     return session
 
 
-def stopped(*findings: Finding) -> Session:
+def stopped(*findings: Finding) -> RunSession:
     session = began("dstate")
     for finding in findings:
         session.apply(ev.Found(t=1.0, finding=finding))
@@ -224,11 +233,11 @@ def test_a_watch_that_was_stopped_still_says_what_it_found_and_what_to_do() -> N
         title="touch waits for /mnt to be thawed",
         remedy=(Remedy(title="thaw it", commands=("fsfreeze -u /mnt",)),),
     )
-    said = answer(stopped(frozen))
+    said = find_answer(stopped(frozen))
     assert frozen.title in said.sentence and said.weight == "warning"
-    assert [step.command for step in following(stopped(frozen))] == ["fsfreeze -u /mnt"]
-    assert (answer(stopped()).weight, answer(stopped()).finding) == ("warning", None)
-    assert [step.command for step in following(stopped())] == ["hostdx run dstate"]
+    assert [step.command for step in next_steps_for(stopped(frozen))] == ["fsfreeze -u /mnt"]
+    assert (find_answer(stopped()).weight, find_answer(stopped()).finding) == ("warning", None)
+    assert [step.command for step in next_steps_for(stopped())] == ["hostdx run dstate"]
 
 
 def test_no_command_is_advised_that_lacks_what_the_run_needs() -> None:
@@ -236,7 +245,7 @@ def test_no_command_is_advised_that_lacks_what_the_run_needs() -> None:
     session = stopped()
     assert session.began is not None
     session.began.options.update(cmd="make", variant=["a:", "b: X=1"])
-    assert [step.command for step in following(session)] == [""]
+    assert [step.command for step in next_steps_for(session)] == [""]
 
 
 def test_the_line_of_now_has_room_for_all_that_a_busy_host_says() -> None:

@@ -10,16 +10,16 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from app.glyphs import clean, plain, wants_ascii
-from app.process import identity
-from app.recording.session import Session
+from app.glyphs import ascii_text, clean_text, wants_ascii
+from app.process import identity_of
+from app.recording.session import RunSession
 from app.tui.app import prepare_environment
 from app.tui.children.feed import RunFeed
 from app.tui.screens.base import Base
 from app.tui.screens.live import LiveScreen
 from app.tui.screens.verdict import VerdictScreen
 from app.tui.widgets.measuring.block_plot import plot_lines
-from app.tui.widgets.measuring.standing import standings
+from app.tui.widgets.measuring.standing import list_standings
 from app.tui.widgets.panel import Panel
 from app.tui.widgets.picker import Picker
 from scenarios import events as ev
@@ -41,7 +41,7 @@ async def test_a_replay_at_full_speed_ends_on_the_live_screen_cell_for_cell(
     story: object, size: str, tmp_path: Path
 ) -> None:
     run: list[ev.AnyEvent] = story()  # type: ignore[operator]
-    me = identity()
+    me = identity_of()
     assert isinstance(run[0], ev.Began)
     run[0] = msgspec.structs.replace(run[0], pid=me.pid, pid_start=me.start, boot_id=me.boot_id)
     path = tmp_path / "r.jsonl"
@@ -59,14 +59,14 @@ async def test_a_replay_at_full_speed_ends_on_the_live_screen_cell_for_cell(
                 file.write(b"".join(lines[start : start + 40]))
                 file.flush()
                 app.feed.poll()
-                app.settle()
+                app.settle_view()
                 await pilot.pause()
         await settled(pilot)
         at_end = grid(app)
         again = RunFeed(path, speed=float("inf"))
         app.open_feed(again)
         again.playback.seek(run[half - 1].t)
-        app.settle()
+        app.settle_view()
         await settled(pilot)
         if again.playback.position == half:
             assert without_transport(grid(app)) == midway
@@ -84,7 +84,7 @@ async def test_too_small_says_so_and_a_resize_keeps_the_place(tmp_path: Path) ->
     async with opened(tmp_path, triage="triage") as (app, pilot):
         await keys(pilot, "tab", "home", "down", "down")
         picker = app.screen.query_one("#suspects", Picker)
-        chosen = picker.selected
+        chosen = picker.selected_key
         for size in ((59, 24), (80, 19), (10, 5)):
             await pilot.resize_terminal(*size)
             await settled(pilot)
@@ -95,7 +95,7 @@ async def test_too_small_says_so_and_a_resize_keeps_the_place(tmp_path: Path) ->
             await settled(pilot)
             shown = grid(app)
             assert "SUSPECTS" in shown and len(shown.splitlines()) <= size[1]
-            assert picker.has_focus and picker.selected == chosen
+            assert picker.has_focus and picker.selected_key == chosen
             row = next(line for line in shown.splitlines() if "▸" in line)
             assert "x2 of x4" in row or "nvme1n1" in row
     async with opened(tmp_path, run=feed("storage", 30.0)) as (app, pilot):
@@ -182,12 +182,12 @@ def test_where_the_terminal_cannot_draw_more(
 
 
 def test_text_of_the_host_is_harmless() -> None:
-    shown = clean(HOSTILE)
+    shown = clean_text(HOSTILE)
     assert "\x1b" not in shown and "\x00" not in shown and "\u202e" not in shown and "\\x1b[2J" in shown
     assert all(ord(c) >= 32 for c in shown)
-    assert plain(shown).isascii()
-    assert clean("e\u0301") == "é" and plain("é") == "e" and plain("日") == "??"
-    assert clean("\ud800") == "\\ud800"
+    assert ascii_text(shown).isascii()
+    assert clean_text("e\u0301") == "é" and ascii_text("é") == "e" and ascii_text("日") == "??"
+    assert clean_text("\ud800") == "\\ud800"
     assert not any(b in (RECORDINGS / "hostile.jsonl").read_bytes() for b in (b"\x1b", b"\x00"))
 
 
@@ -195,16 +195,18 @@ def test_plot_title_estimate_and_time_left_are_of_the_same_load() -> None:
     """At the change of loads the head said the next one while plot and estimate still showed the last."""
     one = feed("storage")
     planned = {w.id: w.title for w in one.session.plan.workloads} if one.session.plan else {}
-    session, changes = Session(), 0
+    session, changes = RunSession(), 0
     for event in one.playback.events:
         session.apply(event)
         if isinstance(event, ev.RunStep) and event.state == "started" and event.id in planned:
             changes += 1
             assert session.workload == event.id
-            assert session.told is None or session.told.step == event.id  # no time left of the last one
+            assert (
+                session.told_progress is None or session.told_progress.step == event.id
+            )  # no time left of the last one
             drawn = "".join(part for part, _ in plot_lines(session, 120, 12, session.workload)[0])
             assert drawn.startswith("waiting for")
-            assert not standings(session, session.workload)
+            assert not list_standings(session, session.workload)
         if isinstance(event, ev.Block) and session.ended is None:
             drawn = "".join(part for part, _ in plot_lines(session, 120, 12, session.workload)[0])
             assert drawn.startswith(f"{planned[event.workload]}: ")
@@ -223,7 +225,7 @@ def test_plot_title_estimate_and_time_left_are_of_the_same_load() -> None:
 def test_no_direction_before_the_interval_allows_one(
     interval: tuple[float, float], words: str, dim: bool
 ) -> None:
-    session = Session()
+    session = RunSession()
     session.workload = "reads"
     session.apply(
         ev.RunningEstimate(
@@ -231,7 +233,7 @@ def test_no_direction_before_the_interval_allows_one(
         )
     )  # fmt: skip
     session.workload = "reads"
-    [effect] = standings(session, "reads")
+    [effect] = list_standings(session, "reads")
     assert f"{effect.words}  {effect.figures}".rstrip() == words
     assert (effect.role == "dim") is dim
 

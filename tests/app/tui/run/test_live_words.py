@@ -10,20 +10,20 @@ import pytest
 from app.lines import Line
 from app.recording import store
 from app.recording.playback import Playback
-from app.recording.reader import events_of
-from app.recording.session import Session
-from app.report.figures.plot import _ticks, nice_axis
+from app.recording.reader import read_events
+from app.recording.session import RunSession
+from app.report.figures.plot import _axis_ticks, nice_axis
 from app.tui.children.feed import RunFeed
 from app.tui.screens.before.plan import PlanScreen
 from app.tui.widgets.measuring.block_plot import leading_metric, plot_lines
-from app.tui.widgets.measuring.figures_table import figures
-from app.tui.widgets.measuring.forest import forest_lines, outlook
+from app.tui.widgets.measuring.figures_table import figure_lines
+from app.tui.widgets.measuring.forest import describe_outlook, forest_lines
 from app.tui.widgets.measuring.group_plot import WAY, PlotSubject, group_plot_lines, pair_ratios
 from app.tui.widgets.measuring.host_panel import remark_lines
 from app.tui.widgets.measuring.pulse_line import pulse_lines
 from app.tui.widgets.measuring.run_bar import step_rows
-from app.tui.widgets.measuring.standing import pairs_of, standings
-from app.tui.widgets.word_list import words as terms
+from app.tui.widgets.measuring.standing import list_standings, pairs_of
+from app.tui.widgets.word_list import read_words as terms
 from probes import units
 from scenarios.experiment.wording import effect_cells
 from tests.fakes.terminals.screen import grid, keys, opened, planned, ready
@@ -31,9 +31,9 @@ from tests.fakes.terminals.screen import grid, keys, opened, planned, ready
 RUNS = ("storage", "rpfilter", "iosched", "null", "workload")
 
 
-def at(demo: str, seconds: float) -> Session:
+def at(demo: str, seconds: float) -> RunSession:
     play = Playback()
-    play.extend(list(events_of(store.resolve(f"demo:{demo}"))))
+    play.extend(list(read_events(store.resolve_recording(f"demo:{demo}"))))
     play.seek(seconds)
     return play.session
 
@@ -45,15 +45,15 @@ def words(lines: list[Line]) -> str:
 @pytest.mark.parametrize("width", [76, 116])
 def test_no_figure_of_a_survey_is_cut_in_its_columns(width: int) -> None:
     """At 80 cells the last of three columns was left out behind an ellipsis."""
-    columns, *rows = words(figures(at("numa", 14.0), width, 11)[1]).splitlines()
+    columns, *rows = words(figure_lines(at("numa", 14.0), width, 11)[1]).splitlines()
     assert len(columns) <= width and not any(row.endswith("…") for row in (columns, *rows))
 
 
 def test_a_load_counts_its_groups_up_to_one_number() -> None:
     """`3 of 8 groups` stood over `3 of 6 groups`."""
     session = at("rpfilter", 8.0)
-    (load,) = session.workloads
-    found = standings(session, load.id)
+    (load,) = session.planned_workloads
+    found = list_standings(session, load.id)
     assert found and all(one.words.endswith(f" of {load.min_groups} groups") for one in found)
 
 
@@ -61,12 +61,12 @@ def test_a_load_counts_its_groups_up_to_one_number() -> None:
 def test_the_next_look_is_never_one_that_is_over(demo: str) -> None:
     """`12 of at most 48 groups … next interim look after 10 groups`: of a pair that had been decided before."""
     play = Playback()
-    play.extend(list(events_of(store.resolve(f"demo:{demo}"))))
+    play.extend(list(read_events(store.resolve_recording(f"demo:{demo}"))))
     seen = 0
     for second in range(int(play.end)):
         play.seek(float(second))
         session = play.session
-        said = re.search(r"after (\d+) groups", outlook(session))
+        said = re.search(r"after (\d+) groups", describe_outlook(session))
         if said:
             seen += 1
             taken = [g for g in session.groups.get(session.workload, ()) if not g.disturbed]
@@ -78,7 +78,7 @@ def test_the_next_look_is_never_one_that_is_over(demo: str) -> None:
 def test_one_step_is_under_way_and_head_and_plot_are_of_its_load(demo: str) -> None:
     """Undecided loads wait for a second turn; all of them had the sign of the one that went on."""
     play = Playback()
-    play.extend(list(events_of(store.resolve(f"demo:{demo}"))))
+    play.extend(list(read_events(store.resolve_recording(f"demo:{demo}"))))
     for tenth in range(int(10 * play.end)):
         play.seek(tenth / 10)
         session = play.session
@@ -92,7 +92,7 @@ def test_one_step_is_under_way_and_head_and_plot_are_of_its_load(demo: str) -> N
 
 def test_a_pair_that_was_decided_before_the_others_says_so() -> None:
     session = at("rpfilter", 14.0)
-    check, trivial = standings(session, "udp-ipv6")
+    check, trivial = list_standings(session, "udp-ipv6")
     assert check.words.endswith("decided") and "decided" not in trivial.words
     at_66 = words(forest_lines(session, 66, 9))
     assert "decided" in at_66 and "○" in at_66
@@ -107,7 +107,7 @@ def test_no_effect_is_cut_in_half(width: int) -> None:
 @pytest.mark.parametrize("demo", RUNS)
 def test_no_interval_before_there_are_groups_enough_for_one(demo: str) -> None:
     """An axis went from `1000000 × slower` to `faster 10000 ×` at three groups."""
-    play = Playback(list(events_of(store.resolve(f"demo:{demo}"))))
+    play = Playback(list(read_events(store.resolve_recording(f"demo:{demo}"))))
     for second in range(int(play.end)):
         play.seek(float(second))
         for load, found in pairs_of(play.session):
@@ -123,7 +123,7 @@ def test_one_pair_is_said_once_and_in_the_words_of_its_verdict() -> None:
     session = at("storage", 137.0)
     assert len(session.verdicts) > 3
     for workload, _, _, _ in session.verdicts:
-        (one,) = standings(session, workload)
+        (one,) = list_standings(session, workload)
         assert one.verdict is not None and one.words == effect_cells(one.verdict)[0]
 
 
@@ -154,10 +154,10 @@ def test_the_sides_of_a_plot_are_named_whole_and_their_values_have_units(
 @pytest.mark.parametrize("most", [3, 5])
 def test_an_axis_is_labelled_with_what_stands_there(top: float, most: int) -> None:
     """11.25 was labelled 11.2, and 3.75 is nobody's idea of a step."""
-    ticks = _ticks(nice_axis([0.0, top]), most)
+    ticks = _axis_ticks(nice_axis([0.0, top]), most)
     assert 3 <= len(ticks) <= 6
     for tick in ticks:
-        label = units.prefixed(tick).split()
+        label = units.format_prefixed(tick).split()
         factor = {"k": 1e3, "M": 1e6}.get(label[1] if len(label) > 1 else "", 1.0)
         assert float(label[0]) * factor == pytest.approx(tick)
         assert len(label[0].replace(".", "").strip("0")) <= 2
@@ -180,7 +180,7 @@ def test_a_trim_is_done_and_not_kept() -> None:
 
 
 def test_a_figures_name_is_whole_where_there_is_room() -> None:
-    said = words(figures(at("numa", 30.0), 118, 11)[1])
+    said = words(figure_lines(at("numa", 30.0), 118, 11)[1])
     assert "SHA-256" in said and "…" not in said
 
 
@@ -218,7 +218,7 @@ async def test_the_help_has_the_screens_own_keys_first_and_the_words(tmp_path: P
 
 async def test_a_finding_of_a_run_under_way_has_its_title(tmp_path: Path) -> None:
     """Also where it is the answer above: `why: dd (123): 3 s` alone did not tell what of."""
-    feed = RunFeed(store.resolve("demo:dstate"))
+    feed = RunFeed(store.resolve_recording("demo:dstate"))
     feed.playback.seek(15.0)
     async with opened(tmp_path, run=feed, size="wide") as (app, pilot):
         assert "2 tasks wait for" in grid(app) and "why" not in grid(app)

@@ -8,16 +8,16 @@ import pytest
 
 from app.lines import Line
 from app.recording import store
-from app.recording.session import Session
-from app.report.headline import answer
+from app.recording.session import RunSession
+from app.report.headline import find_answer
 from app.tui.children.feed import RunFeed
-from app.tui.commands import Example, Known
+from app.tui.commands import EarlierResults, Example
 from app.tui.widgets.answer import Next
 from app.tui.widgets.home.scenario_list import ScenarioList
-from app.tui.widgets.measuring.load_cards import short
-from app.tui.widgets.measuring.standing import standings
-from app.tui.widgets.panel import _spelt
-from probes.units import Quantity
+from app.tui.widgets.measuring.load_cards import format_short
+from app.tui.widgets.measuring.standing import list_standings
+from app.tui.widgets.panel import _spell_ascii
+from probes.units import DisplayQuantity
 from scenarios import events as ev
 from scenarios.checkup.results import CheckupAnswer
 from scenarios.results.result import Item
@@ -38,26 +38,26 @@ def blank(shown: str, height: int) -> int:
 
 
 def from_first_block(demo: str) -> RunFeed:
-    run = RunFeed(store.resolve(f"demo:{demo}"))
+    run = RunFeed(store.resolve_recording(f"demo:{demo}"))
     run.playback.begin()
     return run
 
 
 def feed_of(demo: str) -> RunFeed:
-    run = RunFeed(store.resolve(f"demo:{demo}"))
-    run.playback.finish()
+    run = RunFeed(store.resolve_recording(f"demo:{demo}"))
+    run.playback.seek_end()
     return run
 
 
 @pytest.mark.parametrize(
     "demo",
-    some_always(("storage", "box", "rpfilter"), (name.removeprefix("demo:") for name in store.demos())),
+    some_always(("storage", "box", "rpfilter"), (name.removeprefix("demo:") for name in store.list_demos())),
 )
 async def test_both_screens_are_filled_at_every_moment_of_a_replay(demo: str, tmp_path: Path) -> None:
     """Up to 28 of 40 rows were blank in the first seconds of live, 20 of one load's chart, 31 of a verdict so far."""
     run = feed_of(demo)
     first, end = 0.05, run.playback.end
-    if run.session.card.role == "import":  # nothing of it was ever under way
+    if run.session.scenario_card.role == "import":  # nothing of it was ever under way
         first = end
     async with opened(tmp_path, run=run, size="wide") as (app, pilot):
         for part in range(5):
@@ -73,12 +73,12 @@ async def test_the_verdict_of_a_narrow_screen_leaves_no_step_out_while_rows_are_
     for demo, least in (("dstate", 1), ("kernel", 3), ("rpfilter", 1), ("fstrim", 2)):
         async with opened(tmp_path, run=feed_of(demo), size="narrow") as (app, _):
             assert blank(grid(app), 24) <= 3, demo
-            assert len(app.screen.query_one(Next).steps) == least, demo
+            assert len(app.screen.query_one(Next).shown_steps) == least, demo
 
 
 async def test_the_home_screen_is_filled(tmp_path: Path) -> None:
     async with opened(tmp_path, triage="triage", size="wide") as (app, pilot):
-        app.known = Known(
+        app.earlier_results = EarlierResults(
             [Example(f"demo:{n}", "it is slower", "", "critical", 0.5, (0.2, 0.9)) for n in range(12)]
         )
         app.draw()
@@ -117,30 +117,30 @@ async def test_nothing_of_an_import_was_ever_live(tmp_path: Path) -> None:
 
 def test_a_decided_pair_has_no_open_interval_beside_that_word() -> None:
     """`decided` stood beside `40 % slower to 2.4 % faster`, which the look before that one had left open."""
-    session = Session()
+    session = RunSession()
     for variant, groups, low in (("B", 10, 0.6), ("C", 18, 0.95)):
         session.apply(
             ev.RunningEstimate(t=1.0, workload="w", metric="IOPS", baseline="A", variant=variant, ratio=0.8,
                         ci95=(low, 1.02), groups=groups)
         )  # fmt: skip
-    decided, still_open = standings(session, "w")
+    decided, still_open = list_standings(session, "w")
     assert decided.words == "decided" and decided.bar is None and not decided.figures
     assert still_open.bar is not None and still_open.figures
 
 
 @pytest.mark.parametrize("size", ["narrow", "wide"])
 async def test_all_loads_stand_on_the_screen_at_once(size: str, tmp_path: Path) -> None:
-    run = RunFeed(store.resolve("demo:storage"))
+    run = RunFeed(store.resolve_recording("demo:storage"))
     run.playback.seek(75.0)
     async with opened(tmp_path, run=run, size=size) as (app, _):
         shown = grid(app)
-        loads = run.session.workloads
+        loads = run.session.planned_workloads
         assert sum(load.title in shown for load in loads) == len(loads)
 
 
 def test_a_bar_never_goes_back_and_is_full_at_the_end_only() -> None:
     for demo in ("storage", "iosched", "numa", "kernel", "null"):
-        run = RunFeed(store.resolve(f"demo:{demo}"))
+        run = RunFeed(store.resolve_recording(f"demo:{demo}"))
         before = 0.0
         for part in range(60):
             run.playback.seek(run.playback.end * part / 60)
@@ -150,20 +150,20 @@ def test_a_bar_never_goes_back_and_is_full_at_the_end_only() -> None:
 
 def test_a_run_under_way_is_running_and_no_rule_of_the_host_is_its_answer() -> None:
     """`incomplete (not ended, or killed)` stood over a healthy run, and a disk that is not trimmed as its answer."""
-    run = RunFeed(store.resolve("demo:storage"))
+    run = RunFeed(store.resolve_recording("demo:storage"))
     run.playback.seek(15.0)
     assert run.session.findings and not run.session.verdicts
-    said = answer(run.session, growing=True)
+    said = find_answer(run.session, growing=True)
     assert said.finding is None and said.weight == "unknown"
-    assert said.sentence != answer(run.session).sentence
+    assert said.sentence != find_answer(run.session).sentence
 
 
 async def test_a_replay_in_the_middle_is_under_way_too(tmp_path: Path) -> None:
-    run = RunFeed(store.resolve("demo:storage"))
+    run = RunFeed(store.resolve_recording("demo:storage"))
     run.playback.seek(15.0)
     async with opened(tmp_path, run=run, size="wide") as (app, pilot):
         await keys(pilot, "v")
-        assert answer(run.session, growing=True).sentence[:60] in " ".join(grid(app).split())
+        assert find_answer(run.session, growing=True).sentence[:60] in " ".join(grid(app).split())
 
 
 async def test_what_is_proposed_does_not_flip_with_every_pulse(tmp_path: Path) -> None:
@@ -171,17 +171,17 @@ async def test_what_is_proposed_does_not_flip_with_every_pulse(tmp_path: Path) -
     async with opened(tmp_path, triage="triage", size="wide") as (app, pilot):
         app.first_pulse = ev.Pulse(t=0.0, load1=1.0, cpu=0.5, psi_cpu=0.4, psi_io=0.1)
         listed = app.screen.query_one(ScenarioList)
-        before = [row.searched for row in listed.rows()]
+        before = [row.searched for row in listed.build_rows()]
         app.pulses.append(ev.Pulse(t=1.0, load1=1.0, cpu=0.5, psi_cpu=0.1, psi_io=0.4))
         await settled(pilot)
-        assert [row.searched for row in listed.rows()] == before
+        assert [row.searched for row in listed.build_rows()] == before
 
 
 async def test_a_run_opened_over_another_goes_back_to_it(tmp_path: Path) -> None:
     """`1` in a checkup's verdict, then `q`, lost the ranked list."""
     async with opened(tmp_path, run=feed("storage"), size="wide") as (app, pilot):
         before, under = app.screen, app.feed
-        app.open_recording(store.resolve("demo:null"), over=True)
+        app.open_recording(store.resolve_recording("demo:null"), over=True)
         await settled(pilot)
         assert app.feed is not under
         await keys(pilot, "q")
@@ -214,27 +214,27 @@ async def test_the_end_of_a_run_that_took_long_is_told(tmp_path: Path) -> None:
 
 
 def test_plus_minus_takes_two_cells_in_ascii_and_no_edge_moves() -> None:
-    edged = _spelt([("│ within ±5 %", "text"), ("      ", "text"), ("│", "rule")])
+    edged = _spell_ascii([("│ within ±5 %", "text"), ("      ", "text"), ("│", "rule")])
     assert "".join(part for part, _ in edged) == "│ within +-5 %     │"
-    ruled = _spelt([("╭─ ±: as measured ", "title"), ("─────╮", "rule")])
+    ruled = _spell_ascii([("╭─ ±: as measured ", "title"), ("─────╮", "rule")])
     assert "".join(part for part, _ in ruled) == "╭─ +-: as measured ────╮"
-    beside = _spelt([("╭─ a ─── within ±5 % ─╮╭─ b ── within ±5 % ─╮", "text")])
+    beside = _spell_ascii([("╭─ a ─── within ±5 % ─╮╭─ b ── within ±5 % ─╮", "text")])
     assert "".join(part for part, _ in beside) == "╭─ a ── within +-5 % ─╮╭─ b ─ within +-5 % ─╮"
     whole: Line = [("no such sign", "text")]
-    assert _spelt(whole) is whole
+    assert _spell_ascii(whole) is whole
 
 
 def test_a_value_keeps_its_number_and_prefix_where_its_unit_has_no_room() -> None:
     assert (
-        short(Quantity("12.9", "k files/s"), 11) == "12.9 k /s"
-        and short(Quantity("4.1", "MB/s"), 11) == "4.1 MB/s"
+        format_short(DisplayQuantity("12.9", "k files/s"), 11) == "12.9 k /s"
+        and format_short(DisplayQuantity("4.1", "MB/s"), 11) == "4.1 MB/s"
     )
-    assert short(Quantity("115", "beginnings/s"), 11) == "115 /s"
+    assert format_short(DisplayQuantity("115", "beginnings/s"), 11) == "115 /s"
 
 
 async def test_a_checkup_under_way_leaves_no_block_of_rows_blank(tmp_path: Path) -> None:
     """Fourteen rows were blank below its first three items, and its verdict had two heads."""
-    run = RunFeed(store.resolve("demo:dstate"))
+    run = RunFeed(store.resolve_recording("demo:dstate"))
     run.playback.seek(10.0)
     one = Item(scenario="w", state="cause", severity="warning", rank=1, words="the firewall")
     run.session.apply(CheckupAnswer(t=10.0, value=(one,)))

@@ -10,9 +10,9 @@ import pytest
 from textual import events
 
 from app.lines import Line
-from app.locks import Holder
+from app.locks import LockHolder
 from app.tui.children.event_child import EventChild
-from app.tui.option_values import parsed, shown
+from app.tui.option_values import format_value, parse_value
 from app.tui.plan_panels import panel_lines
 from app.tui.screens.ask import AskScreen
 from app.tui.screens.before.consent import ConsentScreen
@@ -51,9 +51,9 @@ async def test_what_is_needed_is_asked_for_before_anything_is_planned(
         asked.append(list(argv))
         return recorded("iosched")
 
-    monkeypatch.setattr("app.tui.screens.before.plan.planner", planner)
+    monkeypatch.setattr("app.tui.screens.before.plan.start_planner", planner)
     monkeypatch.setattr(
-        "app.tui.screens.before.directories.hostdx", lambda *_: None
+        "app.tui.screens.before.directories.run_hostdx", lambda *_: None
     )  # the mounts are told by a child
     async with opened(tmp_path, triage="triage", size=size) as (app, pilot):
         app.push_screen(PlanScreen(OFFER, {}))
@@ -79,7 +79,7 @@ async def test_what_is_needed_is_asked_for_before_anything_is_planned(
 async def test_options_are_explained_whole_and_changed_in_place(
     size: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("app.tui.screens.before.plan.planner", lambda argv: recorded("iosched"))
+    monkeypatch.setattr("app.tui.screens.before.plan.start_planner", lambda argv: recorded("iosched"))
     async with opened(tmp_path, triage="triage", size=size) as (app, pilot):
         app.push_screen(PlanScreen(OFFER, {}))
         await keys(pilot, "O")
@@ -109,13 +109,13 @@ async def test_options_are_explained_whole_and_changed_in_place(
 )
 def test_a_value_is_shown_as_it_was_typed(kind: str, words: str, value: object, seen: str) -> None:
     option = Option(name="x", kind=kind, help="x")  # type: ignore[arg-type]
-    got = parsed(option, words)
-    assert got == value and shown(option, {"x": got}) == seen
+    got = parse_value(option, words)
+    assert got == value and format_value(option, {"x": got}) == seen
 
 
 def consent(*actions: Action) -> str:
     plan = Plan(scenario="fstrim", title="t", question="q", actions=actions)
-    rows: list[Line] = ConsentScreen(plan)._lines(78)
+    rows: list[Line] = ConsentScreen(plan)._consent_lines(78)
     return "\n".join("".join(part for part, _ in row) for row in rows)
 
 
@@ -144,7 +144,7 @@ def test_consent_never_says_that_a_trim_is_undone() -> None:
 async def test_e_shows_the_page_of_the_scenario_as_explain_prints_it(
     size: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("app.tui.screens.before.plan.planner", lambda argv: recorded("iosched"))
+    monkeypatch.setattr("app.tui.screens.before.plan.start_planner", lambda argv: recorded("iosched"))
     async with opened(tmp_path, triage="triage", size=size) as (app, pilot):
         app.push_screen(PlanScreen(OFFER, {"dir": "/x"}))
         await ready(app, pilot)
@@ -173,7 +173,7 @@ async def test_a_plan_opened_before_the_host_was_read_gets_its_options(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A key typed in the first second left a plan without `d` and `b`, and asked for nothing that it needs."""
-    monkeypatch.setattr("app.tui.screens.before.plan.planner", lambda _: recorded("iosched"))
+    monkeypatch.setattr("app.tui.screens.before.plan.start_planner", lambda _: recorded("iosched"))
     async with opened(tmp_path, triage="triage") as (app, pilot):
         told = [o for o in app.home_session().offers if o.id != "iosched"]
         app.home_session().offers[:] = told
@@ -190,7 +190,7 @@ async def test_a_plan_opened_before_the_host_was_read_gets_its_options(
 async def test_a_plan_that_is_refused_offers_no_start(
     size: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("app.tui.screens.before.plan.planner", lambda _: recorded("iosched"))
+    monkeypatch.setattr("app.tui.screens.before.plan.start_planner", lambda _: recorded("iosched"))
     async with opened(tmp_path, triage="triage", size=size) as (app, pilot):
         screen = PlanScreen(OFFER, {"dir": "/x"})
         app.push_screen(screen)
@@ -208,9 +208,9 @@ async def test_a_plan_is_not_started_beside_a_run_that_measures(
     size: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Refused by the runner it would leave a recording of nothing."""
-    now: list[Holder] = [Holder(pid=7, start=1, scenario="null", since="12:00:00 UTC")]
-    monkeypatch.setattr("app.tui.screens.before.plan.measuring_now", lambda: now[0] if now else None)
-    monkeypatch.setattr("app.tui.screens.before.plan.planner", lambda _: recorded("storage"))
+    now: list[LockHolder] = [LockHolder(pid=7, start=1, scenario="null", since="12:00:00 UTC")]
+    monkeypatch.setattr("app.tui.screens.before.plan.measuring_holder", lambda: now[0] if now else None)
+    monkeypatch.setattr("app.tui.screens.before.plan.start_planner", lambda _: recorded("storage"))
     started: list[str] = []
     offer = msgspec.structs.replace(OFFER, id="storage", options=())
     async with opened(tmp_path, triage="triage", size=size) as (app, pilot):
@@ -218,12 +218,12 @@ async def test_a_plan_is_not_started_beside_a_run_that_measures(
         screen = PlanScreen(offer, {})
         app.push_screen(screen)
         await ready(app, pilot)
-        assert screen.plan is not None and screen.plan.measuring_s > 0 and screen.busy == now[0]
+        assert screen.plan is not None and screen.plan.measuring_s > 0 and screen.blocking_run == now[0]
         assert not screen.check_action("start", ()) and screen.check_action("attach", ())
         await keys(pilot, "enter")
         assert not started
         now.clear()
-        screen._look()
+        screen._check_busy()
         await keys(pilot, "enter")
         assert started == ["storage"] and not screen.check_action("attach", ())
 

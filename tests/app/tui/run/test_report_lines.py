@@ -9,7 +9,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from app.lines import cells, flowed, wrapped
+from app.lines import cell_width, flow_parts, wrap_text
 from app.recording.reader import load
 from app.report.forms.cells import document_lines, table_lines
 from app.report.full_report import report
@@ -73,7 +73,7 @@ def test_words_survive_the_folding(demo: str, width: int) -> None:
     again = msgspec.json.decode(msgspec.json.encode(document), type=ReportDocument)
     assert again == document
     lines = document_lines(document, width)
-    assert max(cells(line) for line in lines) <= width
+    assert max(cell_width(line) for line in lines) <= width
     shown = "".join(part for line in lines for part, _ in line)
     seen = sorted(re.sub(r"\W", "", shown).lower())
     missing = [c for c in set(letters(document)) if seen.count(c) < letters(document).count(c)]
@@ -91,15 +91,15 @@ def test_numbers_stand_at_the_right_edge_of_their_column() -> None:
 @pytest.mark.parametrize("width", range(40, 80))
 def test_a_long_path_is_folded_after_a_slash(width: int) -> None:
     path = "/scratch/" + "/".join(f"a-folder-{n}-deep" for n in range(9)) + "/.hostdx-3f8c1a"
-    rows = wrapped(f"remove the directory {path}", width, hang=2)
+    rows = wrap_text(f"remove the directory {path}", width, hang=2)
     first, *words = ["".join(part for part, _ in row).strip() for row in rows]
-    assert max(map(cells, rows)) <= width
+    assert max(map(cell_width, rows)) <= width
     assert first == "remove the directory" and "".join(words) == path
     assert all(row.endswith("/") for row in words[:-1]) and ".hostdx-3f8c1a" in words[-1]
 
 
 def test_a_word_without_a_slash_is_cut_where_the_row_ends() -> None:
-    rows = ["".join(part for part, _ in row) for row in wrapped("x" * 50 + "/" + "y" * 50, 40)]
+    rows = ["".join(part for part, _ in row) for row in wrap_text("x" * 50 + "/" + "y" * 50, 40)]
     assert rows == ["x" * 40, "x" * 10 + "/" + "y" * 29, "y" * 21]
 
 
@@ -111,7 +111,7 @@ def test_where_there_is_no_room_a_row_takes_a_character_all_the_same(width: int)
     before = signal.signal(signal.SIGALRM, endless)
     signal.setitimer(signal.ITIMER_REAL, 5.0)
     try:
-        rows = flowed([("漢字 ab", "text")], width)
+        rows = flow_parts([("漢字 ab", "text")], width)
     finally:
         signal.setitimer(signal.ITIMER_REAL, 0.0)
         signal.signal(signal.SIGALRM, before)
@@ -120,9 +120,9 @@ def test_where_there_is_no_room_a_row_takes_a_character_all_the_same(width: int)
 
 def test_a_number_keeps_its_unit_and_a_name_its_parts_at_the_end_of_a_line() -> None:
     """`2.5 to 75.2` ended a headline, and ` ×` began the next one."""
-    rows = ["".join(part for part, _ in row) for row in wrapped("is 2.5 to 75.2 × slower", 14)]
+    rows = ["".join(part for part, _ in row) for row in wrap_text("is 2.5 to 75.2 × slower", 14)]
     assert rows == ["is 2.5 to", "75.2 × slower"]
-    rows = ["".join(part for part, _ in row) for row in wrapped("ext4_buffered_write_iter", 20)]
+    rows = ["".join(part for part, _ in row) for row in wrap_text("ext4_buffered_write_iter", 20)]
     assert rows == ["ext4_buffered_write_", "iter"]
 
 

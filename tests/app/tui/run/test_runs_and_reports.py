@@ -13,7 +13,7 @@ import pytest
 from app.process import start_time
 from app.run import launch
 from app.tui import requests
-from app.tui.children.command import Outcome
+from app.tui.children.command import CommandOutcome
 from app.tui.screens.home import HomeScreen
 from app.tui.screens.live import LiveScreen
 from app.tui.screens.recordings import RecordingsScreen
@@ -39,14 +39,14 @@ DOCUMENT = msgspec.json.encode(
 async def test_a_run_is_started_followed_left_and_stopped(
     size: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("app.tui.screens.before.plan.planner", lambda argv: recorded("storage"))
+    monkeypatch.setattr("app.tui.screens.before.plan.start_planner", lambda argv: recorded("storage"))
     code = (
         "import sys,signal,time\n"
         "path=sys.argv[sys.argv.index('--recording')+1]\n"
         'signal.signal(signal.SIGINT, lambda *a: (open(path,\'a\').write(\'{"type":"end","t":1.5,"status":'
         '"interrupted","reason":"stopped (Ctrl-C)","exit":130}\\n\'), sys.exit(130)))\n'
-        "from app.process import identity\n"
-        "me=identity()\n"
+        "from app.process import identity_of\n"
+        "me=identity_of()\n"
         "held=open(path,'w')\n"
         "held.write(open(sys.argv[1]).read().replace('4194304',str(me.pid)).replace('\"pid_start\":1,',"
         "f'\"pid_start\":{me.start},').replace('0'*8+'-0000-0000-0000-'+'0'*12, me.boot_id))\n"
@@ -87,7 +87,7 @@ async def test_a_run_is_started_followed_left_and_stopped(
 
 
 async def test_a_runner_refused_at_once_is_quoted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("app.tui.screens.before.plan.planner", lambda argv: recorded("storage"))
+    monkeypatch.setattr("app.tui.screens.before.plan.start_planner", lambda argv: recorded("storage"))
     monkeypatch.setattr(
         launch, "HOSTDX", ("sh", "-c", "echo 'hostdx: run storage: someone else measures' >&2; exit 3")
     )
@@ -206,14 +206,16 @@ async def test_a_file_is_imported_from_the_recordings_screen(
 ) -> None:
     asked: list[list[str]] = []
 
-    def instead(_shell: object, argv: list[str], then: Callable[[Outcome], None]) -> None:
+    def instead(_shell: object, argv: list[str], then: Callable[[CommandOutcome], None]) -> None:
         asked.append(list(argv))
         then(
-            Outcome("", "import: x: is empty; import another") if len(asked) == 1 else Outcome("x: IO500", "")
+            CommandOutcome("", "import: x: is empty; import another")
+            if len(asked) == 1
+            else CommandOutcome("x: IO500", "")
         )
 
     async with opened(tmp_path, triage="triage") as (app, pilot):
-        monkeypatch.setattr(requests, "hostdx", instead)
+        monkeypatch.setattr(requests, "run_hostdx", instead)
         await keys(pilot, "r", "I", "slash", "x", "enter")
         assert "not imported: x: is empty; import another" in grid(app)
         write(tmp_path / "hostdx" / "recordings" / "import-io500-1.jsonl", storage())

@@ -10,15 +10,15 @@ import pytest
 
 from app.lines import Line
 from app.recording import store
-from app.recording.session import Session
+from app.recording.session import RunSession
 from app.tui.children.feed import RunFeed
-from app.tui.details import finding_lines, named_process, next_lines, planned
+from app.tui.details import finding_lines, named_process, next_lines, planned_argv
 from app.tui.screens.before.plan import PlanScreen
 from app.tui.shell import Shell
-from app.tui.widgets.answer import advice
-from app.tui.widgets.home.findings_panel import Suspects, _said, _titles, _words
+from app.tui.widgets.answer import advised_steps
+from app.tui.widgets.home.findings_panel import Suspects, _finding_title, _load_titles, _subject_words
 from app.tui.widgets.measuring.group_plot import GroupPlot, ValuesPlot
-from app.tui.widgets.word_list import words as terms
+from app.tui.widgets.word_list import read_words as terms
 from probes.types import Json
 from scenarios import events as ev
 from scenarios.events import ScenarioOffer
@@ -31,8 +31,8 @@ ADVISING = ["storage", "rpfilter", "dstate", "null", "iosched", "numa", "fstrim"
 
 
 def ended(demo: str) -> RunFeed:
-    run = RunFeed(store.resolve(f"demo:{demo}"))
-    run.playback.finish()
+    run = RunFeed(store.resolve_recording(f"demo:{demo}"))
+    run.playback.seek_end()
     return run
 
 
@@ -40,13 +40,13 @@ def words(lines: list[Line]) -> list[str]:
     return ["".join(part for part, _ in line) for line in lines]
 
 
-@pytest.mark.parametrize("demo", sorted(name.removeprefix("demo:") for name in store.demos()))
+@pytest.mark.parametrize("demo", sorted(name.removeprefix("demo:") for name in store.list_demos()))
 async def test_on_a_high_screen_what_to_do_stands_below_the_answer(demo: str, tmp_path: Path) -> None:
     """A picture beside the answer of `box` pushed the steps and the findings off the screen."""
     run = ended(demo)
     async with opened(tmp_path, run=run, size="wide") as (app, _):
         shown = grid(app)
-        assert "─ FINDINGS ─" in shown and ("─ NEXT ─" in shown) == bool(advice(run))
+        assert "─ FINDINGS ─" in shown and ("─ NEXT ─" in shown) == bool(advised_steps(run))
 
 
 @pytest.mark.parametrize("demo", ADVISING)
@@ -54,7 +54,7 @@ async def test_on_a_low_screen_stand_the_first_command_and_the_first_finding(
     demo: str, tmp_path: Path
 ) -> None:
     run = ended(demo)
-    first = advice(run)[0].commands[0]
+    first = advised_steps(run)[0].commands[0]
     async with opened(tmp_path, run=run, size="narrow") as (app, pilot):
         shown = grid(app).splitlines()
         at = next(n for n, line in enumerate(shown) if line.startswith(" NEXT "))
@@ -62,7 +62,7 @@ async def test_on_a_low_screen_stand_the_first_command_and_the_first_finding(
         found = app.screen.query_one(Suspects)
         assert app.screen.find_widget(found).visible_region.height >= 2
         found.focus()
-        await keys(pilot, *["j"] * (len(found.rows()) - 1))
+        await keys(pilot, *["j"] * (len(found.build_rows()) - 1))
         assert " ▸ " in grid(app)  # the cursor is seen on the last of them
 
 
@@ -143,11 +143,11 @@ OFFER = ScenarioOffer(
     ],
 )
 def test_a_digit_opens_no_other_run_than_the_one_beside_it(commands: list[str], opens: bool) -> None:
-    assert bool(planned(Remedy(title="do it", commands=tuple(commands)), [OFFER], lambda _: "")) is opens
+    assert bool(planned_argv(Remedy(title="do it", commands=tuple(commands)), [OFFER], lambda _: "")) is opens
 
 
-def run_on(host: str, found: Finding | None = None, **options: Json) -> Session:
-    session = Session()
+def run_on(host: str, found: Finding | None = None, **options: Json) -> RunSession:
+    session = RunSession()
     session.apply(ev.Began(t=0.0, schema=ev.SCHEMA, version="1", scenario="storage", command=[], host=host, wall="",
                            seed=1, pid=1, pid_start=1, boot_id="", options=options))  # fmt: skip
     if found is not None:
@@ -165,14 +165,14 @@ def test_a_process_that_is_known_is_not_asked_for() -> None:
     offer = msgspec.structs.replace(
         OFFER, options=(*OFFER.options, Option(name="pid", kind="integer", help=""))
     )
-    assert planned(step, [offer], lambda _: "17") == ["storage", "--pid", "17"]
-    assert planned(step, [offer], lambda _: "") == ["storage"]
+    assert planned_argv(step, [offer], lambda _: "17") == ["storage", "--pid", "17"]
+    assert planned_argv(step, [offer], lambda _: "") == ["storage"]
 
 
 async def test_no_digit_acts_on_a_step_that_is_not_shown(tmp_path: Path) -> None:
     run = ended("storage")
-    assert len(advice(run)) > 1
-    for size, shown in (("narrow", 1), ("wide", len(advice(run)))):
+    assert len(advised_steps(run)) > 1
+    for size, shown in (("narrow", 1), ("wide", len(advised_steps(run)))):
         async with opened(tmp_path, run=run, size=size) as (app, _):
             able = [n for n in range(1, 4) if app.screen.check_action("digit", (n,))]
             assert able == list(range(1, shown + 1))
@@ -193,10 +193,10 @@ def test_a_finding_is_the_reports(width: int) -> None:
 def test_a_load_has_its_title_wherever_a_finding_is_about_it() -> None:
     session = ended("storage").playback.session
     (found,) = (f for f in session.worst_first if f.subject == "sda read-1m-qd8")
-    assert _words(found.subject, _titles(session)) == "sda, stream read 1M x8"
+    assert _subject_words(found.subject, _load_titles(session)) == "sda, stream read 1M x8"
     titles = {"read-1m-qd8": "stream read 1M x8"}
-    assert "(" not in _said(found, titles)  # the title says both already
-    assert _said(found, {}).endswith("(sda read-1m-qd8)")
+    assert "(" not in _finding_title(found, titles)  # the title says both already
+    assert _finding_title(found, {}).endswith("(sda read-1m-qd8)")
 
 
 async def test_below_the_keys_stand_the_words_that_a_verdict_uses(tmp_path: Path) -> None:

@@ -104,7 +104,7 @@ async def test_home_plan_and_the_rest(
     events = hostile.stream() if stream == "made" else hostile.attacked(RECORDINGS / "triage.jsonl")
     path = hostile.write(tmp_path / "hostdx" / "recordings" / "r.jsonl", events)
     monkeypatch.setattr("tests.fakes.terminals.screen.recorded", lambda _name: said_by(path))
-    monkeypatch.setattr("app.tui.screens.before.plan.planner", lambda _argv: said_by(path))
+    monkeypatch.setattr("app.tui.screens.before.plan.start_planner", lambda _argv: said_by(path))
     async with on(tmp_path, size, monkeypatch, triage="triage") as (app, pilot):
         assert harmless(app)
         for key in ("f", "r", "ctrl+p"):
@@ -127,7 +127,7 @@ async def test_home_plan_and_the_rest(
 
 async def test_plan_consent_and_undo(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = hostile.write(tmp_path / "r.jsonl", hostile.stream())
-    monkeypatch.setattr("app.tui.screens.before.plan.planner", lambda _argv: said_by(path))
+    monkeypatch.setattr("app.tui.screens.before.plan.start_planner", lambda _argv: said_by(path))
     monkeypatch.setattr("tests.fakes.terminals.screen.recorded", lambda _name: said_by(path))
     async with on(tmp_path, "tall", monkeypatch, triage="triage") as (app, pilot):
         home = app.home_session()
@@ -146,7 +146,7 @@ async def test_plan_consent_and_undo(tmp_path: Path, monkeypatch: pytest.MonkeyP
         app.push_screen(UndoScreen([UndoneChange(title=hostile.ATTACK, state="open", would=hostile.ATTACK)]))
         await settled(pilot)
         assert harmless(app)
-        app.say(hostile.ATTACK)
+        app.show_message(hostile.ATTACK)
         await settled(pilot)
         assert harmless(app)
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from textual.widget import Widget
 
-from app.tui.children.command import Outcome
+from app.tui.children.command import CommandOutcome
 from app.tui.children.event_child import EventChild
 from app.tui.children.feed import RunFeed
 from app.tui.screens.before.plan import PlanScreen
@@ -28,8 +28,8 @@ KEYS = (
 )  # fmt: skip
 
 
-async def nothing_said(argv: Sequence[str], _timeout_s: float = 0) -> Outcome:
-    return Outcome("", f"{argv[0]} is not asked here")
+async def nothing_said(argv: Sequence[str], _timeout_s: float = 0) -> CommandOutcome:
+    return CommandOutcome("", f"{argv[0]} is not asked here")
 
 
 @pytest.mark.parametrize("height", some_always((24, 15, 12), range(12, 25)))
@@ -39,10 +39,10 @@ async def test_any_keys_at_any_height(
 ) -> None:
     monkeypatch.setitem(SIZES, "small", (80, height))
     monkeypatch.chdir(tmp_path)  # p saves pictures
-    monkeypatch.setattr("app.run.launch.start", lambda *_, **__: pytest.fail("a run was started"))
-    monkeypatch.setattr("app.run.launch.stop", lambda *_: pytest.fail("a run was stopped"))
-    monkeypatch.setattr("app.tui.children.command.answer", nothing_said)
-    monkeypatch.setattr("app.tui.screens.before.plan.planner", lambda _argv: EventChild(["true"]))
+    monkeypatch.setattr("app.run.launch.start_runner", lambda *_, **__: pytest.fail("a run was started"))
+    monkeypatch.setattr("app.run.launch.stop_runner", lambda *_: pytest.fail("a run was stopped"))
+    monkeypatch.setattr("app.tui.children.command.run_command", nothing_said)
+    monkeypatch.setattr("app.tui.screens.before.plan.start_planner", lambda _argv: EventChild(["true"]))
     rng = random.Random(f"{where}{height}")
     shown = {"triage": "triage"} if where == "home" else {"run": feed("storage", 3.0)}
     async with opened(tmp_path, size="small", **shown) as (app, pilot):  # type: ignore[arg-type]
@@ -59,7 +59,7 @@ async def test_no_key_acts_on_what_is_not_shown(
 ) -> None:
     monkeypatch.setitem(SIZES, "small", (80, 18))
     done: list[object] = []
-    monkeypatch.setattr("app.tui.screens.undo.hostdx", lambda *said: done.append(said))
+    monkeypatch.setattr("app.tui.screens.undo.run_hostdx", lambda *said: done.append(said))
     async with opened(tmp_path, size="small", triage="triage") as (app, pilot):
         app.push_screen(UndoScreen([UndoneChange(title="set", state="open", would="write it back")]))
         await keys(pilot, key)

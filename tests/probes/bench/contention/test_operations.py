@@ -16,7 +16,7 @@ from probes.bench.contention.operations import (
     lay_out,
     make_operation,
 )
-from scenarios.contention.plan import loads
+from scenarios.contention.plan import read_loads
 
 
 @pytest.fixture
@@ -31,7 +31,7 @@ def files(place: Path) -> dict[str, int]:
     return {str(p.relative_to(place)): p.stat().st_size for p in place.rglob("*") if p.is_file()}
 
 
-@pytest.mark.parametrize("load", [load.id for load in loads()])
+@pytest.mark.parametrize("load", [load.id for load in read_loads()])
 def test_each_load_works_over_and_over_and_leaves_no_name_behind(
     load: str, folder: int, tmp_path: Path
 ) -> None:

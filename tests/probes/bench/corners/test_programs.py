@@ -11,7 +11,7 @@ import pytest
 from probes.bench.corners import programs
 from probes.bench.corners.corner import BY_ID, CORNERS
 from probes.bench.corners.programs import CornerDirectory, Program, can, corners, found, value
-from probes.imports.model import Refused
+from probes.imports.model import ImportRefusedError
 from probes.imports.numbers import MIB
 from tests.fakes.held import held
 from tests.probes.imports import originals
@@ -86,7 +86,7 @@ def test_one_that_fails_or_is_no_such_program_has_a_reason(tmp_path: Path, mpi: 
     assert values == {} and len(troubles) == 4
     assert isinstance(found("iozone"), str)
     assert isinstance(found(str(tmp_path / "fio")), str)  # not there
-    with pytest.raises(Refused):
+    with pytest.raises(ImportRefusedError):
         value("fio", BY_ID["ior-easy-write"], b"nothing")
 
 

@@ -24,7 +24,9 @@ class Disk(Host):
         self.n["writes"] += writes
         self.n["write_ms"] += round(writes * write_ms)
 
-    def text(self, path: str, limit_bytes: int = 1 << 20, *, may_hang: bool = False) -> str | Absent:
+    def read_file_text(
+        self, path: str, limit_bytes: int = 1 << 20, *, may_hang: bool = False
+    ) -> str | Absent:
         n = self.n
         return f"   8  0 sda {n['reads']} 0 0 {n['read_ms']} {n['writes']} 0 0 {n['write_ms']} 0 0 0\n"
 

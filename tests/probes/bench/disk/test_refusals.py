@@ -23,7 +23,7 @@ from probes.bench.disk.refusals import (
 from probes.bench.workloads import IDS
 from probes.host import Host
 from probes.system.disk.mounts import Mount
-from probes.system.disk.topology import Placement
+from probes.system.disk.topology import DirectoryPlacement
 from probes.types import Absent
 from tests.fakes.hosts.tree import Tree
 from tests.needs import ROOT, needs
@@ -31,7 +31,7 @@ from tests.needs import ROOT, needs
 
 def placed(
     fstype: str, device: str = "sda", *, options: str = "rw", layers: tuple[str, ...] = ()
-) -> Placement:
+) -> DirectoryPlacement:
     mount = Mount(
         mountpoint="/data",
         root="/",
@@ -41,7 +41,7 @@ def placed(
         options=tuple(options.split(",")),
     )
     down = layers or (device,)
-    return Placement(directory="/data/x", mount=mount, device=device, layers=down, leaves=down[-1:])
+    return DirectoryPlacement(directory="/data/x", mount=mount, device=device, layers=down, leaves=down[-1:])
 
 
 class Answering(Host):
@@ -51,7 +51,7 @@ class Answering(Host):
         super().__init__(root)
         self.answers = answers
 
-    def command(self, *argv: str, timeout_s: float = 2.0, any_status: bool = False) -> str | Absent:
+    def read_command(self, *argv: str, timeout_s: float = 2.0, any_status: bool = False) -> str | Absent:
         return self.answers.get(argv[0]) or Absent(f"{argv[0]} is not installed", "tool")
 
 
@@ -240,14 +240,14 @@ def test_notes_tell_a_loop_device_behind_the_page_cache(tree: Tree, dio: int, co
 
 
 def test_a_good_place_gives_its_size(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(refusals, "placement", lambda _h, d: msg(placed("ext4"), d))
+    monkeypatch.setattr(refusals, "find_placement", lambda _h, d: msg(placed("ext4"), d))
     monkeypatch.setattr(refusals, "refused_health", lambda *_: "")
     found = check_suitability(Host(), str(tmp_path), explicit=False, size_bytes=64 << 20)
     assert found.refusal == "" and found.size_bytes == 64 << 20
     assert found.placement is not None and found.placement.leaves == ("sda",)
 
 
-def msg(place: Placement, directory: str) -> Placement:
-    return Placement(
+def msg(place: DirectoryPlacement, directory: str) -> DirectoryPlacement:
+    return DirectoryPlacement(
         directory=directory, mount=place.mount, device=place.device, layers=place.layers, leaves=place.leaves
     )

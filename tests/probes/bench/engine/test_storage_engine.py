@@ -307,7 +307,7 @@ async def test_quiescing_on_a_busy_device_is_bounded(
     monkeypatch.setattr("probes.bench.disk.storage.QUIET_AT_MOST_S", 0.05)
     bench.leaves = ("busy0",)
     bench._quiet_s = 0.05
-    monkeypatch.setattr(bench.host, "text", lambda *_a, **_k: "       3        1")
+    monkeypatch.setattr(bench.host, "read_file_text", lambda *_a, **_k: "       3        1")
     assert bench._in_flight() == 4
     await asyncio.wait_for(bench.wait_until_idle(), 5)
     assert bench._quiet_s == 0.1

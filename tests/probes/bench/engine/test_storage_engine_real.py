@@ -22,9 +22,9 @@ from probes.bench.engine.pool import SharedWorkers
 from probes.bench.measured import BenchRefused
 from probes.bench.workloads import load_of
 from probes.host import Host
-from probes.process_stat import own_stat
-from probes.system.disk.topology import placement
-from probes.types import present
+from probes.process_stat import read_own_stat
+from probes.system.disk.topology import find_placement
+from probes.types import is_present
 from scenarios.experiment.places import PlaceVisits
 from scenarios.experiment.schedule.trains import batch_groups
 from scenarios.experiment.sequential import SequentialComparison, draw_orders
@@ -87,8 +87,8 @@ def free_mib(place: Path) -> int:
 async def test_reads_reach_the_loop_device_and_nothing_is_left(ext4: Make) -> None:
     place = ext4(400)
     host = Host()
-    found = placement(host, str(place))
-    assert present(found) and found.leaves and found.leaves[0].startswith("loop")
+    found = find_placement(host, str(place))
+    assert is_present(found) and found.leaves and found.leaves[0].startswith("loop")
     before = free_mib(place)
     (place / "own").mkdir()
     private = held(place / "own")
@@ -172,7 +172,7 @@ async def names_compared(first: Path, second: Path, seed: int, *, links: bool) -
         for bench in benches.values():
             await bench.close()
         for one in owned:
-            assert all(size == 0 for size in one.emptied())  # names of empty files
+            assert all(size == 0 for size in one.delete_contents())  # names of empty files
             one.close()
     return comparison.final_verdict()
 
@@ -185,8 +185,8 @@ async def names_compared(first: Path, second: Path, seed: int, *, links: bool) -
 async def test_names_without_a_journal_do_not_favour_a_side_by_its_order(ext4: Make) -> None:
     """All false calls went against the second directory, whichever it was: freed inodes are passed over."""
     root = ext4(512, ("mkfs.ext4", "-q", "-O", "^has_journal"))
-    place = placement(Host(), str(root))
-    assert present(place) and keeps_inodes(Host(), place)
+    place = find_placement(Host(), str(root))
+    assert is_present(place) and keeps_inodes(Host(), place)
     sides = [root / "a", root / "b"]
     found = []
     for number, (first, second) in enumerate((sides, sides[::-1])):
@@ -210,8 +210,8 @@ async def test_names_without_a_journal_do_not_favour_a_side_by_its_order(ext4: M
 async def test_what_a_cache_serves_is_found_out(ext4: Make) -> None:
     """Reads without O_DIRECT of what is in memory: the device's counter stands still."""
     place = ext4(400)
-    found = placement(Host(), str(place))
-    assert present(found)
+    found = find_placement(Host(), str(place))
+    assert is_present(found)
     bench = StorageBench(Host(), str(place), None, 64 * MIB, 1, found.leaves)
     try:
         await bench.prepare_files(workloads=["randread-4k-qd1"])
@@ -241,8 +241,8 @@ while True:
 @pytest.mark.noisy("whoever else writes to the disk counts as the planted neighbour", false_failures="0 of 4")
 async def test_a_neighbour_who_writes_shortens_no_block_and_is_forgotten(ext4: Make) -> None:
     place = ext4(400)
-    found = placement(Host(), str(place))
-    assert present(found)
+    found = find_placement(Host(), str(place))
+    assert is_present(found)
     bench = StorageBench(Host(), str(place), None, 64 * MIB, 1, found.leaves)
     foreign = subprocess.Popen([sys.executable, "-c", FOREIGN, str(place)], stdout=subprocess.PIPE)
     assert foreign.stdout is not None
@@ -334,8 +334,8 @@ asyncio.run(main())
 
 
 def running(pid: int) -> bool:
-    stat = own_stat(pid)
-    return stat is not None and not stat.ended
+    stat = read_own_stat(pid)
+    return stat is not None and not stat.has_ended
 
 
 def test_a_killed_runner_leaves_no_worker_and_no_file(ext4: Make) -> None:

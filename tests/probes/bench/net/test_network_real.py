@@ -16,7 +16,7 @@ from probes.bench.measured import BenchRefused, NotApplicable
 from probes.bench.net.network import Network
 from probes.bench.net.route_set import RouteSet
 from probes.bench.net.rules import Treatment
-from probes.process_stat import is_running, own_stat
+from probes.process_stat import is_running, read_own_stat
 from tests.needs import NOT_INIT, ROOT, need, needs, not_here, program
 from tests.real.network_state import namespaces_in_use, network_state
 from tests.real.polled import within
@@ -142,7 +142,7 @@ async def test_a_cancelled_block_stops_at_once_and_the_next_one_works(network: N
 
 
 def cpu_ticks(pid: int) -> int:
-    stat = own_stat(pid)
+    stat = read_own_stat(pid)
     assert stat is not None
     return stat.system_ticks
 
@@ -202,7 +202,7 @@ def test_without_root_in_a_user_namespace() -> None:
         import os, sys
         import encodings.ascii  # what is loaded late may lie where nobody must not read
         from probes.bench.net.lab import Lab
-        from probes.bench.net.lab_messages import Activate, Measure, SetUp, Slices
+        from probes.bench.net.lab_messages import Activate, MeasureRequest, MeasureSlices, SetUp
         from probes.bench.net.route_set import RouteSet
         from probes.bench.net.rules import Treatment
         os.setgroups([]); os.setgid(65534); os.setuid(65534)
@@ -217,8 +217,8 @@ def test_without_root_in_a_user_namespace() -> None:
         ready = lab.serve(Activate(treatment=Treatment(what="check", protocol="IPv6")))
         lab.serve(SetUp(ipv6=True, routes=RouteSet(), pair=1))
         lab.serve(Activate(treatment=Treatment(what="none", protocol="IPv6", catches=False), pair=1))
-        train = lab.serve(Slices(protocol="IPv6", order=[0, 1], slice_s=0.02))
-        moved = lab.serve(Measure(load="udp", protocol="IPv6", seconds=0.05))
+        train = lab.serve(MeasureSlices(protocol="IPv6", order=[0, 1], slice_s=0.02))
+        moved = lab.serve(MeasureRequest(load="udp", protocol="IPv6", seconds=0.05))
         print(lab.in_user_namespace, ready.spoofed, moved.sent.packets > 0, train.sent == train.arrived)
         """
     )

@@ -12,7 +12,7 @@ from probes.bench.net.quiet_cpu import choose_cpu
 from probes.bench.net.route_set import MAX_ROUTES, scale_routes
 from probes.bench.net.rules import Treatment
 from probes.bench.net.scheduling_delay import schedstat_numbers, softirq_thread
-from probes.system.processor.cpu_times import parse
+from probes.system.processor.cpu_times import parse_proc_stat
 
 
 def test_only_the_rule_differs_between_the_variants() -> None:
@@ -80,8 +80,10 @@ def test_routes_are_scaled_with_the_own_ones_first(ipv6: bool) -> None:
 
 def test_the_quietest_cpu_is_chosen() -> None:
     """Waiting for I/O is no work; steal is time that the CPU does not give."""
-    before = parse("cpu  9 9 9 9\ncpu0 10 0 10 900 50 1 2 0 0 0\ncpu1 5 0 5 900 0 0 0 0 0 0\nintr 5\n").cpus
-    after = parse("cpu0 11 0 10 950 99 1 2 0 0 0\ncpu1 5 0 5 900 0 0 0 3 0 0\n").cpus
+    before = parse_proc_stat(
+        "cpu  9 9 9 9\ncpu0 10 0 10 900 50 1 2 0 0 0\ncpu1 5 0 5 900 0 0 0 0 0 0\nintr 5\n"
+    ).cpus
+    after = parse_proc_stat("cpu0 11 0 10 950 99 1 2 0 0 0\ncpu1 5 0 5 900 0 0 0 3 0 0\n").cpus
     assert choose_cpu({0, 1}, before, after) == 0
     assert choose_cpu({0, 1, 2}, before, after) == 2
     assert choose_cpu({0, 1}, before, before) == 1

@@ -36,7 +36,7 @@ def stat(pid: int, own: int, of_children: int, threads: int = 1, state: str = "R
 def tree(monkeypatch: pytest.MonkeyPatch) -> dict[int, tuple[ProcessStat, tuple[int, int] | None]]:
     processes: dict[int, tuple[ProcessStat, tuple[int, int] | None]] = {}
     monkeypatch.setattr(
-        command_timeline, "own_stat", lambda pid: processes[pid][0] if pid in processes else None
+        command_timeline, "read_own_stat", lambda pid: processes[pid][0] if pid in processes else None
     )
     monkeypatch.setattr(process_tree, "read_and_written", lambda pid: processes[pid][1])
     return processes

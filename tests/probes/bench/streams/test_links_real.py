@@ -16,7 +16,7 @@ from probes.bench.streams.messages import Open, OwnLink, Side
 from probes.bench.streams.own_links import FLOWS, mask
 from probes.host import Host
 from probes.private_directory import PrivateDirectory, inode_of
-from probes.process_stat import own_stat
+from probes.process_stat import read_own_stat
 from tests.needs import NET_NAMESPACE, ROOT, needs, program
 from tests.scenarios.fullstack.test_fullstack_real import STATION, processes
 
@@ -27,7 +27,9 @@ for f in hdx[sr]/mtu hdx[sr]/queues/*/*ps_*; do echo $f $(cat $f); done"""
 
 def settings() -> list[dict[str, str]]:
     """Of each name space that our station holds."""
-    (station,) = (p for p in processes(STATION) if (stat := own_stat(str(p))) and stat.parent == os.getpid())
+    (station,) = (
+        p for p in processes(STATION) if (stat := read_own_stat(str(p))) and stat.parent_pid == os.getpid()
+    )
     found = []
     for fd in Path(f"/proc/{station}/fd").iterdir():
         if "net:" in str(fd.readlink()):

@@ -15,7 +15,7 @@ from probes.bench.streams.messages import Job, Open, Side
 from probes.host import Host
 from probes.private_directory import PrivateDirectory, inode_of
 from probes.system.disk.diskstats import moved_bytes
-from probes.system.disk.topology import Placement, placement
+from probes.system.disk.topology import DirectoryPlacement, find_placement
 from tests.needs import ROOT, needs
 from tests.real.trim_disk import TrimDisk
 
@@ -26,8 +26,8 @@ async def ratios(directory: Path) -> dict[Job, float]:
     """Bytes that the disk read over those that were sent, in slices of 20 ms."""
     held = os.open(directory, os.O_RDONLY)
     private = PrivateDirectory.open(str(directory), inode_of(held))
-    place = placement(Host(), str(directory))
-    assert isinstance(place, Placement)
+    place = find_placement(Host(), str(directory))
+    assert isinstance(place, DirectoryPlacement)
     bench = StreamBench(Host(), private, place.leaves, 128 << 20, 2, WriteBudget(), ["out"])
     found: dict[Job, float] = {}
     try:

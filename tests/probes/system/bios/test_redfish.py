@@ -18,9 +18,9 @@ from pathlib import Path
 import pytest
 
 from probes.system.bios.attributes import BiosAttributes
-from probes.system.bios.credentials import PASSWORD, USER, Credentials, credentials
-from probes.system.bios.redfish import MOST_BYTES, redfish_bios, url_problem
-from probes.types import Absent, present
+from probes.system.bios.credentials import PASSWORD, USER, Credentials, find_credentials
+from probes.system.bios.redfish import MAX_ANSWER_BYTES, read_redfish_bios, url_problem
+from probes.types import Absent, is_present
 from scenarios.knowledge.bios import all_readings, is_known_attribute
 
 trustme = pytest.importorskip("trustme")
@@ -99,8 +99,8 @@ def emulators(
 def test_four_vendors(
     emulators: Callable[[str], str], authority: tuple[Path, Path], vendor: str, apbdis: str
 ) -> None:
-    found = redfish_bios(emulators(vendor), is_known_attribute, str(authority[0]))
-    assert present(found), found
+    found = read_redfish_bios(emulators(vendor), is_known_attribute, str(authority[0]))
+    assert is_present(found), found
     by_id = {r.id: r for r in all_readings(found.values, found.pending, vendor)}
     assert by_id["apbdis"].value == apbdis and found.pending == {}
     assert "SECRET" not in repr(found) and HIDDEN not in repr(found)
@@ -111,13 +111,13 @@ def test_a_wrong_password_is_one_line(
     emulators: Callable[[str], str], authority: tuple[Path, Path], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv(PASSWORD, "wrong-staple")
-    found = redfish_bios(emulators("dell"), is_known_attribute, str(authority[0]))
+    found = read_redfish_bios(emulators("dell"), is_known_attribute, str(authority[0]))
     _one_line(found, "does not accept the user and password (HTTP 401)")
 
 
 @pytest.mark.real
 def test_a_certificate_of_nobody_that_is_trusted(emulators: Callable[[str], str]) -> None:
-    _one_line(redfish_bios(emulators("dell"), is_known_attribute), "its certificate is not trusted")
+    _one_line(read_redfish_bios(emulators("dell"), is_known_attribute), "its certificate is not trusted")
 
 
 def _one_line(found: BiosAttributes | Absent, words: str) -> None:
@@ -136,7 +136,7 @@ class _Odd(http.server.BaseHTTPRequestHandler):
     def do_GET(self) -> None:
         body, status, headers = b"{}", 200, {}
         if self.mode == "huge":
-            body = b"[" + b" " * (MOST_BYTES + 1)
+            body = b"[" + b" " * (MAX_ANSWER_BYTES + 1)
         elif self.mode == "malformed":
             body = b"<html>admin:" + HIDDEN.encode()
         elif self.mode == "deep":
@@ -203,23 +203,25 @@ def odd() -> Iterator[Callable[[str], str]]:
     ],
 )
 def test_services_that_misbehave(odd: Callable[[str], str], mode: str, words: str) -> None:
-    _one_line(redfish_bios(odd(mode), is_known_attribute), words)
+    _one_line(read_redfish_bios(odd(mode), is_known_attribute), words)
 
 
 def test_a_service_that_never_answers() -> None:
     with socket.create_server(("127.0.0.1", 0)) as silent:
         url = f"http://127.0.0.1:{silent.getsockname()[1]}"
-        _one_line(redfish_bios(url, is_known_attribute, within_s=0.2), "did not answer")
+        _one_line(read_redfish_bios(url, is_known_attribute, within_s=0.2), "did not answer")
 
 
 def test_a_port_where_nobody_listens() -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]
-    _one_line(redfish_bios(f"http://127.0.0.1:{port}", is_known_attribute), "refuses the connection")
+    _one_line(read_redfish_bios(f"http://127.0.0.1:{port}", is_known_attribute), "refuses the connection")
 
 
 def test_a_service_that_speaks_no_tls(odd: Callable[[str], str]) -> None:
-    _one_line(redfish_bios(odd("list").replace("http:", "https:"), is_known_attribute), "no TLS connection")
+    _one_line(
+        read_redfish_bios(odd("list").replace("http:", "https:"), is_known_attribute), "no TLS connection"
+    )
 
 
 @pytest.mark.parametrize(
@@ -236,12 +238,12 @@ def test_a_service_that_speaks_no_tls(odd: Callable[[str], str]) -> None:
 )
 def test_urls_that_are_not_asked(url: str, words: str) -> None:
     assert words in url_problem(url) and HIDDEN not in url_problem(url)
-    _one_line(redfish_bios(url, is_known_attribute), words)
+    _one_line(read_redfish_bios(url, is_known_attribute), words)
 
 
 def test_a_certificate_file_that_is_none(tmp_path: Path) -> None:
     (tmp_path / "ca.pem").write_text("no certificate")
-    found = redfish_bios("https://localhost:1", is_known_attribute, str(tmp_path / "ca.pem"))
+    found = read_redfish_bios("https://localhost:1", is_known_attribute, str(tmp_path / "ca.pem"))
     _one_line(found, "holds no certificate that can be read")
 
 
@@ -250,19 +252,21 @@ def test_credentials_from_netrc_only_where_it_is_private(
 ) -> None:
     monkeypatch.delenv(USER)
     file = tmp_path / "netrc"
-    assert isinstance(credentials("bmc"), Absent)
+    assert isinstance(find_credentials("bmc"), Absent)
     file.write_text(f"machine bmc login admin password {HIDDEN}\n")
     file.chmod(0o600)
-    known = credentials("bmc")
-    assert isinstance(known, Credentials) and known.header().startswith("Basic ")
+    known = find_credentials("bmc")
+    assert isinstance(known, Credentials) and known.authorization_header().startswith("Basic ")
     assert HIDDEN not in repr(known) and HIDDEN not in str(known)
     file.chmod(0o640)
-    _one_line(credentials("bmc"), f"{file} is not used: others may use it; `chmod 600 {file}` first")
+    _one_line(find_credentials("bmc"), f"{file} is not used: others may use it; `chmod 600 {file}` first")
     file.chmod(0o600)
     monkeypatch.setattr(os, "geteuid", lambda: file.stat().st_uid + 1)
-    _one_line(credentials("bmc"), f"{file} is not used: it belongs to uid {file.stat().st_uid}, not to who")
+    _one_line(
+        find_credentials("bmc"), f"{file} is not used: it belongs to uid {file.stat().st_uid}, not to who"
+    )
     monkeypatch.undo()
     monkeypatch.setenv("NETRC", str(file))
     file.write_text(f"machine {HIDDEN} nonsense\n")
-    broken = credentials("bmc")
+    broken = find_credentials("bmc")
     assert isinstance(broken, Absent) and HIDDEN not in broken.reason

@@ -6,8 +6,8 @@ import pytest
 
 from probes.host import Host
 from probes.system.disk.arrays import md_array, md_arrays, parse_thin_status, thin_pool
-from probes.system.network.nic import nics
-from probes.types import Absent, present
+from probes.system.network.nic import read_nics
+from probes.types import Absent, is_present
 from tests.fakes.hosts.tree import Tree
 
 VIRTUAL = "/sys/devices/virtual/block"
@@ -30,19 +30,19 @@ def test_a_healthy_array(tree: Tree) -> None:
         raid_disks=2,
     )
     it = md_array(tree.host(), "md0")
-    assert (it.level, it.state, it.disks, it.degraded, it.busy) == ("raid1", "clean", 2, False, False)
+    assert (it.level, it.state, it.disks, it.is_degraded, it.is_busy) == ("raid1", "clean", 2, False, False)
     assert isinstance(it.done, Absent)
 
 
 def test_an_array_that_lacks_a_disk_and_rebuilds(tree: Tree) -> None:
     array(tree, level="raid5", degraded=1, sync_action="recover", sync_completed="250 / 1000")
     (it,) = md_arrays(tree.host())
-    assert (it.degraded, it.busy, it.done, it.missing) == (True, True, 0.25, 1)
+    assert (it.is_degraded, it.is_busy, it.done, it.missing) == (True, True, 0.25, 1)
 
 
 def test_an_array_without_redundancy_has_no_such_state(tree: Tree) -> None:
     it = md_array(array(tree, level="raid0", array_state="clean").host(), "md0")
-    assert (it.degraded, it.busy) == (False, False) and isinstance(it.missing, Absent)
+    assert (it.is_degraded, it.is_busy) == (False, False) and isinstance(it.missing, Absent)
 
 
 @pytest.mark.parametrize(
@@ -79,7 +79,7 @@ def test_the_pool_under_a_thin_volume(tree: Tree) -> None:
     status = f"vg-thin: 0 4096 thin 2048 4095\nvg-pool-tpool: {POOL}\nvg-pool_tdata: 0 409600 linear\n"
     host = thin(tree).put("/sos_commands/devicemapper/dmsetup_status", status).host()
     it = thin_pool(host, "dm-3")
-    assert present(it) and it is not None
+    assert is_present(it) and it is not None
     assert (it.name, it.device, it.mode, it.data) == ("vg-pool-tpool", "dm-2", "rw", 2600 / 3200)
     assert thin_pool(host, "dm-1") is None
 
@@ -110,7 +110,7 @@ def test_a_card(tree: Tree) -> None:
         **{"queues__rx-0__x": 0, "queues__rx-1__x": 0, "queues__tx-0__x": 0},
     )
     tree.link(f"{CARD}/net/eth0/device", "../..").link(f"{CARD}/driver", "../../../../bus/pci/drivers/ixgbe")
-    it = nics(tree.files(CARD, numa_node=1).host())["eth0"]
+    it = read_nics(tree.files(CARD, numa_node=1).host())["eth0"]
     assert (it.physical, it.driver, it.bus, it.speed_mbit, it.mtu) == (
         True,
         "ixgbe",
@@ -123,7 +123,7 @@ def test_a_card(tree: Tree) -> None:
 
 def test_a_tree_without_the_links_between(tree: Tree) -> None:
     interface(tree, f"{CARD}/net/eth0", speed=1000).put(f"{CARD}/uevent", "DRIVER=igb\nPCI_CLASS=20000\n")
-    it = nics(tree.host())["eth0"]
+    it = read_nics(tree.host())["eth0"]
     assert (it.physical, it.driver, it.bus) == (True, "igb", "0000:02:00.0")
 
 
@@ -131,7 +131,7 @@ def test_software_is_no_card(tree: Tree) -> None:
     interface(tree, "/sys/devices/virtual/net/bond0", lower_eth0__x=0, uevent="DEVTYPE=bond")
     interface(tree, "/sys/devices/virtual/net/lo", type=772)
     tree.put("/sys/class/net/bonding_masters", "bond0")
-    found = nics(tree.host())
+    found = read_nics(tree.host())
     assert sorted(found) == ["bond0", "lo"]
     assert (found["bond0"].physical, found["bond0"].kind, found["bond0"].below) == (False, "bond", ("eth0",))
     assert found["lo"].kind == "loopback"
@@ -140,9 +140,9 @@ def test_software_is_no_card(tree: Tree) -> None:
 @pytest.mark.parametrize("speed", [-1, 4294967295, 0])
 def test_a_speed_that_is_none(tree: Tree, speed: int) -> None:
     assert isinstance(
-        nics(interface(tree, f"{CARD}/net/eth0", speed=speed).host())["eth0"].speed_mbit, Absent
+        read_nics(interface(tree, f"{CARD}/net/eth0", speed=speed).host())["eth0"].speed_mbit, Absent
     )
 
 
 def test_this_machine_has_its_loopback() -> None:
-    assert nics(Host())["lo"].kind == "loopback"
+    assert read_nics(Host())["lo"].kind == "loopback"

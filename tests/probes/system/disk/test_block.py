@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from probes.system.disk.block import block_devices, device_name, layers, leaves
-from probes.types import Absent, present
+from probes.system.disk.block import block_devices, device_name, list_layers, list_leaves
+from probes.types import Absent, is_present
 from tests.fakes.hosts.tree import Tree
 
 PCI = "/sys/devices/pci0000:00/0000:00:1f.2"
@@ -93,7 +93,7 @@ def test_native_multipath_goes_by_its_controllers(tree: Tree) -> None:
         ("nvme0", "nvme1"),
         0,
     )
-    assert present(disk.link) and disk.link.now == "16.0 GT/s x4"
+    assert is_present(disk.link) and disk.link.now == "16.0 GT/s x4"
 
 
 def test_a_virtual_disk_does_not_tell_whether_it_rotates(tree: Tree) -> None:
@@ -187,11 +187,11 @@ def test_stacks_down_to_their_leaves(tree: Tree) -> None:
     tree.files("/sys/devices/virtual/block/loop0", loop__backing_file="/var/disk.img")
     host = tree.host()
     devices = block_devices(host)
-    assert layers(devices, "dm-2") == ("dm-2", "dm-1", "md0", "dm-0", "sda1", "sdb", "sdc", "sda")
-    assert leaves(devices, "dm-2") == ("sdb", "sdc", "sda")
-    assert leaves(devices, "sda1") == ("sda",)
-    assert layers(devices, "loop0") == leaves(devices, "loop0") == ("loop0",)
-    assert leaves(devices, "not-there") == ("not-there",)
+    assert list_layers(devices, "dm-2") == ("dm-2", "dm-1", "md0", "dm-0", "sda1", "sdb", "sdc", "sda")
+    assert list_leaves(devices, "dm-2") == ("sdb", "sdc", "sda")
+    assert list_leaves(devices, "sda1") == ("sda",)
+    assert list_layers(devices, "loop0") == list_leaves(devices, "loop0") == ("loop0",)
+    assert list_leaves(devices, "not-there") == ("not-there",)
     devices = block_devices(host)
     assert [devices[n].kind for n in ("dm-0", "dm-1", "dm-2", "md0")] == ["multipath", "lvm", "crypt", "md"]
     assert devices["dm-1"].label == "vg-scratch"
@@ -203,8 +203,8 @@ def test_stacks_down_to_their_leaves(tree: Tree) -> None:
 def test_a_stack_that_goes_round_ends(tree: Tree) -> None:
     first = virtual(tree, "dm-0", "253:0", "/sys/devices/virtual/block/dm-1")
     virtual(tree, "dm-1", "253:1", first)
-    assert layers(block_devices(tree.host()), "dm-0") == ("dm-0", "dm-1")
-    assert leaves(block_devices(tree.host()), "dm-0") == ()
+    assert list_layers(block_devices(tree.host()), "dm-0") == ("dm-0", "dm-1")
+    assert list_leaves(block_devices(tree.host()), "dm-0") == ()
 
 
 def test_an_empty_host_has_no_devices(tree: Tree) -> None:

@@ -9,7 +9,7 @@ import pytest
 
 from probes.host import Host
 from probes.system.disk.trim.discard import DiscardChain, discard_chains
-from probes.types import Absent, present
+from probes.types import Absent, is_present
 from tests.fakes.hosts.tree import Tree
 
 ATA = "/sys/devices/pci0000:00/0000:00:17.0/ata3/host2/target2:0:0/2:0:0:0/block/sda"
@@ -25,7 +25,7 @@ def mounted(tree: Tree, *lines: str) -> Tree:
 
 def only(host: Host) -> DiscardChain:
     found = discard_chains(host)
-    assert present(found) and len(found) == 1, found
+    assert is_present(found) and len(found) == 1, found
     return found[0]
 
 
@@ -41,7 +41,7 @@ def test_a_plain_ssd_hears_everything(tree: Tree) -> None:
     mounted(tree.disk(ATA, **TAKES), "30 1 8:0 / /data rw,relatime - ext4 /dev/sda rw,discard")
     chain = only(tree.host())
     assert (chain.device, chain.leaves, chain.swallowed_by, chain.online) == ("sda", ("sda",), "", "discard")
-    assert chain.known and chain.layers[0].max_bytes == 2147450880
+    assert chain.are_limits_known and chain.layers[0].max_bytes == 2147450880
 
 
 def test_a_granularity_alone_is_no_support(tree: Tree) -> None:
@@ -54,7 +54,7 @@ def test_the_layer_that_swallows_is_named(tree: Tree) -> None:
     chain = only(encrypted(tree, NOTHING, TAKES))
     assert chain.swallowed_by == "dm-0"
     assert [layer.device for layer in chain.layers] == ["dm-0", "sda2", "sda"]
-    assert next(layer.kind for layer in chain.layers if layer.swallows) == "crypt"
+    assert next(layer.kind for layer in chain.layers if layer.swallows_discards) == "crypt"
 
 
 def test_a_layer_that_lets_through_is_not_accused(tree: Tree) -> None:
@@ -64,7 +64,7 @@ def test_a_layer_that_lets_through_is_not_accused(tree: Tree) -> None:
 def test_what_cannot_be_read_is_neither_yes_nor_no(tree: Tree) -> None:
     mounted(tree.disk(ATA), "30 1 8:0 / /data rw - ext4 /dev/sda rw")
     chain = only(tree.host())
-    assert not chain.known and chain.swallowed_by == ""
+    assert not chain.are_limits_known and chain.swallowed_by == ""
     assert isinstance(chain.layers[0].max_bytes, Absent)
 
 

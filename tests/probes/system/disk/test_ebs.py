@@ -6,7 +6,7 @@ import struct
 from pathlib import Path
 
 from probes.host import Host
-from probes.system.disk.drive.ebs import COUNTED, FIELDS, MAGIC, ebs_counters, parsed
+from probes.system.disk.drive.ebs import COUNTED, FIELDS, MAGIC, ebs_counters, parse_log_page
 from probes.types import Absent
 from tests.fakes.hosts.tree import Tree
 
@@ -14,13 +14,13 @@ PAGE = FIELDS.pack(MAGIC, 0, 11, 12, 13, 14, 15, 16, 2_500_000, 300_000, 0, 40_0
 
 
 def test_the_four_times_are_seconds() -> None:
-    assert parsed(PAGE) == dict(zip(COUNTED, (2.5, 0.3, 0.0, 0.04), strict=True))
+    assert parse_log_page(PAGE) == dict(zip(COUNTED, (2.5, 0.3, 0.0, 0.04), strict=True))
     assert struct.unpack_from("<Q", PAGE, 56) == (2_500_000,)  # where nvme-cli's struct has it
 
 
 def test_what_is_no_such_page_is_absent() -> None:
-    assert isinstance(parsed(b"\0" * 4096), Absent)
-    assert isinstance(parsed(PAGE[:40]), Absent)
+    assert isinstance(parse_log_page(b"\0" * 4096), Absent)
+    assert isinstance(parse_log_page(PAGE[:40]), Absent)
 
 
 def test_another_model_is_never_asked(tmp_path: Path) -> None:

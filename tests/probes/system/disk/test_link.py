@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from probes.system.disk.block import block_devices
-from probes.system.disk.drive.link import Link, pcie_bytes_per_s, pcie_link, sata_link
-from probes.types import Absent, present
+from probes.system.disk.drive.link import BusLink, pcie_bytes_per_s, pcie_link, sata_link
+from probes.types import Absent, is_present
 from tests.fakes.hosts.tree import Tree
 
 AHCI = "/sys/devices/pci0000:00/0000:00:1f.2"
@@ -37,7 +37,7 @@ def sata(
     drive: int | None = None,
     caps: str = "",
     model: str = "",
-) -> Link | Absent:
+) -> BusLink | Absent:
     link = f"{AHCI}/ata3/link3/ata_link/link3"
     tree.files(link, sata_spd=now, hw_sata_spd_limit=hardware, sata_spd_limit=allowed)
     tree.files("/sys/class/ata_device/dev3.0", id=identify(drive, model), spdn_cnt=0)
@@ -46,8 +46,8 @@ def sata(
     return sata_link(tree.disk(SATA).host(), SATA)
 
 
-def link(found: Link | Absent) -> Link:
-    assert present(found), found
+def link(found: BusLink | Absent) -> BusLink:
+    assert is_present(found), found
     return found
 
 
@@ -118,7 +118,7 @@ def test_behind_a_port_multiplier_each_drive_has_its_link(tree: Tree) -> None:
 
 def pcie(
     tree: Tree, now: tuple[str, object], most: tuple[str, object], port: tuple[str, object] | None
-) -> Link | Absent:
+) -> BusLink | Absent:
     tree.files(NVME, current_link_speed=now[0], current_link_width=str(now[1]))
     tree.files(NVME, max_link_speed=most[0], max_link_width=str(most[1]))
     if port:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from probes.host import Host
-from probes.system.disk.arrays import mdstat
+from probes.system.disk.arrays import read_mdstat
 
 TEXT = """Personalities : [raid1] [raid6]
 md0 : active raid1 sdb1[1] sda1[0](F)
@@ -23,9 +23,9 @@ unused devices: <none>
 def test_each_array_is_told_once(tmp_path: Path) -> None:
     (tmp_path / "proc").mkdir()
     (tmp_path / "proc/mdstat").write_text(TEXT)
-    assert mdstat(Host(str(tmp_path))) == (("md0", 1, ""), ("md1", 0, "recovery"))
+    assert read_mdstat(Host(str(tmp_path))) == (("md0", 1, ""), ("md1", 0, "recovery"))
 
 
 def test_without_the_file_there_is_none(tmp_path: Path) -> None:
     (tmp_path / "proc").mkdir()
-    assert mdstat(Host(str(tmp_path))) == ()
+    assert read_mdstat(Host(str(tmp_path))) == ()

@@ -8,9 +8,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from probes.system.disk.mounts import mount_of, mounts, parse_mountinfo, parse_mounts, unescape, visible_mount
-from probes.system.disk.topology import placement
-from probes.types import Absent, present
+from probes.system.disk.mounts import (
+    find_mount,
+    find_visible_mount,
+    parse_mountinfo,
+    parse_mounts,
+    read_mounts,
+    unescape_mount_text,
+)
+from probes.system.disk.topology import find_placement
+from probes.types import Absent, is_present
 from tests.fakes.hosts.tree import Tree
 
 DISK = "/sys/devices/pci0000:00/0000:00:1f.2/ata1/host0/target0:0:0/0:0:0:0/block/sda"
@@ -22,8 +29,8 @@ def table(tree: Tree, *lines: str) -> Tree:
 
 
 def mountpoint(tree: Tree, path: str) -> tuple[str, str]:
-    found = mount_of(mounts(tree.host()), path)
-    assert present(found), found
+    found = find_mount(read_mounts(tree.host()), path)
+    assert is_present(found), found
     return found.mountpoint, found.source
 
 
@@ -57,7 +64,7 @@ def test_lines_that_are_none(line: str) -> None:
 def test_no_line_raises(line: str) -> None:
     parse_mountinfo(line)
     parse_mounts(line, 1)
-    unescape(line)
+    unescape_mount_text(line)
 
 
 def test_octal_escapes(tree: Tree) -> None:
@@ -105,8 +112,8 @@ def test_an_overlay_lies_in_memory_where_its_upper_layer_does(tree: Tree, upper:
     options = f"rw,lowerdir=/lower{upper and ',upperdir='}{upper}"
     table(tree, "29 30 0:30 / /cow rw - tmpfs tmpfs rw", f"30 20 0:40 / / rw - overlay overlay {options}")
     tree.put("/cow/upper/file", "").put("/data/upper/file", "")
-    found = placement(tree.host(), "/var/tmp")
-    assert present(found) and found.mount.fstype == "overlay" and isinstance(found.device, Absent)
+    found = find_placement(tree.host(), "/var/tmp")
+    assert is_present(found) and found.mount.fstype == "overlay" and isinstance(found.device, Absent)
     assert found.memory == memory
 
 
@@ -125,8 +132,8 @@ def test_a_table_that_goes_round_ends() -> None:
     rows = tuple(
         m for m in (parse_mountinfo(line.format(1, 2)), parse_mountinfo(line.format(2, 1))) if m is not None
     )
-    assert len(rows) == 2 and visible_mount(rows, "/x") is None
-    assert visible_mount((), "/x") is None
+    assert len(rows) == 2 and find_visible_mount(rows, "/x") is None
+    assert find_visible_mount((), "/x") is None
 
 
 def test_only_proc_mounts_was_captured(tree: Tree) -> None:
@@ -135,19 +142,19 @@ def test_only_proc_mounts_was_captured(tree: Tree) -> None:
         "rootfs / rootfs rw 0 0\n/dev/sda1 / ext3 rw,noatime 0 0\n/dev/sda2 /var\\040x ext3 rw 0 0\n",
     )
     host = tree.disk(DISK).partition(DISK, 2, "8:2").host()
-    found = placement(host, "/var x/spool")
-    assert present(found) and (found.mount.fstype, found.mount.devno, found.device) == ("ext3", "", "sda2")
+    found = find_placement(host, "/var x/spool")
+    assert is_present(found) and (found.mount.fstype, found.mount.devno, found.device) == ("ext3", "", "sda2")
 
 
 def test_no_table_at_all(tree: Tree) -> None:
-    assert isinstance(mounts(tree.host()), Absent)
-    assert isinstance(placement(tree.host(), "/tmp"), Absent)
+    assert isinstance(read_mounts(tree.host()), Absent)
+    assert isinstance(find_placement(tree.host(), "/tmp"), Absent)
 
 
 def test_placement_by_device_number(tree: Tree) -> None:
     host = table(tree).disk(DISK).partition(DISK, 1, "8:1").host()
-    found = placement(host, "/var/tmp")
-    assert present(found)
+    found = find_placement(host, "/var/tmp")
+    assert is_present(found)
     assert (found.directory, found.device, found.layers, found.leaves) == (
         "/var/tmp",
         "sda1",
@@ -158,8 +165,8 @@ def test_placement_by_device_number(tree: Tree) -> None:
 
 def test_placement_follows_symlinks_that_were_captured(tree: Tree) -> None:
     table(tree, "30 20 8:2 / /data rw - ext4 /dev/sda2 rw").put("/data/x/file").link("/scratch", "/data/x")
-    found = placement(tree.disk(DISK).partition(DISK, 2, "8:2").host(), "/scratch")
-    assert present(found) and (found.directory, found.device) == ("/data/x", "sda2")
+    found = find_placement(tree.disk(DISK).partition(DISK, 2, "8:2").host(), "/scratch")
+    assert is_present(found) and (found.directory, found.device) == ("/data/x", "sda2")
 
 
 def test_btrfs_over_several_devices(tree: Tree) -> None:
@@ -169,8 +176,8 @@ def test_btrfs_over_several_devices(tree: Tree) -> None:
         path = DISK.replace("sda", name).replace("ata1", f"ata{name}")
         tree.disk(path, devno).link(f"/sys/fs/btrfs/0d1e-44/devices/{name}", f"../../../../../{path}")
     tree.put("/sys/fs/btrfs/features/x")
-    found = placement(tree.host(), "/home/user")
-    assert present(found) and (found.device, found.leaves) == ("sdb", ("sdb", "sdc"))
+    found = find_placement(tree.host(), "/home/user")
+    assert is_present(found) and (found.device, found.leaves) == ("sdb", ("sdb", "sdc"))
 
 
 def test_btrfs_on_a_mapper_name(tree: Tree) -> None:
@@ -178,8 +185,8 @@ def test_btrfs_on_a_mapper_name(tree: Tree) -> None:
     tree.disk("/sys/devices/virtual/block/dm-3", "253:3").files(
         "/sys/devices/virtual/block/dm-3", dm__name="vg-home"
     )
-    found = placement(tree.host(), "/home")
-    assert present(found) and found.device == "dm-3"
+    found = find_placement(tree.host(), "/home")
+    assert is_present(found) and found.device == "dm-3"
 
 
 @pytest.mark.parametrize(
@@ -194,6 +201,6 @@ def test_btrfs_on_a_mapper_name(tree: Tree) -> None:
     ],
 )
 def test_what_lies_on_no_device_says_why(tree: Tree, line: str, word: str) -> None:
-    found = placement(table(tree, line).host(), "/x/y")
-    assert present(found) and isinstance(found.device, Absent)
+    found = find_placement(table(tree, line).host(), "/x/y")
+    assert is_present(found) and isinstance(found.device, Absent)
     assert word in found.device.reason and found.leaves == ()

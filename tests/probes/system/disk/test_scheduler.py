@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from probes.host import Host
-from probes.system.disk.scheduler import Scheduling, bracketed, inflight, scheduling
-from probes.system.disk.scheduler_origin import fits, why
+from probes.system.disk.scheduler import Scheduling, parse_bracketed, read_inflight, read_scheduling
+from probes.system.disk.scheduler_origin import find_scheduler_origin, is_rule_for
 from probes.types import Absent
 
 
@@ -34,7 +34,7 @@ def disk(active: str = "none [mq-deadline] kyber bfq ", queues: int = 1) -> dict
 
 
 def state(host: Host) -> Scheduling:
-    read = scheduling(host, "sda")
+    read = read_scheduling(host, "sda")
     assert isinstance(read, Scheduling)
     return read
 
@@ -48,18 +48,18 @@ def state(host: Host) -> Scheduling:
     ],
 )
 def test_brackets_mark_the_active_one(text: str, active: str, offered: tuple[str, ...]) -> None:
-    assert bracketed(text) == (active, offered)
+    assert parse_bracketed(text) == (active, offered)
 
 
 def test_without_brackets_nothing_is_guessed() -> None:
-    assert isinstance(bracketed("mq-deadline bfq")[0], Absent)
+    assert isinstance(parse_bracketed("mq-deadline bfq")[0], Absent)
 
 
 def test_a_device_is_read_whole(tmp_path: Path) -> None:
     host = tree(tmp_path, disk(queues=4))
     read = state(host)
     assert (read.active, read.nr_requests, read.hw_queues) == ("mq-deadline", 64, 4)
-    assert inflight(host, "sda") == (3, 12)
+    assert read_inflight(host, "sda") == (3, 12)
     assert read.tunables == {"read_expire": "500"}
     assert not read.wbt_by_hand
 
@@ -73,7 +73,7 @@ def test_write_back_throttling_set_by_hand(tmp_path: Path, value: str, by_hand: 
 
 
 def test_a_device_without_a_scheduler_file_is_absent(tmp_path: Path) -> None:
-    assert isinstance(scheduling(tree(tmp_path, {}), "sda"), Absent)
+    assert isinstance(read_scheduling(tree(tmp_path, {}), "sda"), Absent)
 
 
 UDEV = (
@@ -159,7 +159,7 @@ def test_who_chose_it(
     tmp_path: Path, active: str, queues: int, files: dict[str, str], kind: str, source: str
 ) -> None:
     host = tree(tmp_path, disk(active, queues) | files)
-    reason = why(host, state(host))
+    reason = find_scheduler_origin(host, state(host))
     assert (reason.kind, reason.source) == (kind, source)
 
 
@@ -167,10 +167,10 @@ def test_profiles_that_include_each_other_end(tmp_path: Path) -> None:
     loop = "[main]\ninclude=ours\n"
     files = {"/etc/tuned/active_profile": "ours\n", "/etc/tuned/ours/tuned.conf": loop}
     host = tree(tmp_path, disk("none [bfq]") | files)
-    assert why(host, state(host)).kind == "unknown"
+    assert find_scheduler_origin(host, state(host)).kind == "unknown"
 
 
 def test_a_rule_for_zoned_disks_is_not_taken_for_this_one(tmp_path: Path) -> None:
     host = tree(tmp_path, disk())
-    assert not fits(host, 'ATTR{queue/zoned}=="host-managed", ATTR{queue/scheduler}="x"', "sda")
-    assert fits(host, 'ATTR{queue/zoned}!="host-managed", ATTR{queue/scheduler}="x"', "sda")
+    assert not is_rule_for(host, 'ATTR{queue/zoned}=="host-managed", ATTR{queue/scheduler}="x"', "sda")
+    assert is_rule_for(host, 'ATTR{queue/zoned}!="host-managed", ATTR{queue/scheduler}="x"', "sda")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from probes.system.disk.smart import Smart, of_nvme_log
+from probes.system.disk.smart import Smart, parse_nvme_log
 from probes.types import Absent
 
 
@@ -12,10 +12,10 @@ def test_what_nvme_cli_kept_of_a_drive() -> None:
         "available_spare                         : 5%\navailable_spare_threshold               : 10%\n"
         "percentage_used                         : 120%\nmedia_errors                            : 33\n"
     )
-    found = of_nvme_log(told)
+    found = parse_nvme_log(told)
     assert isinstance(found, Smart)
     assert (found.passed, found.critical, found.used, found.spare) == (False, 4, 1.2, 0.05)
     assert (found.least_spare, found.media_errors) == (0.1, 33)
-    heat = of_nvme_log(told.replace("0x4", "2"))
+    heat = parse_nvme_log(told.replace("0x4", "2"))
     assert isinstance(heat, Smart) and heat.passed
-    assert isinstance(of_nvme_log("nvme: not found"), Absent)
+    assert isinstance(parse_nvme_log("nvme: not found"), Absent)

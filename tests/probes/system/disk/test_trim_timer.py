@@ -8,13 +8,18 @@ import pytest
 
 from probes.system.disk.trim.trim_jobs import (
     TrimJob,
-    asked_not_to,
-    calls,
-    left_out_by_fstab,
-    passed_over,
+    explain_fstab_skip,
+    explain_skip,
+    find_calls,
+    is_trim_refused,
     service_jobs,
 )
-from probes.system.disk.trim.trim_timer import timer_schedule, timer_would_miss, trim_timer, untrimmed_because
+from probes.system.disk.trim.trim_timer import (
+    explain_timer_miss,
+    explain_untrimmed,
+    timer_schedule,
+    trim_timer,
+)
 from probes.types import Absent
 from tests.fakes.answering import Answering
 from tests.fakes.hosts.tree import Tree
@@ -42,17 +47,17 @@ def test_what_systemd_says(
     tmp_path: Path, said: str, enabled: bool, active: bool, trims: bool, last: str
 ) -> None:
     timer = trim_timer(Answering(tmp_path, {ASK: said}, {UNIT: WEEKLY}))
-    assert (timer.enabled, timer.active, timer.trims) == (enabled, active, trims)
+    assert (timer.enabled, timer.active, timer.has_trimmer) == (enabled, active, trims)
     assert str(timer.last).startswith(last) if last else isinstance(timer.last, Absent)
 
 
 def test_without_systemd_running_the_link_tells(tree: Tree) -> None:
     tree.put(UNIT, WEEKLY)
     off = trim_timer(tree.host())
-    assert off.enabled is False and off.trims is False and isinstance(off.active, Absent)
+    assert off.enabled is False and off.has_trimmer is False and isinstance(off.active, Absent)
     tree.put("/etc/systemd/system/timers.target.wants/fstrim.timer", "")
     on = trim_timer(tree.host())
-    assert on.enabled is True and on.trims is True
+    assert on.enabled is True and on.has_trimmer is True
 
 
 def test_a_dangling_link_of_a_capture_counts(tree: Tree) -> None:
@@ -63,7 +68,7 @@ def test_a_dangling_link_of_a_capture_counts(tree: Tree) -> None:
 
 def test_a_capture_without_units_knows_nothing(tree: Tree) -> None:
     timer = trim_timer(tree.host())
-    assert isinstance(timer.enabled, Absent) and isinstance(timer.trims, Absent)
+    assert isinstance(timer.enabled, Absent) and isinstance(timer.has_trimmer, Absent)
 
 
 def test_a_drop_in_clears_and_replaces_the_schedule(tree: Tree) -> None:
@@ -77,7 +82,7 @@ def test_a_cron_job_trims_but_not_a_commented_one(tree: Tree) -> None:
     tree.put(UNIT, WEEKLY).put("/etc/cron.weekly/fstrim", "#!/bin/sh\n/sbin/fstrim --all || true\n")
     tree.put("/etc/cron.d/other", "# fstrim -a would be nice\n0 1 * * * root true\n")
     timer = trim_timer(tree.host())
-    assert timer.cron == ("/etc/cron.weekly/fstrim",) and timer.trims is True
+    assert timer.cron_files == ("/etc/cron.weekly/fstrim",) and timer.has_trimmer is True
 
 
 FSTAB = """# comment
@@ -99,30 +104,30 @@ UUID=3 /not xfs defaults,X-fstrim.notrim 0 0
     ],
 )
 def test_what_fstab_leaves_out(tree: Tree, mountpoint: str, why: str) -> None:
-    found = left_out_by_fstab(tree.put("/etc/fstab", FSTAB).host(), (mountpoint,))
+    found = explain_fstab_skip(tree.put("/etc/fstab", FSTAB).host(), (mountpoint,))
     assert why in found and bool(found) == bool(why)
 
 
 @pytest.mark.parametrize("text", ["", "# nothing\n\n"])
 def test_an_empty_fstab_leaves_nothing_out(tree: Tree, text: str) -> None:
     """fstrim --listed-in takes the next file then (fstrim(8))."""
-    assert left_out_by_fstab(tree.put("/etc/fstab", text).host(), ("/data",)) == ""
+    assert explain_fstab_skip(tree.put("/etc/fstab", text).host(), ("/data",)) == ""
 
 
 def test_one_of_several_mount_points_is_enough(tree: Tree) -> None:
     host = tree.put("/etc/fstab", FSTAB).host()
-    assert left_out_by_fstab(host, ("/by/hand", "/with space")) == ""
-    assert left_out_by_fstab(host, ("/by/hand", "/")) == ""
-    assert left_out_by_fstab(host, ("/by/hand", "/not")) == "X-fstrim.notrim in /etc/fstab"
+    assert explain_fstab_skip(host, ("/by/hand", "/with space")) == ""
+    assert explain_fstab_skip(host, ("/by/hand", "/")) == ""
+    assert explain_fstab_skip(host, ("/by/hand", "/not")) == "X-fstrim.notrim in /etc/fstab"
     assert (
-        asked_not_to(host, ("/not",))
-        and not asked_not_to(host, ("/not", "/"))
-        and not asked_not_to(host, ("/by",))
+        is_trim_refused(host, ("/not",))
+        and not is_trim_refused(host, ("/not", "/"))
+        and not is_trim_refused(host, ("/by",))
     )
 
 
 def test_the_root_is_trimmed_even_if_fstab_does_not_name_it(tree: Tree) -> None:
-    assert left_out_by_fstab(tree.put("/etc/fstab", "UUID=2 /data xfs defaults 0 0\n").host(), ("/",)) == ""
+    assert explain_fstab_skip(tree.put("/etc/fstab", "UUID=2 /data xfs defaults 0 0\n").host(), ("/",)) == ""
 
 
 @pytest.mark.parametrize(
@@ -145,7 +150,7 @@ def test_the_root_is_trimmed_even_if_fstab_does_not_name_it(tree: Tree) -> None:
     ],
 )  # fmt: skip
 def test_what_a_call_reaches(text: str, found: list[tuple[str, tuple[str, ...]]]) -> None:
-    assert [(job.reach, job.paths) for job in calls(text, "x")] == found
+    assert [(job.reach, job.paths) for job in find_calls(text, "x")] == found
 
 
 SERVICE = "[Service]\nType=oneshot\nExecStart=/sbin/fstrim --listed-in /etc/fstab:/proc/self/mountinfo\n"
@@ -169,8 +174,8 @@ def test_a_call_reaches_the_file_system_that_its_path_lies_on(tree: Tree) -> Non
         "/proc/self/mountinfo", "1 0 8:1 / / rw - ext4 /dev/sda1 rw\n2 1 8:2 / /data rw - xfs /dev/sda2 rw\n"
     )
     job = TrimJob(where="/etc/crontab", reach="paths", paths=("/data/deep",))
-    assert passed_over(tree.host(), job, ("/data",)) == ""
-    assert passed_over(tree.host(), job, ("/",)) == "/etc/crontab trims only /data/deep"
+    assert explain_skip(tree.host(), job, ("/data",)) == ""
+    assert explain_skip(tree.host(), job, ("/",)) == "/etc/crontab trims only /data/deep"
 
 
 def test_why_nothing_trims_it(tree: Tree) -> None:
@@ -178,11 +183,11 @@ def test_why_nothing_trims_it(tree: Tree) -> None:
     tree.put("/etc/cron.d/trim", "0 1 * * * root fstrim /\n")
     host = tree.host()
     timer = trim_timer(host)
-    assert untrimmed_because(host, timer, ("/",)) == ""
-    why = str(untrimmed_because(host, timer, ("/by/hand",)))
+    assert explain_untrimmed(host, timer, ("/",)) == ""
+    why = str(explain_untrimmed(host, timer, ("/by/hand",)))
     assert "fstrim.timer is off" in why and "/etc/cron.d/trim trims only /" in why
-    assert "not in /etc/fstab" in timer_would_miss(host, timer, ("/by/hand",))
-    assert timer_would_miss(host, timer, ("/with space",)) == ""
+    assert "not in /etc/fstab" in explain_timer_miss(host, timer, ("/by/hand",))
+    assert explain_timer_miss(host, timer, ("/with space",)) == ""
 
 
 def test_another_timer_of_the_admin_counts(tree: Tree) -> None:
@@ -191,4 +196,4 @@ def test_another_timer_of_the_admin_counts(tree: Tree) -> None:
     )
     assert trim_timer(tree.host()).jobs == ()
     tree.link("/etc/systemd/system/timers.target.wants/nightly.timer", "../nightly.timer")
-    assert trim_timer(tree.host()).cron == ("nightly.service",)
+    assert trim_timer(tree.host()).cron_files == ("nightly.service",)

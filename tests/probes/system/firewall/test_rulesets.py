@@ -55,7 +55,7 @@ WITH = {
 @pytest.mark.parametrize("path", sorted((FOLDER / "with").iterdir()), ids=lambda p: p.name)
 def test_a_check_is_found_in_every_form(path: Path) -> None:
     protocols, check, flags, hook, priority, every, early = WITH[path.stem]
-    found = [rule for rule in parse(path) if rule.reached]
+    found = [rule for rule in parse(path) if rule.is_reached]
     assert len(found) == 1
     rule = found[0]
     assert rule.protocols == protocols
@@ -80,7 +80,7 @@ def test_every_table_row_has_its_files() -> None:
 
 def test_a_chain_that_nothing_jumps_to_has_no_effect() -> None:
     orphan = next(r for r in parse(FOLDER / "with" / "plain-jump.nft") if r.chain == "orphan")
-    assert not orphan.reached
+    assert not orphan.is_reached
     assert not orphan.every_packet
 
 

@@ -112,7 +112,7 @@ def test_firewalld_whose_folder_only_root_may_read(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, state: str, said: str | None
 ) -> None:
     locked = Absent("/etc/firewalld/firewalld.conf needs root", "permission")
-    monkeypatch.setattr("probes.system.firewall.summary.firewalld", lambda host: locked)
+    monkeypatch.setattr("probes.system.firewall.summary.read_firewalld", lambda host: locked)
     facts, reasons = split(Answering(tmp_path, {NFT: DENIED, ACTIVE: state}))
     assert facts.get("manager") == said
     assert ("manager" in reasons) is (said is None)

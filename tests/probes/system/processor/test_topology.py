@@ -8,15 +8,15 @@ from pathlib import Path
 import pytest
 
 from probes.system.apic import apic_mode
-from probes.system.nodes.nodes_per_socket import nodes_per_socket
-from probes.system.nodes.numa import numa
-from probes.system.pci import pci_devices
-from probes.system.processor.caches import caches, kinds
-from probes.system.processor.cpu import cpu
-from probes.system.processor.idle import idle
-from probes.system.processor.topology import distinct, topology
-from probes.system.running.allowed import allowed
-from probes.types import Absent, present
+from probes.system.nodes.nodes_per_socket import read_nodes_per_socket
+from probes.system.nodes.numa import read_numa
+from probes.system.pci import read_pci_devices
+from probes.system.processor.caches import group_by_name, read_caches
+from probes.system.processor.cpu import read_cpu
+from probes.system.processor.idle import read_idle_states
+from probes.system.processor.topology import distinct_sets, read_cpu_topology
+from probes.system.running.allowed import read_allowed
+from probes.types import Absent, is_present
 from tests.fakes.hosts.tree import Tree
 
 Build = Callable[..., Tree]
@@ -35,8 +35,8 @@ def test_sockets_by_sets_where_numbers_repeat_in_each_book(tree: Tree) -> None:
             physical_package_id=0,
             core_id=n,
         )
-    it = topology(tree.host())
-    assert len(distinct(it.sockets)) == 2 and len(distinct(it.books)) == 2
+    it = read_cpu_topology(tree.host())
+    assert len(distinct_sets(it.sockets)) == 2 and len(distinct_sets(it.books)) == 2
     assert it.ids == {0: 0, 1: 0, 2: 1, 3: 1}
 
 
@@ -45,35 +45,35 @@ def test_sockets_without_a_number(tree: Tree) -> None:
         tree.files(
             f"{ROOT}/cpu{n}/topology", core_siblings="3", thread_siblings=f"{1 << n}", physical_package_id=-1
         )
-    it = cpu(tree.host())
+    it = read_cpu(tree.host())
     assert (it.sockets, it.cores, it.threads) == (1, 2, 2)
 
 
 def test_from_cpuinfo_alone(tree: Tree) -> None:
     rows = [(0, 0, 0), (1, 1, 0), (2, 0, 0), (3, 1, 0)]
     text = "\n".join(f"processor : {n}\nphysical id : {s}\ncore id : {c}\n" for n, s, c in rows)
-    it = cpu(tree.put("/proc/cpuinfo", text).host())
+    it = read_cpu(tree.put("/proc/cpuinfo", text).host())
     assert (it.sockets, it.cores, it.threads, it.threads_per_core) == (2, 2, 4, (2,))
 
 
 def test_from_core_numbers_where_no_sets_are_told(tree: Tree) -> None:
     for n, (socket, core) in enumerate([(0, 0), (0, 1), (1, 0), (1, 1)]):
         tree.files(f"{ROOT}/cpu{n}/topology", physical_package_id=socket, core_id=core)
-    it = cpu(tree.host())
+    it = read_cpu(tree.host())
     assert (it.sockets, it.cores) == (2, 4)
 
 
 def test_an_old_tree_tells_what_is_offline_by_leaving_it_out(cpus: Build) -> None:
     tree = cpus([[0], [2]]).put("/proc/cpuinfo", "processor : 0\n\nprocessor : 2\n")
     tree.put(f"{ROOT}/cpu1/crash_notes", "")
-    it = cpu(tree.host())
+    it = read_cpu(tree.host())
     assert (it.threads, it.offline) == (2, frozenset({1}))
 
 
 def test_more_than_a_thousand_sparse_cpus(tree: Tree) -> None:
     for n in range(0, 8 * 1030, 8):  # POWER with its threads switched off
         tree.files(f"{ROOT}/cpu{n}/topology", core_cpus_list=f"{n}-{n + 7}")
-    it = cpu(tree.host())
+    it = read_cpu(tree.host())
     assert (it.cores, it.threads, it.threads_per_core) == (1030, 1030, (1,))
 
 
@@ -86,8 +86,8 @@ def test_dies_within_a_socket(tree: Tree) -> None:
             die_cpus_list=f"{low}-{low + 3}",
             package_cpus_list="0-7",
         )
-    it = topology(tree.host())
-    assert (len(distinct(it.dies)), len(distinct(it.sockets))) == (2, 1)
+    it = read_cpu_topology(tree.host())
+    assert (len(distinct_sets(it.dies)), len(distinct_sets(it.sockets))) == (2, 1)
 
 
 def _cache(tree: Tree, n: int, index: int, level: int, kind: str, size: str, shared: str) -> None:
@@ -101,9 +101,9 @@ def test_caches_of_a_hybrid_processor(cpus: Build) -> None:
         _cache(tree, n, 0, 1, "Data", "48K" if n < 2 else "32K", "0-1" if n < 2 else str(n))
         _cache(tree, n, 2, 2, "Unified", l2, shared)
         _cache(tree, n, 3, 3, "Unified", "24M", "0-3")
-    found = caches(tree.host())
-    assert present(found)
-    assert [(k.name, k.instances, k.sizes_bytes) for k in kinds(found)] == [
+    found = read_caches(tree.host())
+    assert is_present(found)
+    assert [(k.name, k.instances, k.sizes_bytes) for k in group_by_name(found)] == [
         ("L1d", 3, (32 << 10, 48 << 10)),
         ("L2", 2, (1280 << 10, 2048 << 10)),
         ("L3", 1, (24 << 20,)),
@@ -113,8 +113,8 @@ def test_caches_of_a_hybrid_processor(cpus: Build) -> None:
 def test_a_cache_of_size_nought_is_not_told(cpus: Build) -> None:
     tree = cpus([[0]])
     _cache(tree, 0, 0, 1, "Data", "0K", "0")
-    found = caches(tree.host())
-    assert present(found) and isinstance(found[0].size_bytes, Absent)
+    found = read_caches(tree.host())
+    assert is_present(found) and isinstance(found[0].size_bytes, Absent)
 
 
 def _nodes(cpus: Build, sockets: int, a_socket: int, info: str = ROME) -> Tree:
@@ -150,8 +150,8 @@ def _nodes(cpus: Build, sockets: int, a_socket: int, info: str = ROME) -> Tree:
 def test_which_setting_explains_the_nodes(
     cpus: Build, sockets: int, a_socket: int, info: str, said: str
 ) -> None:
-    it = nodes_per_socket(_nodes(cpus, sockets, a_socket, info).host())
-    assert present(it) and it.words == said
+    it = read_nodes_per_socket(_nodes(cpus, sockets, a_socket, info).host())
+    assert is_present(it) and it.setting_text == said
 
 
 @pytest.mark.parametrize(("a_die", "said"), [(2, "2 nodes a socket"), (4, "SNC2")])
@@ -160,8 +160,8 @@ def test_two_dies_in_a_package_are_no_setting(cpus: Build, a_die: int, said: str
     for n in range(8):
         first = n // a_die * a_die
         tree.files(f"{ROOT}/cpu{n}/topology", die_cpus_list=f"{first}-{first + a_die - 1}")
-    it = nodes_per_socket(tree.host())
-    assert present(it) and it.words == said
+    it = read_nodes_per_socket(tree.host())
+    assert is_present(it) and it.setting_text == said
 
 
 def test_one_node_over_two_sockets(cpus: Build) -> None:
@@ -171,19 +171,19 @@ def test_one_node_over_two_sockets(cpus: Build) -> None:
         .files(f"{NODE}/node0", cpulist="0-1")
         .put("/proc/cpuinfo", f"processor : 0\n{ROME}")
     )
-    it = nodes_per_socket(tree.host())
-    assert present(it) and (it.words, it.value) == ("NPS0", 0)
-    off = nodes_per_socket(tree.put("/proc/cmdline", "ro numa=off quiet\n").host())
-    assert present(off) and "numa=off" in off.words
+    it = read_nodes_per_socket(tree.host())
+    assert is_present(it) and (it.setting_text, it.value) == ("NPS0", 0)
+    off = read_nodes_per_socket(tree.put("/proc/cmdline", "ro numa=off quiet\n").host())
+    assert is_present(off) and "numa=off" in off.setting_text
 
 
 def test_nothing_is_concluded_in_a_virtual_machine_or_from_uneven_sockets(cpus: Build) -> None:
     tree = _nodes(cpus, 2, 2)
-    assert present(nodes_per_socket(tree.host()))
+    assert is_present(read_nodes_per_socket(tree.host()))
     tree.put("/proc/cpuinfo", f"processor : 0\n{ROME.replace('fpu', 'hypervisor')}")
-    assert isinstance(nodes_per_socket(tree.host()), Absent)
+    assert isinstance(read_nodes_per_socket(tree.host()), Absent)
     tree.put("/proc/cpuinfo", f"processor : 0\n{ROME}").files(f"{NODE}/node3", cpulist="")
-    it = nodes_per_socket(tree.host())
+    it = read_nodes_per_socket(tree.host())
     assert isinstance(it, Absent) and it.kind == "invalid"
 
 
@@ -193,8 +193,8 @@ def test_sparse_nodes_with_memory_only_ones(cpus: Build) -> None:
     for number, listed, size in ((0, "0", 9), (8, "1", 0), (252, "", 9), (253, "", 0)):
         tree.files(f"{NODE}/node{number}", cpulist=listed, meminfo=f"Node {number} MemTotal: {size} kB")
         tree.files(f"{NODE}/node{number}", distance="10 40 80 80")
-    it = numa(tree.host())
-    assert present(it) and [n.kind for n in it.nodes] == ["usual", "CPUs only", "memory only", "empty"]
+    it = read_numa(tree.host())
+    assert is_present(it) and [n.kind for n in it.nodes] == ["usual", "CPUs only", "memory only", "empty"]
     assert (it.with_cpus, it.per_socket) == (2, 1.0)
     assert it.distance_doubt
 
@@ -203,8 +203,8 @@ def test_nodes_made_up_by_the_command_line(cpus: Build) -> None:
     tree = cpus([[0], [1]], socket=0).put("/proc/cmdline", "ro numa=fake=2\n")
     for node in range(2):
         tree.files(f"{NODE}/node{node}", cpulist="0-1")
-    it = numa(tree.host())
-    assert present(it) and it.doubt.endswith("the kernel was started with numa=fake=2")
+    it = read_numa(tree.host())
+    assert is_present(it) and it.doubt.endswith("the kernel was started with numa=fake=2")
 
 
 def _device(tree: Tree, path: str, code: str, node: int, **more: str) -> None:
@@ -228,11 +228,11 @@ def test_devices_and_their_nodes(cpus: Build) -> None:
     _device(tree, "pci0000:00/0000:00:03.0", "0x030200", -1)
     _device(tree, "pci0000:00/0000:00:04.0", "0x030000", 0, vendor="0x1a03")  # a console's graphics
     _device(tree, "pci0000:00/0000:00:05.0", "0x088000", 0)
-    found = pci_devices(tree.host())
-    assert present(found)
+    found = read_pci_devices(tree.host())
+    assert is_present(found)
     nvme, card, gpu = sorted(found, key=lambda d: d.kind, reverse=True)[0], found[0], found[1]
     assert (nvme.kind, nvme.node, nvme.names) == ("NVMe", 1, ("nvme0", "nvme0n1"))
-    assert present(nvme.link) and nvme.link.degraded and nvme.link.now == "8.0 GT/s x4"
+    assert is_present(nvme.link) and nvme.link.degraded and nvme.link.now == "8.0 GT/s x4"
     assert (card.kind, card.node, card.names) == ("NIC", 0, ("eth0",))
     assert gpu.kind == "GPU" and isinstance(gpu.node, Absent) and len(found) == 3
 
@@ -250,12 +250,12 @@ def test_devices_and_their_nodes(cpus: Build) -> None:
 def test_apic_mode_by_the_words_at_boot(tree: Tree, lines: str, mode: str | None) -> None:
     tree.put("/proc/cpuinfo", "processor : 0\nflags : x2apic\napicid : 0\n").put("/dmesg", lines)
     it = apic_mode(tree.host())
-    assert (it.mode if present(it) else None) == mode
+    assert (it.mode if is_present(it) else None) == mode
 
 
 def test_apic_mode_by_a_number_beyond_what_xapic_can(tree: Tree) -> None:
     it = apic_mode(tree.put("/proc/cpuinfo", "processor : 0\nflags : fpu\napicid : 300\n").host())
-    assert present(it) and it.mode == "x2APIC"
+    assert is_present(it) and it.mode == "x2APIC"
 
 
 def test_idle_states(cpus: Build) -> None:
@@ -263,8 +263,8 @@ def test_idle_states(cpus: Build) -> None:
     for n in range(2):
         tree.files(f"{ROOT}/cpu{n}/cpuidle/state0", name="POLL", latency=0, disable=0)
         tree.files(f"{ROOT}/cpu{n}/cpuidle/state1", name="C2", latency=400, disable=n)
-    it = idle(tree.host())
-    assert present(it) and [(s.name, s.wake_us, s.disabled_on, s.cpus) for s in it.states] == [
+    it = read_idle_states(tree.host())
+    assert is_present(it) and [(s.name, s.wake_us, s.disabled_on, s.cpus) for s in it.states] == [
         ("POLL", 0, 0, 2),
         ("C2", 400, 1, 2),
     ]
@@ -272,7 +272,7 @@ def test_idle_states(cpus: Build) -> None:
 
 def test_what_may_be_used(tree: Tree) -> None:
     tree.put("/proc/self/status", "Name:\tx\nCpus_allowed_list:\t2-3\nMems_allowed_list:\t1\n")
-    it = allowed(tree.host())
+    it = read_allowed(tree.host())
     assert (it.cpus, it.nodes) == (frozenset({2, 3}), frozenset({1}))
 
 
@@ -289,7 +289,7 @@ def test_what_may_be_used(tree: Tree) -> None:
 )
 def test_what_may_be_used_by_the_cpuset_of_an_old_tree(tree: Tree, mount: str, file: str) -> None:
     tree.put("/proc/self/cpuset", "/job\n").put("/proc/mounts", f"proc /proc proc rw 0 0\n{mount}\n")
-    assert allowed(tree.put(file, "4-7\n").host()).cpus == frozenset({4, 5, 6, 7})
+    assert read_allowed(tree.put(file, "4-7\n").host()).cpus == frozenset({4, 5, 6, 7})
 
 
 ODD = ("", "-1", "9" * 5000, "0-4000000000", "٣", "0-1\0")
@@ -320,5 +320,15 @@ def test_no_reader_raises_whatever_a_file_holds(cpus: Build) -> None:
         "/proc/self/status", "Cpus_allowed_list: 0\n"
     )
     for change in _spoilt(tree):
-        for reader in (cpu, topology, numa, caches, pci_devices, idle, apic_mode, allowed, nodes_per_socket):
+        for reader in (
+            read_cpu,
+            read_cpu_topology,
+            read_numa,
+            read_caches,
+            read_pci_devices,
+            read_idle_states,
+            apic_mode,
+            read_allowed,
+            read_nodes_per_socket,
+        ):
             assert reader(tree.host()) is not None, change

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from probes.system.running.cgroup import Cgroup, IoLimit, cgroup
-from probes.types import Absent, present
+from probes.system.running.cgroup import Cgroup, IoLimit, read_cgroup
+from probes.types import Absent, is_present
 from tests.fakes.hosts.tree import Tree
 
 V2 = "30 20 0:26 / /sys/fs/cgroup rw - cgroup2 cgroup2 rw"
@@ -15,8 +15,8 @@ HOST = "20 1 8:1 / / rw - ext4 /dev/sda1 rw"
 
 
 def read(tree: Tree) -> Cgroup:
-    found = cgroup(tree.host())
-    assert present(found), found
+    found = read_cgroup(tree.host())
+    assert is_present(found), found
     return found
 
 
@@ -129,9 +129,9 @@ def test_both_versions_at_once(tree: Tree) -> None:
 
 
 def test_nothing_to_read_says_why(tree: Tree) -> None:
-    assert isinstance(cgroup(tree.host()), Absent)
+    assert isinstance(read_cgroup(tree.host()), Absent)
     tree.put("/proc/self/cgroup", "0::/x\n")
-    assert isinstance(cgroup(tree.host()), Absent)
+    assert isinstance(read_cgroup(tree.host()), Absent)
     tree.put("/proc/self/mountinfo", HOST)
     it = read(tree)
     assert isinstance(it.cpu_cores, Absent) and isinstance(it.memory_bytes, Absent)

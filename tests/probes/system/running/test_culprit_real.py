@@ -11,8 +11,8 @@ import time
 import pytest
 
 from probes.host import Host
-from probes.system.running.culprit import busiest
-from probes.system.running.processes import ProcessTable, look
+from probes.system.running.culprit import find_busiest
+from probes.system.running.processes import ProcessTable, read_process_table
 
 # The parent waits for its child; the child burns a second of CPU and lives until its standard input ends.
 BURN = "import time\nwhile time.process_time() < {seconds}: pass\n"
@@ -45,16 +45,16 @@ def test_a_parent_that_reaps_a_busy_child_is_not_named_for_it() -> None:
         try:
             assert parent.stdin is not None and parent.stdout is not None
             assert parent.stdout.readline() == "burnt\n"
-            before = look(host, io=True)
+            before = read_process_table(host, io=True)
             parent.stdin.write("go\n")
             parent.stdin.flush()
             assert parent.stdout.readline() == "reaped\n"
-            after = look(host, io=True)
+            after = read_process_table(host, io=True)
         finally:
             parent.kill()
     moved = after.processes[parent.pid].cpu_s - before.processes[parent.pid].cpu_s
     assert moved > 0.9  # what the kernel says: the child's life
-    found = busiest(before, after, "cpu", others(after, parent.pid))
+    found = find_busiest(before, after, "cpu", others(after, parent.pid))
     # The child's last steps count: ending an interpreter takes some 10 ms.
     assert found is None or found.rate * (after.uptime_s - before.uptime_s) < 0.2
     assert before.cpus == os.sysconf("SC_NPROCESSORS_ONLN")
@@ -69,13 +69,13 @@ def test_a_parent_whose_children_come_and_go_in_between_is_named() -> None:
         try:
             assert shell.stdout is not None
             shell.stdout.readline()
-            before = look(host, io=False)
+            before = read_process_table(host, io=False)
             for _ in range(3):
                 shell.stdout.readline()
-            after = look(host, io=False)
+            after = read_process_table(host, io=False)
         finally:
             shell.kill()
-    found = busiest(before, after, "cpu", others(after, shell.pid))
+    found = find_busiest(before, after, "cpu", others(after, shell.pid))
     assert found is not None and found.pid == shell.pid
     assert 0.35 < found.rate * (after.uptime_s - before.uptime_s) < 1.5
 
@@ -90,10 +90,10 @@ def test_a_look_asks_a_process_that_waits_for_the_disk_through_a_child() -> None
             assert waiting.stdout is not None
             waiting.stdout.readline()
             ends = time.monotonic() + 10
-            while (seen := look(host, io=True).processes[waiting.pid]).state != "D":
+            while (seen := read_process_table(host, io=True).processes[waiting.pid]).state != "D":
                 assert time.monotonic() < ends, "it never came into D state"
                 time.sleep(0.01)
-            text = host.text(f"/proc/{waiting.pid}/task/{waiting.pid}/children")
+            text = host.read_file_text(f"/proc/{waiting.pid}/task/{waiting.pid}/children")
             child = text if isinstance(text, str) else ""
             assert seen.io is not None
         finally:

@@ -7,12 +7,12 @@ from pathlib import Path
 import pytest
 
 from probes.host import Host
-from probes.system.processor.clocksource import clocksource
-from probes.system.processor.cpu_times import CpuTimes, cpu_times
-from probes.system.processor.power import packages, watts
+from probes.system.processor.clocksource import read_clocksource
+from probes.system.processor.cpu_times import CpuTimes, read_cpu_times
+from probes.system.processor.power import mean_watts, read_power_packages
 from probes.system.running.job_identity import JobLook, JobTarget, job_look, job_use
-from probes.system.running.pinned import taken_cpus
-from probes.types import Absent, present
+from probes.system.running.pinned import find_pinned_cpus
+from probes.types import Absent, is_present
 from tests.fakes.hosts.tree import Tree
 
 
@@ -36,7 +36,7 @@ def _process(tree: Tree, pid: int, parent: int, user: int, system: int, **more: 
 def _look(tree: Tree, target: JobTarget, uptime: float) -> JobLook:
     tree.put("/proc/uptime", f"{uptime} 1\n")
     found = job_look(tree.host(), target)
-    assert present(found)
+    assert is_present(found)
     return found
 
 
@@ -90,15 +90,15 @@ def test_who_is_pinned(tmp_path: Path) -> None:
     for pid, cpus, memory in ((5, "0-1", True), (6, "0-3", True), (7, "2", False), (8, "3", True)):
         size = "VmSize: 1 kB\n" if memory else ""
         tree.put(f"/proc/{pid}/status", f"Name:\tjob\n{size}Cpus_allowed_list:\t{cpus}\n")
-    assert taken_cpus(tree.host(), frozenset({8})) == {0, 1}
+    assert find_pinned_cpus(tree.host(), frozenset({8})) == {0, 1}
 
 
 def test_times_of_each_cpu(tmp_path: Path) -> None:
     tree = Tree(tmp_path).put(
         "/proc/stat", "cpu 9 9 9 9 9 9 9 9 9\ncpu3 100 0 50 700 100 20 10 30 0 0\nctxt 4\n"
     )
-    found = cpu_times(tree.host())
-    assert present(found) and set(found) == {3}
+    found = read_cpu_times(tree.host())
+    assert is_present(found) and set(found) == {3}
     assert found[3] == CpuTimes(1.0, 0.5, 7.0, 1.0, 0.2, 0.1, 0.3)
     assert (found[3].tasks_s, found[3].busy_s, found[3].total_s) == pytest.approx((1.5, 1.8, 10.1))
 
@@ -109,16 +109,16 @@ def test_power_with_a_counter_that_wraps(tmp_path: Path) -> None:
     tree.files(zone, name="package-0", energy_uj=9_000_000, max_energy_range_uj=10_000_000)
     tree.files(zone, constraint_0_power_limit_uw=120_000_000)
     tree.files("/sys/class/powercap/intel-rapl:0:0", name="core")
-    before = packages(tree.host())
+    before = read_power_packages(tree.host())
     tree.files(zone, energy_uj=4_000_000)
-    after = packages(tree.host())
-    assert present(before) and present(after) and len(before) == 1 and before[0].limit_w == 120.0
-    assert watts(before[0], after[0], 2.0) == 2.5
+    after = read_power_packages(tree.host())
+    assert is_present(before) and is_present(after) and len(before) == 1 and before[0].limit_w == 120.0
+    assert mean_watts(before[0], after[0], 2.0) == 2.5
 
 
 def test_clocksources(tmp_path: Path) -> None:
     place = "/sys/devices/system/clocksource/clocksource0"
     tree = Tree(tmp_path).files(place, current_clocksource="hpet", available_clocksource="hpet acpi_pm")
-    found = clocksource(tree.host())
-    assert present(found) and found.slow and found.available == ("hpet", "acpi_pm")
-    assert isinstance(clocksource(Host(str(tmp_path / "sys"))), Absent)
+    found = read_clocksource(tree.host())
+    assert is_present(found) and found.is_slow and found.available == ("hpet", "acpi_pm")
+    assert isinstance(read_clocksource(Host(str(tmp_path / "sys"))), Absent)

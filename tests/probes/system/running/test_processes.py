@@ -10,20 +10,20 @@ import pytest
 
 from probes.host import Host
 from probes.system.running import processes
-from probes.system.running.processes import cpu_seconds, family_of, look, own_family
+from probes.system.running.processes import cpu_seconds, find_family, own_family, read_process_table
 from probes.types import Absent
 from tests.fakes.hosts.processes import moment, process
 
 
 def test_a_name_may_hold_parentheses_and_more(tmp_path: Path) -> None:
     process(tmp_path, 20, "backup) R (x", 650)
-    seen = look(moment(tmp_path, 100), io=False).processes[20]
+    seen = read_process_table(moment(tmp_path, 100), io=False).processes[20]
     assert (seen.name, seen.state, seen.parent, seen.cpu_s) == ("backup) R (x", "S", 1, 6.5)
 
 
 def test_own_time_is_told_from_that_of_reaped_children(tmp_path: Path) -> None:
     process(tmp_path, 20, "make", 50, reaped=900)
-    seen = look(moment(tmp_path, 100), io=False).processes[20]
+    seen = read_process_table(moment(tmp_path, 100), io=False).processes[20]
     assert (seen.own_s, seen.children_s, seen.cpu_s) == (0.5, 9.0, 9.5)
 
 
@@ -31,7 +31,7 @@ def test_io_that_cannot_be_read_is_counted(tmp_path: Path) -> None:
     process(tmp_path, 20, "rsync", 1, io="read_bytes: 10\nwrite_bytes: 2\n")
     process(tmp_path, 30, "secret", 1)
     process(tmp_path, 40, "odd", 1, io="nothing\n")
-    seen = look(moment(tmp_path, 100), io=True)
+    seen = read_process_table(moment(tmp_path, 100), io=True)
     assert [seen.processes[pid].io for pid in (20, 30, 40)] == [(10, 2), None, None]
     assert seen.unreadable == 1
 
@@ -43,12 +43,14 @@ class Stuck(Host):
         super().__init__()
         self.asked = 0
 
-    def listing(self, path: str, *, may_hang: bool = False) -> tuple[str, ...] | Absent:
+    def list_names(self, path: str, *, may_hang: bool = False) -> tuple[str, ...] | Absent:
         return (str(os.getpid()), str(os.getppid()))
 
-    def text(self, path: str, limit_bytes: int = 1 << 20, *, may_hang: bool = False) -> str | Absent:
+    def read_file_text(
+        self, path: str, limit_bytes: int = 1 << 20, *, may_hang: bool = False
+    ) -> str | Absent:
         if not may_hang:
-            return super().text(path, limit_bytes)
+            return super().read_file_text(path, limit_bytes)
         self.asked += 1
         return Absent("did not answer", "timeout", path)
 
@@ -62,10 +64,10 @@ def test_after_one_that_hangs_no_other_is_asked(monkeypatch: pytest.MonkeyPatch)
 
     monkeypatch.setattr(processes, "_read", waiting)
     host = Stuck()
-    seen = look(host, io=True)
+    seen = read_process_table(host, io=True)
     assert (host.asked, seen.hung, seen.unreadable) == (1, True, 0)
     assert [p.io for p in seen.processes.values()] == [None, None]
-    assert look(host, io=True, waiting=False).hung
+    assert read_process_table(host, io=True, waiting=False).hung
     assert host.asked == 1
 
 
@@ -74,7 +76,7 @@ def test_family_holds_descendants_and_survives_a_loop(tmp_path: Path) -> None:
     process(tmp_path, 11, "worker", 50, parent=10, children="13")
     process(tmp_path, 13, "helper", 25, parent=11, children="10")
     process(tmp_path, 99, "other", 999)
-    family = family_of(Host(str(tmp_path)), 10)  # 12 has ended
+    family = find_family(Host(str(tmp_path)), 10)  # 12 has ended
     assert set(family) == {10, 11, 13}
     assert cpu_seconds(family) == 1.75
 
@@ -94,6 +96,6 @@ def test_the_app_above_us_is_no_other_and_the_shell_above_it_is(tmp_path: Path) 
 
 def test_a_tree_without_processes_gives_an_empty_look(tmp_path: Path) -> None:
     (tmp_path / "proc").mkdir()
-    seen = look(Host(str(tmp_path)), io=True)
+    seen = read_process_table(Host(str(tmp_path)), io=True)
     assert seen.processes == {}
     assert seen.cpus == 0

@@ -11,8 +11,14 @@ import pytest
 
 from probes.host import Host
 from probes.process_stat import parse_stat
-from probes.system.running.ioprio import decoded, priorities
-from probes.system.running.tasks import Scan, frame, stack, tasks_hidden, tasks_in_d
+from probes.system.running.ioprio import decode_priority, read_priorities
+from probes.system.running.tasks import (
+    Scan,
+    explain_hidden_tasks,
+    find_blocked_tasks,
+    parse_frame,
+    read_task_stack,
+)
 from probes.types import Absent
 
 
@@ -34,7 +40,14 @@ def process(root: Path, pid: int, comm: str, state: str, wchan: str = "0", **mor
 def test_a_name_with_parentheses_does_not_shift_the_fields(comm: str) -> None:
     read = parse_stat(stat_line(9, comm, "D", 64, 3, 1234))
     assert read is not None
-    assert (read.pid, read.name, read.state, read.kernel_thread, read.threads, read.start_ticks) == (
+    assert (
+        read.pid,
+        read.name,
+        read.state_letter,
+        read.is_kernel_thread,
+        read.thread_count,
+        read.start_ticks,
+    ) == (
         9,
         comm,
         "D",
@@ -57,7 +70,7 @@ def test_only_tasks_in_d_are_found(tmp_path: Path) -> None:
     process(tmp_path, 30, "kworker/0:1", "I", flags=0x00200000)
     process(tmp_path, 40, "make", "D", "kernel_clone")  # a vfork parent, for a millisecond
     process(tmp_path, 50, "kswapd0", "D", "0", flags=0x00200000)
-    scan = tasks_in_d(Host(str(tmp_path)))
+    scan = find_blocked_tasks(Host(str(tmp_path)))
     assert isinstance(scan, Scan) and scan.processes == 5
     assert [(t.pid, t.comm, t.kernel_thread) for t in scan.tasks] == [
         (20, "xrootd", False),
@@ -72,7 +85,7 @@ def test_a_thread_in_d_is_found_below_a_sleeping_leader(tmp_path: Path) -> None:
     thread = tmp_path / "proc/20/task/21"
     thread.mkdir()
     (thread / "stat").write_text(stat_line(21, "worker", "D"))
-    scan = tasks_in_d(Host(str(tmp_path)))
+    scan = find_blocked_tasks(Host(str(tmp_path)))
     assert isinstance(scan, Scan)
     assert [(t.pid, t.tid, t.comm) for t in scan.tasks] == [(20, 21, "worker")]
     assert isinstance(scan.tasks[0].wchan, Absent) and isinstance(scan.tasks[0].switches, Absent)
@@ -80,7 +93,7 @@ def test_a_thread_in_d_is_found_below_a_sleeping_leader(tmp_path: Path) -> None:
 
 def test_no_processes_is_absent(tmp_path: Path) -> None:
     (tmp_path / "proc").mkdir()
-    assert isinstance(tasks_in_d(Host(str(tmp_path))), Absent)
+    assert isinstance(find_blocked_tasks(Host(str(tmp_path))), Absent)
 
 
 @pytest.mark.parametrize(
@@ -95,7 +108,7 @@ def test_no_processes_is_absent(tmp_path: Path) -> None:
     ],
 )
 def test_frames(line: str, function: str) -> None:
-    assert frame(line) == function
+    assert parse_frame(line) == function
 
 
 def test_a_stack_is_read_through_the_guard(tmp_path: Path) -> None:
@@ -104,9 +117,9 @@ def test_a_stack_is_read_through_the_guard(tmp_path: Path) -> None:
         "[<0>] percpu_rwsem_wait+0x1/0x2\n[<0>] vfs_write+0x3/0x4\n"
     )
     host = Host(str(tmp_path))
-    scan = tasks_in_d(host)
+    scan = find_blocked_tasks(host)
     assert isinstance(scan, Scan)
-    assert stack(host, scan.tasks[0]) == ("percpu_rwsem_wait", "vfs_write")
+    assert read_task_stack(host, scan.tasks[0]) == ("percpu_rwsem_wait", "vfs_write")
     host.close()
 
 
@@ -123,7 +136,7 @@ def test_a_stack_is_read_through_the_guard(tmp_path: Path) -> None:
     ],
 )
 def test_priorities_are_decoded(value: int, nice: int, expected: tuple[str, int] | None) -> None:
-    assert decoded(value, nice) == expected
+    assert decode_priority(value, nice) == expected
 
 
 @pytest.mark.real("cpu")
@@ -137,7 +150,7 @@ def test_a_process_of_ours_with_idle_priority_is_found() -> None:
     ) as child:
         assert child.stdout is not None and child.stdin is not None
         child.stdout.readline()
-        found = priorities(Host())
+        found = read_priorities(Host())
         child.stdin.close()
     assert not isinstance(found, Absent)
     assert (child.pid, "idle") in {(p.pid, p.kind) for p in found}
@@ -150,11 +163,11 @@ class Seen(Host):
         super().__init__()
         self.given: dict[str, str | Absent] = {"/proc/self/ns/pid": namespace, "/proc/1/stat": first}
 
-    def link(self, path: str) -> str | Absent:
-        return self.given[path] if path in self.given else super().link(path)
+    def read_link(self, path: str) -> str | Absent:
+        return self.given[path] if path in self.given else super().read_link(path)
 
-    def text(self, path: str, *args: int, **more: bool) -> str | Absent:
-        return self.given[path] if path in self.given else super().text(path, *args, **more)
+    def read_file_text(self, path: str, *args: int, **more: bool) -> str | Absent:
+        return self.given[path] if path in self.given else super().read_file_text(path, *args, **more)
 
 
 MACHINE, CONTAINER = "pid:[4026531836]", "pid:[4026532281]"
@@ -175,10 +188,10 @@ def test_whether_other_users_tasks_are_hidden(
     namespace: str | Absent, first: str | Absent, kind: str
 ) -> None:
     host = Seen(namespace, first)
-    why = tasks_hidden(host)
+    why = explain_hidden_tasks(host)
     assert (why.kind if why is not None else "") == kind
     host.close()
 
 
 def test_a_captured_tree_does_not_tell(tmp_path: Path) -> None:
-    assert tasks_hidden(Host(str(tmp_path))) is None
+    assert explain_hidden_tasks(Host(str(tmp_path))) is None

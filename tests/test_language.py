@@ -1,0 +1,99 @@
+"""Names that say what they mean: no figure of language.toml may get worse, so that the next change keeps them."""
+
+import ast
+import collections
+import re
+import tomllib
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+TABLE = tomllib.loads((ROOT / "tests/language.toml").read_text("utf-8"))
+COMMON, VAGUE, PREPOSITIONS = (
+    frozenset(TABLE["words"][key].split()) for key in ("common", "vague", "prepositions")
+)
+FILLER_CONSTANT = re.compile(rf"_?(?:{'|'.join(TABLE['words']['filler_constants'].split())})(?:_|$)")
+PARTICIPLE = re.compile(r"[a-z]+ed")
+
+
+def words_of(name: str) -> list[str]:
+    """Return the words of a name: `parse_table` has two, `BundleArchive` too."""
+    return [word for word in re.split(r"_+|(?<=[a-z0-9])(?=[A-Z])", name.strip("_")) if word]
+
+
+def is_vague_function(name: str) -> bool:
+    """Return whether a function's name is one word that not every programmer reads at once."""
+    return len(words_of(name)) == 1 and name.strip("_") not in COMMON
+
+
+def is_participle(name: str) -> bool:
+    """Return whether a function is called by a participle or a preposition alone."""
+    bare = name.strip("_")
+    return bare in PREPOSITIONS or PARTICIPLE.fullmatch(bare) is not None
+
+
+def names_in(tree: ast.AST) -> Iterator[str]:
+    """Yield each identifier as often as it stands in the code: variables, parameters, attributes."""
+    for node in ast.walk(tree):
+        match node:
+            case ast.Name(id=name) | ast.arg(arg=name) | ast.Attribute(attr=name):
+                yield name.strip("_")
+
+
+@cache
+def figures() -> dict[str, float]:
+    """Return the figures of language.toml as they are now, over `app`, `probes` and `scenarios`."""
+    lines = vague = filler = 0
+    functions: list[str] = []
+    classes: collections.Counter[str] = collections.Counter()
+    for path in sorted(
+        path for room in ("app", "probes", "scenarios") for path in (ROOT / room).rglob("*.py")
+    ):
+        text = path.read_text("utf-8")
+        tree = ast.parse(text)
+        lines += text.count("\n")
+        vague += sum(name in VAGUE for name in names_in(tree))
+        for node in ast.walk(tree):
+            if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and not node.name.startswith("__"):
+                functions.append(node.name)
+            elif isinstance(node, ast.ClassDef):
+                classes[node.name] += 1
+            elif isinstance(node, ast.Assign):
+                targets = [target for target in node.targets if isinstance(target, ast.Name)]
+                filler += sum(FILLER_CONSTANT.match(target.id) is not None for target in targets)
+    return {
+        "one_word_functions_percent": 100 * sum(map(is_vague_function, functions)) / len(functions),
+        "participle_functions": sum(map(is_participle, functions)),
+        "vague_names_per_1000_lines": 1000 * vague / lines,
+        "filler_constants": filler,
+        "shared_class_names": sum(count > 1 for count in classes.values()),
+    }
+
+
+@pytest.mark.parametrize("figure", TABLE["ceiling"])
+def test_no_name_gets_worse(figure: str) -> None:
+    assert figures()[figure] <= TABLE["ceiling"][figure], "name what is new by tests/language.toml"
+
+
+@pytest.mark.parametrize("figure", TABLE["ceiling"])
+def test_a_ceiling_is_no_higher_than_it_need_be(figure: str) -> None:
+    """What was gained is kept: a ceiling lies at most a tenth, or one, above what there is."""
+    now = max(figures()[figure], TABLE["goal"][figure])
+    assert TABLE["ceiling"][figure] <= max(1.1 * now, now + 1)
+
+
+@pytest.mark.parametrize(
+    ("name", "is_vague", "is_bare_participle"),
+    [
+        ("parse_table", False, False),
+        ("_told", True, True),
+        ("moved", True, True),
+        ("of", True, True),
+        ("read", False, False),
+    ],
+)
+def test_what_counts(name: str, is_vague: bool, is_bare_participle: bool) -> None:
+    assert (is_vague_function(name), is_participle(name)) == (is_vague, is_bare_participle)
