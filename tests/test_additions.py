@@ -62,7 +62,7 @@ class Nap(Scenario):
         with run.begin_step("nap", "sleep"):
             before = run.clock.now()
             await run.clock.sleep(0.1)
-            run.emit(Lateness(t=run.time(), value=run.clock.now() - before - 0.1))
+            run.emit(Lateness(t=run.elapsed_s(), value=run.clock.now() - before - 0.1))
 ''',
     # a view: of the result of a scenario, in the report
     "scenarios/nap/results.py": '''"""How late it was."""

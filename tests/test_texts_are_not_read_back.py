@@ -238,7 +238,7 @@ def test_data_in_a_test_is_no_word(right: str) -> None:
         "def f(one):\n    if one.why == 'too slow': pass",
         "def f(one):\n    match one.explain:\n        case 'x': pass",
         "def f(one): return one.label.replace('the treatment', 'the trim')",
-        "def f(one): return (clean(one.question) or '').endswith('?')",
+        "def f(one): return (clean_text(one.question) or '').endswith('?')",
     ],
 )
 def test_a_planted_one_is_found(planted: str) -> None:

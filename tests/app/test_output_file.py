@@ -119,10 +119,10 @@ def test_a_paused_terminal_does_not_hold_up_who_speaks() -> None:
         "    while True: os.write(writer, bytes(4096))\n"
         "except BlockingIOError: os.set_blocking(writer, True)\n"
         "os.dup2(writer, 2)\n"
-        "for _ in range(9): output.say('x' * 9000)\n"
+        "for _ in range(9): output.print_note('x' * 9000)\n"
         "os.read(reader, 1 << 20)\n"
-        "output.say('taken again')\n"
-        "output.out(os.read(reader, 100).decode())\n"
+        "output.print_note('taken again')\n"
+        "output.print_result(os.read(reader, 100).decode())\n"
     )
     done = subprocess.run(
         [sys.executable, "-c", code], stdout=subprocess.PIPE, text=True, timeout=60, check=True

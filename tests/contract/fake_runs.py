@@ -176,7 +176,7 @@ def run_cpuwatch(own: Path, patch: pytest.MonkeyPatch) -> FakeRun:
 
 def run_dstate(own: Path, patch: pytest.MonkeyPatch) -> FakeRun:
     patch.setattr(
-        dstate, "KernelLogFollower", lambda: SimpleNamespace(problem="", new=tuple, close=lambda: None)
+        dstate, "KernelLogFollower", lambda: SimpleNamespace(problem="", read_new=tuple, close=lambda: None)
     )
     host = of_dstate.captured(own, (1, "init", "S", "0"), (20, "df", "D", "rpc_wait_bit_killable"))
     (own / "proc/20/task/20/cwd").symlink_to("/nfs/home")

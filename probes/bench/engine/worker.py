@@ -115,14 +115,14 @@ def serve_command(
                     os.fdatasync(fd)
                 answer(to, done=True)
             case "drop":
-                answer(to, done=True, resident_share=max(map(residency.drop_pages, command["fds"])))
+                answer(to, done=True, resident=max(map(residency.drop_pages, command["fds"])))
             case "drop names":
                 folder = corners.open_folder(command["folders"][0], command["fds"][0])
                 try:
                     share = residency.drop_named(folder, corners.names_of(command), LOOKED_AT)
                 finally:
                     os.close(folder)
-                answer(to, done=True, resident_share=share)
+                answer(to, done=True, resident=share)
             case "train":
                 answer(to, done=True, **run_train(command, source, meeting, wait_for_start))
             case "block":

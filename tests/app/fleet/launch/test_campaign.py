@@ -219,7 +219,7 @@ def test_a_stop_is_told_by_each_node_and_the_rest_is_taken_up_again(
     monkeypatch.setattr(NodeCall, "take_output_line", line)
     before = len(fleet.vendor_names())
     again = campaign(fleet, "fake", "n1", "slow1", "n2", again=True)
-    assert again.left(again.head.nodes, 0) == ["slow1", "n2"]
+    assert again.unanswered_nodes(again.head.nodes, 0) == ["slow1", "n2"]
     again.measure_nodes(0, {node: plans[node] for node in ("n1", "n2")}, [])
     assert fleet.vendor_names()[before:] == ["n2"] and states(again)["n2"] == "answered"
 

@@ -321,11 +321,11 @@ from probes.host import Host
 
 async def main():
     bench = StorageBench(Host(), sys.argv[1], None, 64 << 20, 1, [])
-    await bench.prepare()
-    task = asyncio.create_task(bench.block("randread-4k-qd16", 120.0))
-    while bench._pool._server is None or len(bench._pool._server.pids) < 16:
+    await bench.prepare_files()
+    task = asyncio.create_task(bench.measure_block("randread-4k-qd16", 120.0))
+    while bench._worker_pool._server is None or len(bench._worker_pool._server.pids) < 16:
         await asyncio.sleep(0.01)
-    server = bench._pool._server
+    server = bench._worker_pool._server
     print(server.process.pid, *server.pids, flush=True)
     await task
 

@@ -172,7 +172,7 @@ def test_killed_with_the_parent() -> None:
         async def main():
             network = await Network.start("hostdx-orphan")
             await network.set_up(RouteSet(), ipv6=True)
-            print(network.pid, flush=True)
+            print(network.process_id, flush=True)
             await asyncio.sleep(60)
         asyncio.run(main())
         """

@@ -145,7 +145,7 @@ def test_after_kill_9_of_who_ordered_it_nothing_is_left(tmp_path: Path) -> None:
     )
     text = (
         "import asyncio, os\nfrom probes.bench.run.supervised import *\n"
-        f"asyncio.run(Supervisors().run(Order(argv=('sh', '-c', {script!r}), cwd='/', env=dict(os.environ))))"
+        f"asyncio.run(Supervisors().run(RunOrder(argv=('sh', '-c', {script!r}), cwd='/', env=dict(os.environ))))"
     )
     owner = subprocess.Popen([sys.executable, "-P", "-c", text])
     assert within((tmp_path / "pid").exists, 30.0)
