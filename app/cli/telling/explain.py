@@ -1,6 +1,7 @@
-"""`hostdx explain SCENARIO`: what it measures, how, and what it cannot tell: the README.md of the scenario's folder."""
+"""`hostdx explain SCENARIO`: one screen of its README.md, or all of it with `--long`."""
 
 import sys
+import textwrap
 from pathlib import Path
 
 import click
@@ -11,21 +12,33 @@ from app.printable import make_lines_printable
 from scenarios.model import Scenario
 
 MAX_PAGE_BYTES = 1 << 18
+SUMMARY_COLUMNS = 79
+# headings of a page, in the order of the summary, and the label that each first paragraph has there
+SUMMARY_LABELS = {
+    "Question": "Question",
+    "What it measures": "Measures",
+    "How": "Takes",
+    "Safety": "Changes",
+    "What the verdict means": "Verdict",
+    "What it cannot tell": "Cannot tell",
+}
 
 
 @click.command()
 @click.argument("scenario")
-def explain(scenario: str) -> int:
+@click.option("--long", "is_long", is_flag=True, help="Print the whole page.")
+def explain(scenario: str, is_long: bool) -> int:
     """What a scenario measures, how, and what it cannot tell."""
     loaded = find_scenario("explain", scenario)
     if loaded is None:
         raise unknown_scenario_failure("explain", scenario)
-    print_result(make_lines_printable(read_page(loaded).rstrip("\n")))
+    page = read_page(loaded).rstrip("\n")
+    print_result(make_lines_printable(page if is_long else summarize_page(page, scenario)))
     return 0
 
 
 def read_page(scenario: Scenario) -> str:
-    """The page beside the scenario's code; what it declares of itself where it brings none."""
+    """Return the page beside the scenario's code, or its title, question and reason if it brings no page."""
     module = sys.modules[type(scenario).__module__]
     file_name = getattr(module, "__file__", None)
     if file_name:
@@ -36,3 +49,34 @@ def read_page(scenario: Scenario) -> str:
         except OSError:
             pass
     return f"# {scenario.id}: {scenario.title}\n\n{scenario.question} {scenario.why}\n"
+
+
+def summarize_page(page: str, scenario: str) -> str:
+    """Return the first paragraph of each section as one screen, or the page itself if it has no such sections."""
+    paragraphs = read_first_paragraphs(page)
+    margin = " " * (max(map(len, SUMMARY_LABELS.values())) + 2)
+    blocks = [
+        textwrap.fill(
+            paragraphs[heading],
+            SUMMARY_COLUMNS,
+            initial_indent=label.ljust(len(margin)),
+            subsequent_indent=margin,
+            break_on_hyphens=False,
+        )
+        for heading, label in SUMMARY_LABELS.items()
+        if heading in paragraphs
+    ]
+    if not blocks:
+        return page
+    title = page.splitlines()[0].lstrip("# ")
+    return "\n".join([title, "", *blocks, "", f"More: hostdx explain {scenario} --long"])
+
+
+def read_first_paragraphs(page: str) -> dict[str, str]:
+    """Return the first paragraph below each heading of the second level, as one line without Markdown's marks."""
+    paragraphs = {}
+    for section in f"\n{page}".split("\n## ")[1:]:
+        heading, _, body = section.partition("\n")
+        paragraph = body.strip().split("\n\n")[0]
+        paragraphs[heading.strip()] = " ".join(paragraph.replace("`", "").replace("**", "").split())
+    return paragraphs

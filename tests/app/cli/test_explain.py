@@ -1,19 +1,59 @@
-"""`hostdx explain`: every scenario has a page of its own; one without a page says what it declares."""
+"""`hostdx explain`: every scenario has a page in one order, and its first paragraphs fit on one screen."""
 
 from __future__ import annotations
+
+from pathlib import Path
 
 import pytest
 
 from app.cli.entry import run_command_line
-from app.cli.telling.explain import read_page
+from app.cli.telling.explain import SUMMARY_LABELS, read_first_paragraphs, read_page, summarize_page
 from scenarios import registry
+from tests.syntax import ROOT
+
+SCREEN_LINES, SCREEN_COLUMNS = 24, 80
+HEADINGS = [
+    "Question",
+    "What it measures",
+    "How",
+    "What the verdict means",
+    "What it cannot tell",
+    "Options",
+    "Safety",
+]
+OUR_PAGES = [
+    page for name in registry.scenario_names() if (page := ROOT / "scenarios" / name / "README.md").exists()
+]
 
 
 @pytest.mark.parametrize("name", registry.scenario_names())
 def test_every_scenario_is_explained(name: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run_command_line(["explain", name, "--long"]) == 0
+    page = capsys.readouterr().out
+    assert page.startswith(f"# {name}:") and len(page) > 400
     assert run_command_line(["explain", name]) == 0
-    shown = capsys.readouterr().out
-    assert shown.startswith(f"# {name}:") and len(shown) > 400
+    assert capsys.readouterr().out.rstrip("\n") == summarize_page(page.rstrip("\n"), name)
+
+
+@pytest.mark.parametrize("path", OUR_PAGES, ids=lambda path: path.parent.name)
+def test_every_page_has_the_same_sections_and_a_summary_of_one_screen(path: Path) -> None:
+    page = path.read_text(encoding="utf-8")
+    assert [line[3:] for line in page.splitlines() if line.startswith("## ")] == HEADINGS
+    lines = summarize_page(page, path.parent.name).splitlines()
+    assert [
+        label for label in SUMMARY_LABELS.values() if not any(row.startswith(label) for row in lines)
+    ] == []
+    assert len(lines) <= SCREEN_LINES and max(map(len, lines)) <= SCREEN_COLUMNS
+
+
+def test_a_first_paragraph_is_one_line_without_marks() -> None:
+    page = "# a: b\n\nno section\n\n## Question\n\n**Is** `it`\nslow?\n\nmore\n\n### part\n\n## How\n\n- x\n"
+    assert read_first_paragraphs(page) == {"Question": "Is it slow?", "How": "- x"}
+
+
+def test_a_page_without_the_sections_is_its_own_summary() -> None:
+    page = "# mine: A title\n\n## Another heading\n\ntext"
+    assert summarize_page(page, "mine") == page
 
 
 def test_an_unknown_one_is_one_line(capsys: pytest.CaptureFixture[str]) -> None:

@@ -161,11 +161,26 @@ async def test_e_shows_the_page_of_the_scenario_as_explain_prints_it(
 
 
 def test_a_page_is_folded_anew_and_its_commands_stay_as_they_are() -> None:
-    page = "# one: two\n\nprose that\ngoes on\n\n- an item\n  of two lines\n- b\n\n```\na  command\n```\n\n| a | b |\n"
+    page = "# one: two\n\nprose that\ngoes on\n\n- an item\n  of two lines\n- b\n\n```\n| a  `command`\n```\n\nend\n"
     shown = ["".join(part for part, _ in row) for row in page_lines(page, 40)]
     assert shown == [
         *("one: two", "", "prose that goes on", "", "- an item of two lines", "- b"),
-        *("", "a  command", "", "| a | b |", ""),
+        *("", "| a  `command`", "", "end", ""),
+    ]
+
+
+def test_marks_of_a_page_become_roles_and_its_tables_columns() -> None:
+    page = "**`a`: b** `co de`, [a link](x/y.md) 1 * 2\n\n| a | bee |\n|---|---|\n| `cc` | d |\n"
+    assert page_lines(page, 18) == [
+        [
+            *(("a:", "strong"), (" ", "text"), ("b", "strong"), (" ", "text")),
+            *(("co", "accent"), (" ", "text"), ("de", "accent"), (", a link", "text")),
+        ],
+        [("1 * 2", "text")],
+        [],
+        [("a   bee  ", "text")],
+        [("cc", "accent"), ("  d    ", "text")],
+        [],
     ]
 
 
