@@ -18,7 +18,7 @@ _BRIEF = {
     "quota": "the CPU quota of this control group throttled hostdx",
     "pressure": "tasks waited for I/O",
     "memory": "tasks waited for memory",
-    "queue": "tasks of others were ready to run",
+    "queue": "other tasks were waiting for a CPU",
     "bystanders": "others' I/O waits long, without our load as well",
     "stall": "no operation finished in a block",
     "not applicable": "not applicable",
@@ -111,7 +111,7 @@ class Disturbance(msgspec.Struct, frozen=True, omit_defaults=True):
             case "device", "IOPS":
                 return f"others did {self.figure:.0f} small operations a second on the measured disk"
             case "queue", _:
-                return f"{self.figure:.0f} tasks of others were ready to run"
+                return f"{self.figure:.0f} other tasks were waiting for a CPU"
             case "memory", _:
                 return f"tasks waited for memory for {amount} of the time"
             case "device", _ if self.subject:

@@ -66,7 +66,7 @@ def find_answer(session: RunSession, *, growing: bool = False) -> Answer:
         if stopped is not None:
             weight: Weight = "warning" if result.verdict is not None else result.weight
             return result._replace(
-                sentence=f"{stopped.guard_sentence}; before that: {result.sentence}", weight=weight
+                sentence=f"{stopped.guard_sentence}; also found: {result.sentence}", weight=weight
             )
         return result
     loud = any(f.confidence == "measured" and f.severity in LOUD for f in session.findings.values())
@@ -74,7 +74,7 @@ def find_answer(session: RunSession, *, growing: bool = False) -> Answer:
         weight = "critical" if ended.status == "failed" else "warning"
         return Answer(f"{ended.status}: {ended.reason or 'no reason given'}", weight)
     early = "failed" if ended.status == "failed" else "stopped early"
-    return result._replace(sentence=f"{early}; before that: {result.sentence}")
+    return result._replace(sentence=f"{early}; also found: {result.sentence}")
 
 
 def stopped_itself(session: RunSession) -> ev.Guard | None:

@@ -194,7 +194,7 @@ def _load_lines(plan: Plan, width: int, room: int, detects: Mapping[str, float])
         )
         if plan.commands:
             length = "whole runs"
-        least = f"{load.min_groups} groups at least" if load.min_groups > 1 else ""
+        least = f"at least {load.min_groups} groups" if load.min_groups > 1 else ""
         seconds = times.get(load.id, 0.0)
         drawn = "█" * max(1, round(BAR * seconds / longest)) if seconds else ""
         finest = f"±{units.format_percent(detects[load.id])}" if load.id in detects else ""

@@ -1,7 +1,7 @@
-"""Between which corners does this file system leave an application?"""
+"""What is the best and worst rate an application can get from this file system?"""
 
 from scenarios.card import Card, Complaint
 
 CARD = Card(
-    id="box", complaint=Complaint("jobs' files, on shared storage", 8), directories="first", takes_s=140.0
+    id="box", complaint=Complaint("slow job files on shared storage", 8), directories="first", takes_s=140.0
 )

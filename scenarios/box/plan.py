@@ -205,8 +205,7 @@ def plan_sentences(layout: BoxSetup) -> Iterator[str]:
     yield from layout.place.fit.notes if layout.place.fit is not None else ()
     if layout.keeps_inodes:
         yield (
-            "ext4 without a journal passes over inodes that were freed in the last minutes: creating files gets slower "
-            "with each cycle here"
+            "ext4 without a journal avoids recently freed inodes: each cycle makes the next file creations slower"
         )
     yield f"{len(CORNERS)} corners of IO500 in about {layout.budget_s:.0f} s: not an IO500 score"
 

@@ -4,7 +4,7 @@ from scenarios.card import Card, Complaint, SampleTrace
 
 CARD = Card(
     id="dstate",
-    complaint=Complaint("load is high, nothing computes", 5),
+    complaint=Complaint("high load but idle CPUs", 5),
     trace=SampleTrace(
         series="tasks in D",
         words="tasks in D (a wait no signal ends)",

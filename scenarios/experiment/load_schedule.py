@@ -18,8 +18,8 @@ CONTROL_S = 3.0  # kept for each control that still waits: it must be measured w
 MIN_LOAD_S = 4.0  # of a load's budget: the warm-up and a first look on a usual disk
 WARM_UP_PART = 0.25  # of a load's share of the budget, at most
 MAY_BE_LEFT_OUT = (
-    "loads are measured in this order; one whose first interim look does not fit into the time left is "
-    "reported as not measured (raise --budget)"
+    "loads are measured in this order; a load that runs out of time before its first check is reported as "
+    "not measured (raise --budget)"
 )
 SPARE = 1.2  # of the seconds until a first look: some trains are measured again
 

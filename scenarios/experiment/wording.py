@@ -76,7 +76,7 @@ def resolution_words(verdict: ev.RunVerdict) -> str:
         parts.append(f"about {units.format_duration(seconds)} of measuring would decide it")
     elif verdict.seconds_to_decide is not None:
         groups = units.count_noun(verdict.groups, "group")
-        parts.append(f"how long it would take cannot be reckoned from {groups}")
+        parts.append(f"{groups} are too few to say how much longer it needs")
     return "; ".join(parts)
 
 

@@ -96,7 +96,7 @@ def _name_limit(
     if disk.is_far and network.is_far:
         return _limit_between_parts(best)
     why = next((v.reason for v in (disk.verdict, network.verdict) if v is not None and v.reason), None)
-    return "open", [], why or "the intervals do not tell which part it comes near to (raise --budget)"
+    return "open", [], why or "the measurements are too noisy; try a larger --budget"
 
 
 def _limit_by_bound(part: str, alone: SideRate, bounds: Sequence[Bound]) -> tuple[str, list[str], str]:

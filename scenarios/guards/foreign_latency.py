@@ -22,9 +22,8 @@ from scenarios.model import Clock
 
 # For a plan: what the rule does, in the figures that it goes by.
 STOPS_ITSELF = (
-    f"stops by itself if other processes' I/O waits {FACTOR:g} times as long, and at least "
-    f"{MIN_LONGER_S * 1000:g} ms "
-    f"longer a request, during {LASTING_S:g} s of measuring; Ctrl-C (on the screen: s) stops it within 2 s"
+    f"stops by itself if other processes' I/O becomes {FACTOR:g} times slower (and "
+    f"{MIN_LONGER_S * 1000:g} ms slower a request) for {LASTING_S:g} s; Ctrl-C (on the screen: s) stops it within 2 s"
 )
 
 

@@ -195,7 +195,7 @@ def with_answer(layout: NumaSetup, findings: Sequence[Finding], still_open: str)
         answer = msgspec.structs.replace(worst, title=f"{worst.title}{tail}", answers=True)
         return [answer if f is worst else msgspec.structs.replace(f, answers=False) for f in findings]
     noticed = [f.title for f in findings if f.severity == "notice"]
-    sure = f"nothing is sure to slow them, but {noticed[0]}" if noticed else "nothing found that slows them"
+    sure = f"no slowdown proved, but {noticed[0]}" if noticed else "nothing found that slows them"
     if layout.measures:
         unsure = bool(still_open or noticed)  # no green for what is not known
         calm = SAYS.finding("answer", severity="notice" if unsure else "ok", sure=sure, tail=tail)

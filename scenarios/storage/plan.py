@@ -77,7 +77,7 @@ class StorageSetup:
             self._add(host, directory, options.as_integer("size") or None, explicit=bool(requested))
         if not requested:
             others = list_other_targets(host, self.targets)
-            self.left_out += [f"not measured unless it is named: {line}" for line in others]
+            self.left_out += [f"not included unless you name it: {line}" for line in others]
 
     def _add(self, host: Host, directory: str, size_bytes: int | None, *, explicit: bool) -> None:
         fit = check_suitability(host, directory, explicit=explicit, size_bytes=size_bytes)

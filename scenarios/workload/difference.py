@@ -30,7 +30,7 @@ MIN_NAMED_SHARE = 0.01  # of the wall time: smaller parts are not named in the f
 EQUAL = 0.05  # of the wall time: within it an interval says that nothing material is there
 FACTOR = 2.0  # of the wall time: from here on seconds, not points
 NAMED = 3
-LIKELY = "likely: only its own interval leaves out 0"
+LIKELY = "likely: significant alone, not after correction for many tests"
 
 WORDS = {
     USER: "user CPU",

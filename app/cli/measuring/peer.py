@@ -22,7 +22,7 @@ _USUAL_S = 900.0
     "--seconds", type=SECONDS, default=_USUAL_S, show_default=True, help="It ends after this time at the latest."
 )  # fmt: skip
 def peer(bind: str, port: int, seconds: float) -> int:
-    """Take in or send bytes for one run that was given `--peer`.
+    """Act as the network test partner for one client, a run that was started with `--peer`.
 
     It prints its port and a token that holds once. It opens no file and runs nothing; it ends after its client, after
     its time, or with this terminal. With --peer HOST alone hostdx starts one over ssh itself.

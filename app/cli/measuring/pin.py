@@ -31,7 +31,7 @@ CORES.name = "number of cores"  # click says "integer range"
 @click.option("--dry-run", is_flag=True, help="Show where it would run; start nothing.")
 @click.argument("command", nargs=-1, type=click.UNPROCESSED)
 def pin(cores: int, dry_run: bool, command: tuple[str, ...]) -> int:
-    """Start a command on cores of its own: one node and one cache where it fits, whole nodes kept free.
+    """Run a command on dedicated cores: on one node and one cache if possible, and whole nodes stay free.
 
     Memory is preferred on the same node, not bound to it. CPUs of other pinned processes are avoided.
     """

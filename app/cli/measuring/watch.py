@@ -58,7 +58,7 @@ def _check_clock(_ctx: click.Context, _parameter: click.Parameter, value: str) -
     "--fleet",
     type=click.Path(),
     metavar="DIR",
-    help="Other nodes' nights: what all of them had in a night is taken off.",
+    help="Directory of other nodes' results; changes common to all nodes are ignored.",
 )
 @click.option("--yes", "-y", is_flag=True, help="Agree to the changes listed in the plan.")
 @click.option("--json", "as_json", is_flag=True, help="With --night: print the history as one JSON document.")
@@ -82,7 +82,10 @@ def watch(
     as_json: bool,
     fail_on: str | None,
 ) -> int:
-    """Measure a minute's battery every night, and say when something became slower. Alone: how it stands."""
+    """Run a benchmark set of one minute every night, and say when a load became slower.
+
+    Without options: show the status.
+    """
     if install + remove + night + units > 1:
         raise click.UsageError("--install, --remove, --night and --units: choose one")
     from app.watch.battery import WatchSettings

@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     "--fleet",
     type=click.Path(exists=True),
     metavar="DIR",
-    help="Other nodes' nights: what all of them had in a night is taken off.",
+    help="Directory of other nodes' results; changes common to all nodes are ignored.",
 )
 def history(
     of: tuple[str, ...], form: str, output: str | None, fail_on: str | None, fleet: str | None

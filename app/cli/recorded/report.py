@@ -29,7 +29,7 @@ from app.report.forms.delivery import deliver_document
 @click.option("--with-arguments", is_flag=True, help="Show whole command lines, not only the program.")
 @output_option
 def report(recording: str, form: str, output: str | None, with_arguments: bool) -> int:
-    """A recording as a report, without a name of the last run. RECORDING: a path, a name, `last`, or `demo:NAME`."""
+    """Write a report of a recording (default: the last run). RECORDING: a path, a name, `last`, or `demo:NAME`."""
     path = recordings.resolve_recording(recording)
     session = load(path)
     if form == "json":

@@ -17,7 +17,8 @@ from scenarios.results.document import Table
 MIN_OPERATIONS_ABOVE = 5  # operations beyond a percentile: one or two say how the worst one went
 SHARES = (("p50", 0.5), ("p99", 0.99), ("p99.9", 0.999))
 MEANING = (
-    "p99: one operation in a hundred took longer; – where fewer than five did. Latencies are never judged."
+    "p99: one operation in a hundred took longer; – where fewer than five did. Latencies are for information: "
+    "no verdict is based on them."
 )
 
 

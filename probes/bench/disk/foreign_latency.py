@@ -83,8 +83,8 @@ class ForeignWait:
         self._lasting_s = self._lasting_s + seconds if longer else 0.0
         if longer and self._lasting_s >= LASTING_S and not self.stopped:
             self.stopped = (
-                f"others' I/O on {', '.join(self.leaves)} waits {worst:.1f} times as long as without our load, "
-                f"for {self._lasting_s:.0f} s: run it when the host is less busy"
+                f"this test made other programs' I/O on {', '.join(self.leaves)} {worst:.1f} times slower for "
+                f"{self._lasting_s:.0f} s; repeat it at a quieter time"
             )
         return worst
 

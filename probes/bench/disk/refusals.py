@@ -235,8 +235,8 @@ def suitability_notes(
             )
         if "metadata" in workloads and keeps_inodes(host, placed):
             yield (
-                f"ext4 on {placed.device} has no journal and passes over inodes that were freed in the last minutes: "
-                "creating files gets slower there with every file that was just deleted"
+                f"ext4 on {placed.device} has no journal, so it avoids recently freed inodes: each deleted file makes "
+                "the next file creations slower"
             )
 
 

@@ -116,8 +116,8 @@ def test_a_control_that_moved_is_the_headline_of_an_undecided_run_too() -> None:
     ("status", "reason", "begins", "weight"),
     [
         ("done", "", "B: B is 20 % slower", "critical"),
-        ("interrupted", "stopped", "stopped early; before that: B: B is 20 % slower", "critical"),
-        ("failed", "disk full", "failed; before that: B: B is 20 % slower", "critical"),
+        ("interrupted", "stopped", "stopped early; also found: B: B is 20 % slower", "critical"),
+        ("failed", "disk full", "failed; also found: B: B is 20 % slower", "critical"),
     ],
 )
 def test_what_was_decided_before_the_end_is_the_answer(

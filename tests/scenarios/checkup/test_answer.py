@@ -97,7 +97,7 @@ async def test_a_control_group_is_no_directory_that_was_not_measured(
          "1. the disk: moved"),
         (outcome("s", "A or B", "unknown", verdict("inconclusive", 1, (0.7, 1.4))), "1. the disk: undecided: A or B"),
         (outcome("s", "no task was stuck", "ok", findings=(Finding(id="a", severity="ok", title="x"),)),
-         "1. not the disk: no task was stuck"),
+         "1. ruled out: the disk (no task was stuck)"),
         (outcome("s", "faster", "ok", verdict("faster", 1.3, (1.2, 1.4))), "1. the disk: faster"),
         (outcome("s", "skipped: no room", "warning", status="skipped", reason="no room"),
          "1. the disk: not measured: no room"),
@@ -106,12 +106,12 @@ async def test_a_control_group_is_no_directory_that_was_not_measured(
          "1. the disk: not measured: no room"),
         (outcome("s", "unused", "ok", verdict("slower", 0.5, (0.4, 0.6)),
                  findings=(Finding(id="w.cost", severity="ok", title="unused", answers=True),)),
-         "1. not the disk: unused"),
+         "1. ruled out: the disk (unused)"),
         (outcome("s", "same", "ok", SAME,
                  findings=(Finding(id="compare.worse", severity="warning", title="2 of 4 lost"),)),
          "1. the disk: 2 of 4 lost"),
         (outcome("s", "same", "ok", verdict("no material difference", 1.0, (0.4, 3.5))),
-         "1. not the disk (no difference over a factor of 3.5)"),
+         "1. ruled out: the disk (no difference over a factor of 3.5)"),
     ],
 )  # fmt: skip
 async def test_what_a_part_says_of_its_suspect(offered: Any, told: OtherRunOutcome, words: str) -> None:

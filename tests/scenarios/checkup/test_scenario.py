@@ -146,7 +146,7 @@ async def test_the_answer_is_ranked_and_every_part_that_did_not_run_says_why(off
     await conduct(Checkup(), run)
     assert answered(run) == [
         "1. the firewall: a packet costs 32 % more",
-        "2. not the disk (no difference over 3 %)",
+        "2. ruled out: the disk (no difference over 3 %)",
         "3. the scheduler: not measured: must be agreed to first: switch it",
         "4. the card: not measured: no card is plugged in",
         "resolution ±4 %",
@@ -354,7 +354,7 @@ async def test_a_stop_keeps_what_was_measured_until_then(offered: Any) -> None:
         await conduct(Checkup(), run)
     assert answered(run) == [
         "1. the stopped one: broken off; until then: 9 % slower",
-        "2. not the disk (no difference over 3 %)",
+        "2. ruled out: the disk (no difference over 3 %)",
         "3. the firewall: not measured: stopped before it began",
     ]
     assert not run.of(ev.Found)[-1].finding.title.startswith("until")

@@ -358,7 +358,7 @@ async def test_others_who_wait_because_of_us_stop_the_run_after_three_seconds(tm
     await watch.look_before_first_block()
     blocks, found = await blocks_until_it_pauses(machine, writers, watch, each_ms=5)
     assert (blocks, found) == (6, None)
-    assert "5.0 times as long" in watch.stopped
+    assert "5.0 times slower" in watch.stopped
     assert [g.severity for g in run.of(ev.Guard) if g.kind == "bystanders"] == ["warning"]
 
 

@@ -73,8 +73,8 @@ def ask_paths(
     recalled = (
         f"; ↑ {clean_text(left[0])}" + (f" and {len(left) - 1} more" if left[1:] else "") if left else ""
     )
-    ends = "is all of them" if chosen_paths else f"keeps {now}" if now else "cancels"
-    hint = f"an absolute path, Tab completes it{recalled}; Enter without one {ends}"
+    ends = "when done" if chosen_paths else f"to keep {now}" if now else "to cancel"
+    hint = f"an absolute path, Tab completes it{recalled}; press Enter on an empty line {ends}"
     question = f"directory {LETTERS[len(chosen_paths)]}" if several else "directory"
     app.push_screen(path_prompt(app, question, hint=hint, before=left, none=True), take_answer)
 

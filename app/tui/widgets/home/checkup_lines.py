@@ -10,7 +10,7 @@ from scenarios.finding import SuggestedStep
 from scenarios.results.result import Item
 
 MAX_BRIEF_LINES = 2  # lines of an item where there is not room for all of them
-KEYS: Line = [("its number opens its run   ", "dim"), ("c", "key"), (" copies the commands", "dim")]
+KEYS: Line = [("press a number to open that run   ", "dim"), ("c", "key"), (" copies the commands", "dim")]
 
 
 def checkup_lines(session: RunSession, width: int, room: int = 1000, *, headed: bool = False) -> list[Line]:

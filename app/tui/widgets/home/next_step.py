@@ -34,14 +34,20 @@ class NextStep(Panel):
             else [(pulse.psi_cpu or 0.0, "a CPU", "6"), (pulse.psi_io or 0.0, "a disk", "2")]
         )
         share, resource, key = max(waits, default=(0.0, "", ""))
-        ways: Line = [(key, "key"), (" finds out who, ", "text"), ("1", "key"), (" checks all", "text")]
+        ways: Line = [
+            ("press ", "text"),
+            (key, "key"),
+            (" to see who, ", "text"),
+            ("1", "key"),
+            (" to check everything", "text"),
+        ]
         if share >= SPEAKS:
             return [
                 (f"▲ tasks wait for {resource} {units.format_percent(share)} of the time: ", "warning"),
                 *ways,
             ]
         loud = [f for f in self.shell.home_session().worst_first if f.severity in ("critical", "warning")]
-        ways = [("Tab", "key"), (" and ", "text"), ("Enter", "key"), (" show it", "text")]
+        ways = [("Tab", "key"), (" and ", "text"), ("Enter", "key"), (" open it", "text")]
         if loud and self.shell.recorded:
             return [(f"{SIGNS[loud[0].severity]} {clean_text(loud[0].title)}: ", loud[0].severity), *ways]
         return [span for name, meaning in _KEYS for span in ((f"{name} ", "key"), (meaning, "text"))]

@@ -134,7 +134,7 @@ def _full_lines(evidence: ComplaintEvidence, width: int) -> list[Line]:
 class ScenarioList(Picker):
     def __init__(self, session: Callable[[], RunSession]) -> None:
         super().__init__(id="scenarios", title="WHAT IS WRONG?", empty="checking which ones can run here")
-        self.note = [("what is known, scenario, how long it takes", "dim")]
+        self.note = [("evidence · scenario · duration", "dim")]
         self._session = session
 
     def build_rows(self) -> list[PickerRow]:

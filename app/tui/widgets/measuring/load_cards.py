@@ -77,7 +77,7 @@ def load_state(session: RunSession, load: Workload, pair_standings: Sequence[Sta
     if now:
         return [("▶ ", "accent"), (words, "strong")], now
     begun = step is not None and step.state == "started" and session.ended is None
-    return [("has another turn" if begun and pair_standings else words, "dim")], now
+    return [("undecided" if begun and pair_standings else words, "dim")], now
 
 
 def draw_card(
@@ -212,7 +212,7 @@ def _group_lines(session: RunSession, load: Workload, width: int) -> list[Line]:
         if short
         else units.count_noun(len(groups), "group")
     )
-    head += f", {again} again" if again else ""
+    head += f", {again} repeated" if again else ""
     marks, _ = group_marks(session, load.id, width - len(head) - 1)
     spans: list[Span] = [(f"{head} ", "dim")]
     spans += [(sign, "warning" if sign == "!" else "ok") for sign in marks]
@@ -229,7 +229,7 @@ def _measured_lines(session: RunSession, load: Workload, width: int, room: int) 
         length = f"slices of {units.format_latency(load.slice_s * 1e9)}"
     else:
         length = f"blocks of {load.block_s:g} s"
-    least = f"{load.min_groups} groups at least" if load.min_groups > 1 else ""
+    least = f"at least {load.min_groups} groups" if load.min_groups > 1 else ""
     parts = [", ".join(filter(None, (length, least))), length]
     forms = [wrap_text(words, width, "dim") for words in (metric_text + parts[0], *parts) if words]
     out = next((form for form in forms if len(form) <= room), [])

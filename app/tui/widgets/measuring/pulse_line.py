@@ -22,7 +22,12 @@ def _own_devices(session: RunSession) -> list[str]:
 def pulse_lines(session: RunSession, width: int, most: int = 2, *, has_label: bool = True) -> list[Line]:
     """As many lines as it takes, at most `most`; `named`: nothing above says that it is the host's."""
     if not session.pulses:
-        return [text_line("host   no pulse yet" if has_label else "no pulse yet", "dim")]
+        return [
+            text_line(
+                "host   waiting for the first reading" if has_label else "waiting for the first reading",
+                "dim",
+            )
+        ]
     recent = list(session.pulses)[-_TRACE:]
     last = recent[-1]
     items: list[Line] = [

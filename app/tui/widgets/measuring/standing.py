@@ -87,15 +87,16 @@ def _estimated_standing(
     least = load.min_groups if load is not None else 1
     interval, decided = drawable_interval(estimate.ci95), estimate.groups < furthest
     if interval is None or not is_drawable_value(estimate.ratio) or (estimate.groups < least and not decided):
-        return Standing(name, f"{estimate.groups} of {max(least, estimate.groups)} groups", "", "dim")
+        count = f"{estimate.groups} of {max(least, estimate.groups)}"
+        return Standing(name, f"measuring {count}" if session.ended is None else f"{count} groups", "", "dim")
     low, high = interval
     early = low < 1 < high
     if early and decided:  # an open last estimate is older than what decided
         return Standing(name, "decided", "", "dim")
     if low < 1 / KNOWN_WITHIN and high > KNOWN_WITHIN:
-        return Standing(name, "not known yet", "", "dim")
+        return Standing(name, "undecided", "", "dim")
     words, figures = (
-        ("too early to say", units.format_interval(low, high))
+        ("undecided", units.format_interval(low, high))
         if early
         else (
             f"{units.format_effect(estimate.ratio)} so far",
@@ -116,18 +117,19 @@ def planned_words(session: RunSession, load: Workload) -> str:
         return step.state
     blocks = session.blocks.get(load.id, ())
     if blocks and all(block.phase in ("warmup", "onset") for block in blocks):
-        return "warming up"
+        return f"measuring 0 of {load.min_groups}" if _is_compared(session) else "measuring"
     done_groups = sum(not group.disturbed for group in session.groups.get(load.id, ()))
     if not _is_compared(session):
         begun = load.id in session.blocks
-        return (
-            units.count_noun(done_groups, "group") if done_groups else "first round" if begun else "to come"
-        )
+        return units.count_noun(done_groups, "group") if done_groups else "measuring" if begun else "waiting"
     if not done_groups and len(blocks) > 1 and len({block.variant for block in blocks}) == 1:
-        return units.count_noun(len(blocks), "block")  # of one side alone: it has nothing to be compared with
+        return units.count_noun(
+            len(blocks), "block"
+        )  # of one variant alone: it has nothing to be compared with
     if load.id in session.blocks or session.workload == load.id:
-        return f"{done_groups} of {max(load.min_groups, done_groups)} groups"
-    return "to come" if session.ended is None else "not measured"
+        count = f"{done_groups} of {max(load.min_groups, done_groups)}"
+        return f"measuring {count}" if session.ended is None else f"{count} groups"
+    return "waiting" if session.ended is None else "not measured"
 
 
 def _is_compared(session: RunSession) -> bool:

@@ -25,7 +25,7 @@ def transport_line(feed: RunFeed, width: int) -> Line:
     if play.live and feed.is_growing:
         return split_line(
             [("● live", "ok"), (f"   {format_clock(play.time)}", "text")],
-            text_line("space pauses, the run goes on", "dim"),
+            text_line("space freezes the view; the run continues", "dim"),
             width,
         )
     state = ("▶ ", "ok") if play.playing else ("‖ ", "warning")

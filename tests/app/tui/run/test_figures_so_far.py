@@ -195,7 +195,7 @@ def test_what_compares_no_sides_shows_its_own_figures_and_no_effect(state: str) 
         session.apply(ev.RunEnded(t=14.0, status="done"))
     shown = "\n".join(words(LoadsPanel(lambda: session).draw_session(session, 118, 20)))
     assert ("5.4 k" in shown) == (state != "begun")
-    assert "not measured" not in shown and "to come" not in shown and not has_comparison(session)
+    assert "not measured" not in shown and "waiting" not in shown and not has_comparison(session)
 
 
 @both

@@ -54,7 +54,7 @@ def test_a_load_counts_its_groups_up_to_one_number() -> None:
     session = at("rpfilter", 8.0)
     (load,) = session.planned_workloads
     found = list_standings(session, load.id)
-    assert found and all(one.words.endswith(f" of {load.min_groups} groups") for one in found)
+    assert found and all(one.words.endswith(f" of {load.min_groups}") for one in found)
 
 
 @pytest.mark.parametrize("demo", RUNS)
@@ -93,7 +93,7 @@ def test_one_step_is_under_way_and_head_and_plot_are_of_its_load(demo: str) -> N
 def test_a_pair_that_was_decided_before_the_others_says_so() -> None:
     session = at("rpfilter", 14.0)
     check, trivial = list_standings(session, "udp-ipv6")
-    assert check.words.endswith("decided") and "decided" not in trivial.words
+    assert check.words.endswith("decided") and ", decided" not in trivial.words
     at_66 = words(forest_lines(session, 66, 9))
     assert "decided" in at_66 and "○" in at_66
 
