@@ -39,11 +39,14 @@ MAX_REMEMBERED_DEPTH = 100  # folders of a path that are remembered singly
 
 
 class OutOfTime(OSError):
-    """The host was given a time to be read in, and that is over."""
+    """An error that is raised once the time given to read the host is over."""
 
 
 class Host:
-    """`root` is None for the live machine. Paths are always as on the host: `/sys/block/sda/size`."""
+    """A host that is read: the live machine where `root` is None, else a captured tree.
+
+    Paths are always written as on the host: `/sys/block/sda/size`.
+    """
 
     def __init__(self, root: str | None = None) -> None:
         self.live = root is None
@@ -64,10 +67,11 @@ class Host:
     def read_file_text(
         self, path: str, limit_bytes: int = 1 << 20, *, may_hang: bool = False
     ) -> str | Absent:
-        """A regular file's text without its last line ends; larger than `limit_bytes` is Absent, never cut.
+        """Return a regular file's text without its last line ends; a file larger than `limit_bytes` is Absent, never
+        cut.
 
-        `may_hang` reads through a child process that is abandoned after 2 s: files on a network file
-        system, the /proc files of another process, the sysfs files of a dying device.
+        `may_hang` reads through a child process that is abandoned after 2 s: files on a network file system, the
+        /proc files of another process, the sysfs files of a dying device.
         """
         try:
             self._check_time(path)
@@ -83,17 +87,21 @@ class Host:
         return decode(data).rstrip("\n")
 
     def read_word(self, path: str) -> str | Absent:
-        """A short file's text without the blanks around it."""
+        """Return a short file's text without the blanks around it."""
         text = self.read_file_text(path, 4096)
         return text if isinstance(text, Absent) else text.strip()
 
     def read_bracketed(self, path: str) -> str | Absent:
-        """The word in brackets of a short file, as in `always [madvise] never`; without one the whole text."""
+        """Return the word in brackets of a short file, as in `always [madvise] never`; without brackets the whole
+        text.
+        """
         text = self.read_word(path)
         return text if isinstance(text, Absent) else text.partition("[")[2].partition("]")[0] or text
 
     def read_file_bytes(self, path: str, limit_bytes: int) -> bytes | Absent:
-        """A regular file's bytes, as firmware tables are; larger than `limit_bytes` is Absent, never cut."""
+        """Return a regular file's bytes, as firmware tables are; a file larger than `limit_bytes` is Absent, never
+        cut.
+        """
         try:
             data = self._read_local_bytes(path, limit_bytes)
         except (OSError, ValueError) as error:
@@ -102,7 +110,7 @@ class Host:
         return data
 
     def read_integer(self, path: str) -> int | Absent:
-        """A file that holds one number (decimal, or hexadecimal with 0x)."""
+        """Return the number that a file holds (decimal, or hexadecimal with 0x)."""
         text = self.read_file_text(path, 4096)
         if isinstance(text, Absent):
             return text
@@ -110,7 +118,7 @@ class Host:
         return Absent(f"{path} holds no number: {text[:40]!r}", "invalid", path) if value is None else value
 
     def list_names(self, path: str, *, may_hang: bool = False) -> tuple[str, ...] | Absent:
-        """The names in a directory, sorted."""
+        """Return the names in a directory, sorted."""
         try:
             self._check_time(path)
             names: list[str]
@@ -124,7 +132,7 @@ class Host:
         return tuple(names)
 
     def list_subfolders(self, path: str) -> tuple[str, ...] | Absent:
-        """The names of the folders in a directory, sorted; symlinks are none."""
+        """Return the names of the folders in a directory, sorted, without symlinks."""
         try:
             names = list_directory(self._to_local(path), folders=True)
         except (OSError, ValueError) as error:
@@ -133,7 +141,7 @@ class Host:
         return tuple(names)
 
     def read_link(self, path: str) -> str | Absent:
-        """A symlink's target as it is written."""
+        """Return a symlink's target as it is written."""
         try:
             target = os.readlink(self._to_local(path, last=False))
             note_read(path)
@@ -146,7 +154,7 @@ class Host:
             return self._explain_absence(path, error)
 
     def resolve_path(self, path: str, *, may_hang: bool = False) -> str | Absent:
-        """The host path without symlinks, of something that exists."""
+        """Return the host path of an existing file, without symlinks."""
         try:
             self._check_time(path)
             if may_hang and self.live:
@@ -158,7 +166,9 @@ class Host:
             return self._explain_absence(path, error)
 
     def path_exists(self, path: str, *, may_hang: bool = False) -> bool:
-        """False as well where it cannot be known; ask `read_file_text` or `list_names` for the reason."""
+        """Return whether the path exists; False also where that is unknown: `read_file_text` or `list_names` give the
+        reason.
+        """
         try:
             self._check_time(path)
             if may_hang:
@@ -170,7 +180,9 @@ class Host:
         return True
 
     def read_statvfs(self, path: str) -> os.statvfs_result | Absent:
-        """Space and inodes of the file system at `path`; captured by df. Through the child: NFS hangs here."""
+        """Return space and inodes of the file system at `path`; a sosreport has them from df. Reads through the
+        child: NFS hangs.
+        """
         if not self.live:
             return self.compute_once(_read_usages).get(
                 path, Absent(f"how full {path} was is not captured", "captured", path)
@@ -183,7 +195,7 @@ class Host:
             return self._explain_absence(path, error)
 
     def glob_paths(self, pattern: str) -> tuple[str, ...]:
-        """Existing paths that match, sorted: `*`, `?`, `[...]` within one name; hidden names by a dot."""
+        """Return existing paths that match, sorted: `*`, `?`, `[...]` within one name; hidden names by a dot."""
         # What has no pattern is looked at once, at its end: absent hardware costs one call.
         paths, plain = [""], ""
         for part in filter(None, pattern.split("/")):
@@ -202,9 +214,10 @@ class Host:
         return tuple(sorted(path or "/" for path in paths))
 
     def read_command(self, *argv: str, timeout_s: float = 2.0, any_status: bool = False) -> str | Absent:
-        """A read-only query's standard output without its last line ends; from a sosreport what was kept.
+        """Return a read-only command's standard output without its last line ends; from a sosreport the stored
+        output.
 
-        A failure is Absent with what the command said, unless `any_status` (smartctl's status is a bit mask).
+        A failure is Absent with the command's message, unless `any_status` (smartctl's status is a bit mask).
         """
         if self.out_of_time:
             return Absent(f"{argv[0]} was not asked: the time for reading this host is over", "timeout")
@@ -219,12 +232,12 @@ class Host:
         return Absent(f"the sosreport holds no output of {source}", "captured", source)
 
     def find_output(self, command: str) -> str:
-        """The file that holds the command's output in a captured tree, else the command itself."""
+        """Return the file that holds the command's output in a captured tree, else the command itself."""
         outputs = {} if self.live else self.compute_once(_find_captured_outputs)
         return outputs.get(sosreport.file_name(tuple(command.split(" "))), command)
 
     def compute_once(self, fn: Callable[[Host], T]) -> T:
-        """`fn(self)`, worked out once for this host."""
+        """Return `fn(self)`, computed once for this host."""
         with self._lock:
             if fn not in self._memo:
                 with trace_reads() as read:
@@ -255,7 +268,7 @@ class Host:
         self._guarded.start()
 
     def close(self) -> None:
-        """Ends the child process, if one was started. The host can still be read."""
+        """End the child process, if one was started. The host can still be read."""
         self._guarded.close()
 
     def _check_time(self, path: str) -> None:
@@ -369,7 +382,7 @@ def compute_once_if_static(fn: Callable[[Host], T]) -> Callable[[Host], T]:
 
 
 def captured_root(folder: str) -> str:
-    """The folder that holds `sys` or `proc`: the given one, or the only one in it (as archives unpack)."""
+    """Return the folder that holds `sys` or `proc`: the given one, or the only folder in it (as archives unpack)."""
     base = os.path.realpath(folder)
     try:
         names = list_directory(base)
@@ -383,7 +396,7 @@ def captured_root(folder: str) -> str:
 
 
 def root_problem(folder: str) -> str:
-    """Why a folder is no captured host, in one line; empty where it is one."""
+    """Return why a folder is no captured host, in one line; "" where it is one."""
     try:
         base = captured_root(folder)
         os.listdir(base)

@@ -71,7 +71,7 @@ NO_RUNS = frozenset({"", "triage", "plan"})  # streams that begin like a run; no
 
 @cache
 def bundled_cards() -> tuple[Card, ...]:
-    """Of the folders here that have one."""
+    """Return the cards of the scenarios that hostdx itself brings, in the order of their folders."""
     folders = sorted(path.parent.name for path in Path(__file__).parent.glob("*/__init__.py"))
     declared_cards = (getattr(import_module(f"scenarios.{folder}"), "CARD", None) for folder in folders)
     return tuple(card for card in declared_cards if isinstance(card, Card))
@@ -86,7 +86,7 @@ def external_entry_points() -> dict[str, EntryPoint]:
 
 @lru_cache(maxsize=1024)
 def card_of(id: str) -> Card:
-    """An empty one for what is not known here: a foreign recording may name anything."""
+    """Return the scenario's card; an empty card for an unknown id, because a foreign recording may name anything."""
     if id in NO_RUNS:
         return Card(id=id)
     matching_card = next((card for card in bundled_cards() if card.id == id), None)
@@ -100,12 +100,12 @@ def card_of(id: str) -> Card:
 
 
 def card_with_role(role: Role) -> Card:
-    """The one of ours that has it."""
+    """Return the first bundled card with that role. Raises StopIteration where there is none."""
     return next(card for card in bundled_cards() if card.role == role)
 
 
 def complaints_with_cards(cards: Iterable[Card]) -> dict[Complaint, tuple[Card, ...]]:
-    """Each complaint once, in the order of the list, with the cards of those that answer it, the disks' last."""
+    """Return each complaint once, in the order of the list, with the cards that answer it; disks come last."""
     complaint_cards = [(card.complaint, card) for card in cards if card.complaint is not None]
     complaint_cards.sort(key=lambda pair: (not pair[0].place, pair[0].place, pair[0].disks))
     cards_by_words: dict[str, list[tuple[Complaint, Card]]] = {}

@@ -6,6 +6,6 @@ from scenarios.ranges import Seconds
 
 
 class RunEvent(msgspec.Struct, kw_only=True, frozen=True, omit_defaults=True, tag_field="type"):
-    """`t` is seconds since the run began, on a monotonic clock."""
+    """An event of a run; `t` is seconds since the run began, on a monotonic clock."""
 
     t: Seconds

@@ -29,7 +29,9 @@ Status: TypeAlias = Literal["done", "skipped", "failed", "interrupted"]
 
 
 class Began(RunEvent, frozen=True, tag="run"):
-    """The first line: what runs, where, and which process writes (its start time tells it from a reused pid)."""
+    """The first line of a recording: what runs, where, and which process writes (its start time identifies a reused
+    pid).
+    """
 
     schema: str
     version: str
@@ -63,7 +65,7 @@ class ScenarioOffer(RunEvent, frozen=True, tag="offer"):
 
 
 class FactRead(RunEvent, frozen=True, tag="fact"):
-    """`subject` is what it is a fact of: `disk:sda`, `nic:eth0`, `kernel`; `source` the path or command."""
+    """A fact that was read. `subject` is `disk:sda`, `nic:eth0` or `kernel`; `source` is the path or command."""
 
     name: str
     value: Json
@@ -73,12 +75,12 @@ class FactRead(RunEvent, frozen=True, tag="fact"):
 
     @property
     def label(self) -> str:
-        """Subject and name, the same fact the same label."""
+        """Return subject and name, the same for the same fact in each run."""
         return f"{self.subject} {self.name}".lstrip()
 
     @property
     def subject_kind_and_name(self) -> tuple[str, str]:
-        """What kind of subject and which one: ("disk", "sda"); ("kernel", "") where there is one only."""
+        """Return the kind and name of the subject: ("disk", "sda"); ("kernel", "") where the host has only one."""
         kind, _, which = self.subject.partition(":")
         return kind, which
 
@@ -98,7 +100,7 @@ class AbsentFact(RunEvent, frozen=True, tag="absent"):
 
 
 def fact_event(entry: Fact | Unread, t: float) -> FactRead | AbsentFact:
-    """What a probe read, or why it could not, as the event that records it."""
+    """Return the event that records what a probe read, or why the probe could not read it."""
     if isinstance(entry, Unread):
         why = entry.absent
         return AbsentFact(
@@ -108,7 +110,9 @@ def fact_event(entry: Fact | Unread, t: float) -> FactRead | AbsentFact:
 
 
 class Checked(RunEvent, frozen=True, tag="check"):
-    """One read-only rule was evaluated. `ok`: silent; `spoke`: a finding follows; `unreadable`: with the reason."""
+    """An event that one read-only rule was evaluated. `ok`: no finding; `spoke`: a finding follows; `unreadable`:
+    `reason` says why.
+    """
 
     rule: str
     state: Literal["ok", "spoke", "unreadable", "not applicable"]
@@ -213,7 +217,7 @@ class SliceLengthChosen(RunEvent, frozen=True, tag="slices"):
 
     @property
     def begins_anew(self) -> bool:
-        """Whether no group before it counts any more."""
+        """Return whether the groups before this event no longer count."""
         return self.why in ("carry-over", "order")
 
 
@@ -252,7 +256,7 @@ class Group(RunEvent, frozen=True, tag="group"):
 
     @property
     def ordered_variants(self) -> list[str]:
-        """In the order measured."""
+        """Return the variants in the order in which they were measured."""
         return self.order.split() if " " in self.order else list(self.order)
 
 
@@ -273,9 +277,10 @@ class RunningEstimate(RunEvent, frozen=True, tag="estimate"):
 
 
 class Guard(RunEvent, frozen=True, tag="guard"):
-    """What disturbed, whose it was, and what was done about it. Names come from the host: data, never markup.
+    """An event that names a disturbance, the process that caused it, and the reaction. Names come from the host: they
+    are data, never markup.
 
-    `disturbance`, or `text` where it is none; `again`: what is measured again because of it.
+    `disturbance`, or `text` where there is none; `again`: what is measured again because of the disturbance.
     """
 
     kind: str
@@ -316,12 +321,12 @@ class RunVerdict(GroupVerdict, frozen=True, omit_defaults=True, tag_field="type"
 
     @property
     def key(self) -> str:
-        """Of its ratio in each group."""
+        """Return the key "metric|baseline|variant" of this verdict's ratio in each group."""
         return f"{self.metric}|{self.baseline}|{self.variant}"
 
     @property
     def has_no_groups(self) -> bool:
-        """Not started, or not as it should be measured: no group stands behind it."""
+        """Return whether no group supports the verdict: it was not measured, or not as planned."""
         return self.groups == 0 and not self.is_judged
 
 

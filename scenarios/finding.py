@@ -37,7 +37,7 @@ class SuggestedStep(msgspec.Struct, frozen=True, omit_defaults=True):
 
     @property
     def title_with_price(self) -> str:
-        """The title with the price: `run it with more time (takes 39 min, writes at most 24 GiB)`."""
+        """Return the title with the price: `run it with more time (takes 39 min, writes at most 24 GiB)`."""
         price = [
             f"takes {format_duration(self.seconds)}" if self.seconds else "",
             f"writes at most {format_size(self.writes)}" if self.writes else "",
@@ -90,12 +90,12 @@ class Finding(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
 
     @property
     def key(self) -> str:
-        """What a run says twice under one key replaces what it said before."""
+        """Return the key of the finding: a later finding with the same key in a run replaces the earlier one."""
         return f"{self.id}|{self.subject}"
 
 
 def rank_of(finding: Finding) -> tuple[int, bool]:
-    """For sorting: the worst first, and of one severity what was measured or read before what is only a hint."""
+    """Return a sort key: the worst severity first; within one severity, hints last."""
     return SEVERITIES.index(finding.severity), finding.confidence == "hint"
 
 
@@ -103,7 +103,9 @@ MAX_SHOWN_SUBJECTS = 8
 
 
 def fold_alike(findings: Iterable[Finding]) -> list[Finding]:
-    """Findings that say the same (`alike`) of several subjects become one, in the place of the first."""
+    """Return the findings with those that say the same (`alike`) of several subjects merged, in the place of the
+    first.
+    """
     groups: dict[tuple[str, str, str, str], list[Finding]] = {}
     for finding in findings:
         own = "" if finding.subject else f"{len(groups)}"  # a finding without a subject stands for itself

@@ -27,15 +27,17 @@ AResult = TypeVar("AResult", bound=Result)
 
 
 class RunRefused(Exception):
-    """The run cannot be done here (exit status 3). The text is one line: what, where, why, what next."""
+    """An error that says why the run cannot be done here (exit status 3). The text is one line: what, where, why,
+    what next.
+    """
 
 
 class UsageError(Exception):
-    """The request itself is wrong (exit status 2). The text is one line."""
+    """An error that says why the request itself is wrong (exit status 2). The text is one line."""
 
 
 class Clock(Protocol):
-    """Monotonic seconds. Tests bring one that does not wait."""
+    """A source of monotonic seconds. Tests bring a clock that does not wait."""
 
     def now(self) -> float: ...
 
@@ -43,9 +45,10 @@ class Clock(Protocol):
 
 
 class Applied(msgspec.Struct, frozen=True):
-    """An action as it was carried out: `value` is the path, name or text that it made or wrote, `inode` which one.
+    """An action that was carried out: `value` is the path, name or text that the action made or wrote.
 
-    `endings` is filled on the way out: how its undoing ended (reverted, kept, failed), and why.
+    `inode` identifies a directory that was made. `endings` is filled when the run ends: how the undo ended (reverted,
+    kept, failed), and why.
     """
 
     id: str
@@ -56,9 +59,11 @@ class Applied(msgspec.Struct, frozen=True):
 
 
 class OtherRunOutcome(msgspec.Struct, frozen=True, kw_only=True):
-    """How a run of another scenario ended (`Run.other`): its answer in one sentence, and what that stands on.
+    """The outcome of a run of another scenario (`Run.run_other`): its answer in one sentence, its verdicts and
+    findings.
 
-    `recording` is its path. `status` is `interrupted` where it was stopped: what it had measured by then stands.
+    `recording` is the path of the recording. `status` is `interrupted` where the run was stopped: the results until
+    then are valid.
     """
 
     scenario: str
@@ -74,7 +79,9 @@ class OtherRunOutcome(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Earlier(msgspec.Struct, frozen=True, kw_only=True):
-    """A finished run of the same scenario on this host, as its recording begins; facts by their labels."""
+    """A finished run of the same scenario on this host, read from the start of its recording; `facts` are keyed by
+    label.
+    """
 
     recording: str
     wall: str
@@ -84,7 +91,7 @@ class Earlier(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class SoFar(msgspec.Struct, frozen=True, kw_only=True):
-    """What several runs are together, after one of them: in words, and what is to be compared now, if anything."""
+    """A summary of several runs after the last of them: lines of text, and the comparison that is due now, if any."""
 
     lines: tuple[str, ...]
     to_do: tuple[str, ...] = ()
@@ -92,7 +99,7 @@ class SoFar(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Options:
-    """The chosen options with their declared defaults filled in; typed access."""
+    """The values of the chosen options, with declared defaults filled in, that typed methods read."""
 
     def __init__(self, values: Mapping[str, Json], declared: Sequence[Option] = ()) -> None:
         self.values: dict[str, Json] = {o.name: o.default for o in declared} | {
@@ -122,7 +129,7 @@ class Options:
 
 
 class StepInProgress:
-    """A step under way, as `Run.step` gives it: it ends as done unless one of these says otherwise."""
+    """A step that `Run.begin_step` started. The step ends as `done` unless a method here skips or fails it."""
 
     def __init__(self, run: Run, id: str, title: str) -> None:
         self.id = id
@@ -139,17 +146,19 @@ class StepInProgress:
         self.state, self.reason = "failed", reason
 
     def finish_with_remark(self, remark: str) -> None:
-        """Done, with a remark beside it."""
+        """End the step as `done`, with a remark."""
         self.state, self.reason = "done", remark
 
     def report_progress(
         self, text: str, seconds_left: float | None = None, done: float | None = None
     ) -> None:
-        """What is being done now; `done` is the share (0..1) of the whole run."""
+        """Emit what the step does now; `done` is the share (0..1) of the whole run."""
         self._run.emit_progress(self.id, text, seconds_left, done)
 
     def report_written(self, written_bytes: int, total_bytes: int) -> None:
-        """Of the test files, in bytes; a bench calls it while it writes them. Told once a second, and at the end."""
+        """Report how many bytes of the test files are written: at most once a second, and at the end. A bench calls
+        this.
+        """
         if self._run.elapsed_s() - self._wrote_s >= 1.0 or written_bytes >= total_bytes:
             self._wrote_s = self._run.elapsed_s()
             self.report_progress(
@@ -181,14 +190,14 @@ class Run(Protocol):
     rng: random.Random
 
     def elapsed_s(self) -> float:
-        """Seconds since the run began: the `t` of the next event."""
+        """Return the seconds since the run began: the `t` of the next event."""
         ...
 
     def emit(self, event: ev.AnyEvent) -> None: ...
 
     @property
     def effect_margin(self) -> float:
-        """The smallest effect that matters, as a share."""
+        """Return the smallest effect that matters, as a share (0.05 is 5 %)."""
         return self.options.as_number("margin", 0.05)
 
     def apply_change(self, action: Action) -> AbstractAsyncContextManager[Applied]: ...
@@ -200,25 +209,29 @@ class Run(Protocol):
         hear: Callable[[ev.AnyEvent], None],
         done: Callable[[OtherRunOutcome], None],
     ) -> None:
-        """Runs another scenario as a run of its own: own recording, own undo journal, stopped when this one is.
+        """Run another scenario as a run of its own, with its own recording and undo journal; the run stops when this
+        run stops.
 
-        `hear` gets its events as they come. `done` gets its outcome, also where this run is stopped meanwhile.
+        `hear` gets the events of that run as they come. `done` gets its outcome, also where this run is stopped
+        meanwhile. Raises RunRefused where this run cannot start others.
         """
         raise RunRefused("this run cannot start other runs")
 
     def finished_results(self, kind: type[AResult]) -> Sequence[tuple[str, AResult]]:
-        """Its results of that type in finished recordings on this host, the oldest first, each with its name."""
+        """Return the results of type `kind` in finished recordings on this host, oldest first, each with its
+        recording's name.
+        """
         return ()
 
     def recorded_events(self, path: str) -> Iterator[ev.AnyEvent]:
-        """The events of a recording that the user named. Raises Refused where it cannot be read."""
+        """Yield the events of a recording that the user named. Raises RunRefused where the recording cannot be read."""
         raise RunRefused(f"{path}: this run cannot read other runs' recordings")
 
     @contextmanager
     def begin_step(self, id: str, title: str) -> Iterator[StepInProgress]:
-        """A step of the run: started, and at the end of the block done, or failed with what was raised.
+        """Emit the start of a step, and at the end of the block `done`, or `failed` with the exception's text.
 
-        A stop in the middle of it ends the run, not the step.
+        A stop (Ctrl-C, SIGTERM) within the block ends the run, not the step.
         """
         step = StepInProgress(self, id, title)
         step.emit_state()
@@ -235,13 +248,15 @@ class Run(Protocol):
     def emit_fact(
         self, subject: str, name: str, value: Json | Absent, unit: str = "", *, source: str = ""
     ) -> None:
-        """A fact (`fact("disk:sda", "size", 1 << 40, "B", source="/sys/block/sda/size")`) or why it is absent."""
+        """Emit a fact, or why the fact is absent: `emit_fact("disk:sda", "size", 1 << 40, "B",
+        source="/sys/block/sda/size")`.
+        """
         self.emit(ev.fact_event(make_entry(subject, name, value, source, unit), self.elapsed_s()))
 
     def emit_progress(
         self, step: str, text: str, seconds_left: float | None = None, done: float | None = None
     ) -> None:
-        """As of `Step`, for a step that is told elsewhere."""
+        """Emit the progress of a step by its id; see `StepInProgress.report_progress`."""
         self.emit(ev.Progress(t=self.elapsed_s(), step=step, text=text, seconds_left=seconds_left, done=done))
 
     def emit_note(self, text: str) -> None:
@@ -252,13 +267,15 @@ class Run(Protocol):
 
 
 def directory_action(host: Host, parent: str) -> Action:
-    """A private directory under `parent`, for the plan: with who could interfere there."""
+    """Return the action that makes a private directory under `parent`, with the users who could interfere there."""
     return private_directory(parent, describe_exposure(parent) if host.live else "")
 
 
 @asynccontextmanager
 async def own_directory(run: Run, parent: str) -> AsyncIterator[PrivateDirectory]:
-    """Made, held by its descriptor, and removed on the way out. Raises Refused."""
+    """Make a private directory under `parent`, yield it held by its descriptor, and remove it at the end. Raises
+    RunRefused.
+    """
     import asyncio  # 19 ms, and triage, which runs nothing, needs this module too
 
     async with run.apply_change(directory_action(run.host, parent)) as applied:
@@ -276,9 +293,11 @@ async def own_directory(run: Run, parent: str) -> AsyncIterator[PrivateDirectory
 
 
 class Prepared(NamedTuple):
-    """A plan, and the run that carries it out, which holds what was found out for the plan: nothing is read twice.
+    """A plan and the function that carries the plan out. The function keeps what was read for the plan, so nothing is
+    read twice.
 
-    `run` emits events. It raises Refused where it finds out late that it cannot be done; a bench's refusal may pass.
+    `run` emits events. It raises RunRefused where it finds out late that the run cannot be done; a bench's
+    BenchRefused may pass.
     """
 
     plan: Plan
@@ -312,34 +331,35 @@ class Scenario(Protocol):
     remembers: ClassVar[bool] = False
 
     def blocked(self, host: Host) -> str:
-        """Why it cannot run here, in one line; empty where it can. Quick and read-only."""
+        """Return why the scenario cannot run here, in one line; "" where it can. The check is quick and read-only."""
         return "" if host.live else "a captured tree cannot be measured"
 
     def prepare(self, host: Host, options: Options) -> Prepared:
-        """What it would do; changes nothing. Raises Usage for a wrong request. Not asked where it is blocked.
+        """Return the plan and its run; change nothing. Raises UsageError for a wrong request. Not called on a blocked
+        host.
 
-        A plan with a refusal is shown and never run.
+        A plan with a `refusal` is shown and never run.
         """
         ...
 
     def one_of_several(self, options: Options) -> bool:
-        """Whether it matters for this run which ones of this host were before it. Raises Usage."""
+        """Return whether this run depends on earlier runs on this host. Raises UsageError."""
         return False
 
     def check(self, options: Options, boot_id: str, earlier: Sequence[Earlier]) -> None:
-        """Before one of several: raises Usage where it cannot follow those."""
+        """Raise UsageError where a run with these options cannot follow the `earlier` runs."""
 
     def describe_series(self, earlier: Sequence[Earlier]) -> SoFar:
-        """After one of several, which is the last of these."""
+        """Return the summary of a series of runs; the run that has just ended is the last of `earlier`."""
         return SoFar(lines=())
 
     def make_plan(self, **fields: Any) -> Plan:
-        """A plan with this scenario's own words; `fields` are the others of Plan."""
+        """Return a plan with this scenario's title, question and reads; `fields` are the other fields of Plan."""
         words = {"title": self.title, "question": self.question, "why": self.why, "reads": self.reads}
         return Plan(scenario=self.id, **words | fields).with_digest()
 
 
 def missing_attributes(scenario: object) -> tuple[str, ...]:
-    """What of a scenario's declaration is missing: whoever brings one need not subclass `Scenario`."""
+    """Return the names that `scenario` does not declare. A scenario of another package need not subclass `Scenario`."""
     asked = [*Scenario.__annotations__, "blocked", "prepare"]
     return tuple(name for name in asked if not hasattr(scenario, name))

@@ -13,15 +13,19 @@ T = TypeVar("T")
 
 
 class Unreadable(Exception):
-    """The rule cannot be answered: what could not be read, and why (one line). Never a guess."""
+    """An error that says why a rule cannot be answered: what could not be read, and why (one line). A rule never
+    guesses.
+    """
 
 
 class Inapplicable(Exception):
-    """The rule makes no sense on this host (one line), for example SATA rules without a SATA disk."""
+    """An error that says why a rule does not apply to this host (one line), for example a SATA rule without a SATA
+    disk.
+    """
 
 
 def require_readable(fact: T | Absent, subject: str = "") -> T:
-    """What was read. Raises Unreadable with the reason, behind `subject`."""
+    """Return `fact` where it was read. Raises Unreadable with the reason of its absence, after `subject`."""
     if isinstance(fact, Absent):
         raise Unreadable(f"{subject}: {fact.reason}" if subject else fact.reason)
     return fact
@@ -29,7 +33,7 @@ def require_readable(fact: T | Absent, subject: str = "") -> T:
 
 @dataclass(frozen=True)
 class HostRule:
-    """`check` yields findings; none means that the rule was read and is content."""
+    """A read-only rule whose `check` yields findings; no finding means that the condition does not hold."""
 
     id: str  # dotted: "storage.pcie-link"
     subject: str  # the scenario or subject it belongs to
@@ -40,5 +44,5 @@ class HostRule:
 
 
 def wait_since(look_s: float, seconds: float) -> None:
-    """Sleep until `seconds` have passed since a look at that time (monotonic): mostly they have, by other rules."""
+    """Sleep until `seconds` have passed since `look_s` (monotonic). Other rules usually took that long."""
     time.sleep(max(0.0, look_s + seconds - time.monotonic()))

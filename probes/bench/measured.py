@@ -9,11 +9,13 @@ from msgspec.structs import replace
 
 
 class BenchRefused(Exception):
-    """Cannot be measured here. One line: what, where, why, what next."""
+    """An error that says why a bench cannot measure here. One line: what, where, why, what next."""
 
 
 class NotApplicable(Exception):
-    """Measured, but not what it claims to measure (served by a cache, variant not active). One line."""
+    """An error that says why a measurement is not what it claims to be (served by a cache, variant not active). One
+    line.
+    """
 
 
 class WriteBudgetSpent(NotApplicable):
@@ -103,14 +105,14 @@ class MeasuredBatch(msgspec.Struct, frozen=True, kw_only=True):
     completions: list[list[int]] = []
 
     def as_one_block(self) -> Measured:
-        """All sides as one block: what the guards compare with the host's counters."""
+        """Return the slices of all variants as one block, which the guards compare with the host's counters."""
         return replace(
             _pool_blocks(self.sides), seconds=self.seconds, values={}, device_bytes=self.device_bytes
         )
 
 
 def join_batches(parts: Sequence[MeasuredBatch]) -> MeasuredBatch:
-    """Trains measured one after the other, as one: at least one, all of the same sides."""
+    """Return slice batches measured one after another as one batch; at least one, all of the same variants."""
     return MeasuredBatch(
         seconds=sum(part.seconds for part in parts),
         slice_s=parts[0].slice_s,

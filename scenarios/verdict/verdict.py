@@ -28,12 +28,12 @@ class _VerdictQuestions:
 
     @property
     def is_different(self) -> bool:
-        """Decided, by more than the margin, in either direction."""
+        """Return whether a difference larger than the margin is decided, in either direction."""
         return self.is_slower or self.is_faster
 
     @property
     def is_equal(self) -> bool:
-        """Decided: whatever difference there is lies within the margin."""
+        """Return whether it is decided that any difference lies within the margin."""
         return self._verdict_word == Word.EQUAL
 
     @property
@@ -42,17 +42,17 @@ class _VerdictQuestions:
 
     @property
     def is_undecided(self) -> bool:
-        """Measured, and nothing can be said."""
+        """Return whether the effect was measured and the result decides nothing."""
         return self._verdict_word == Word.UNDECIDED
 
     @property
     def is_judged(self) -> bool:
-        """Measured as it should be, whether that decided it or not."""
+        """Return whether the effect was measured as planned, decided or not."""
         return self.is_decided or self.is_undecided
 
     @property
     def is_not_measured(self) -> bool:
-        """Not started, for want of time, bytes or rights."""
+        """Return whether the measurement was not started, for lack of time, bytes or rights."""
         return self._verdict_word == Word.NOT_MEASURED
 
 
@@ -156,18 +156,18 @@ class Trend(msgspec.Struct, Judged, frozen=True, kw_only=True):
 
 
 def with_figures(event: AnyJudged, verdict: PairVerdict | Trend) -> AnyJudged:
-    """The event with all that was found."""
+    """Return the event with all figures of the verdict."""
     shared = set(verdict.__struct_fields__) & set(event.__struct_fields__)
     return msgspec.structs.replace(event, **{name: getattr(verdict, name) for name in shared})
 
 
 def as_undecided(judged: AnyJudged, reason: str | None) -> AnyJudged:
-    """The same figures, of which nothing is decided."""
+    """Return the same figures with the word "undecided" and the reason."""
     return msgspec.structs.replace(judged, verdict=Word.UNDECIDED, reason=reason or None)
 
 
 def as_equal(judged: AnyJudged, reason: str) -> AnyJudged:
-    """No difference, known from elsewhere than the interval of the figures."""
+    """Return the verdict as "no material difference", for a reason other than the interval of its figures."""
     return msgspec.structs.replace(judged, verdict=Word.EQUAL, reason=reason)
 
 
@@ -184,7 +184,9 @@ def ratio_of(log: float) -> float:
 
 
 def interval_of(low: float, high: float) -> tuple[tuple[float, float], float]:
-    """Of logs: the interval of the ratio, and half its width, the smallest effect that it could have shown."""
+    """Return the interval of the ratio from the ends of its log, and half its width: the smallest effect it could
+    have shown.
+    """
     ends = ratio_of(low), ratio_of(high)
     return ends, (ends[1] - ends[0]) / 2
 
@@ -254,7 +256,7 @@ class Ruling(NamedTuple):
 
 
 def decide(e: EffectEstimate) -> Ruling:
-    """An effect below 0 is `is_slower`. A number that is none decides nothing."""
+    """Return the ruling on an effect; below 0 is slower. A value that is not a number decides nothing."""
     if any(map(math.isnan, (e.effect, e.low, e.high))):
         return Ruling(Word.UNDECIDED, UndecidedReason.WIDE)
     few = e.units < (e.least if e.last else max(e.least, MIN_UNITS_FOR_SMALL_EFFECTS))
@@ -277,16 +279,16 @@ def decide(e: EffectEstimate) -> Ruling:
 
 
 def hold_word(word: Word, e: EffectEstimate) -> Word:
-    """The word, as far as it holds for a more doubtful estimate of the same effect too."""
+    """Return the word as far as it also holds for a more doubtful estimate of the same effect."""
     return word if decide(e).word == word else Word.UNDECIDED
 
 
 def estimate_of_ratio(ratio: float, ci95: tuple[float, float], margin: float) -> EffectEstimate:
-    """Of an effect as it is shown and recorded."""
+    """Return the estimate in logs for a ratio and its interval as they are shown and recorded."""
     effect, low, high = (-math.inf if x <= 0 else math.log(x) for x in (ratio, *ci95))
     return EffectEstimate(effect, low, high, margin_edge(margin))
 
 
 def margin_edge(margin: float) -> float:
-    """The margin (a share) in logs of ratios: 5 % more, or as little less as its inverse."""
+    """Return the margin (a share) as a log of a ratio: 0.05 gives ln(1.05), and its inverse bounds the other side."""
     return math.log1p(margin)
