@@ -77,9 +77,7 @@ def doubt_lines(session: RunSession, width: int, *, brief: bool = False) -> list
     differs = session.plan.differs if session.plan else ()
     if differs and session.verdicts:
         names = "; ".join(clean_text(d) for d in differs)
-        doubts.append(
-            (f"The verdict applies to disk and settings together, because these differ too: {names}.", "dim")
-        )
+        doubts.append((f"Also different between A and B: {names}.", "dim"))
     doubts += [(values, "dim") for values in values_beside(session)]
     if brief:
         fitting = [doubt for doubt in doubts if doubt[1] == doubts[0][1] == "dim" and len(doubt[0]) <= width]
