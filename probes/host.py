@@ -372,7 +372,7 @@ def compute_once_per_host(fn: Callable[[Host], T]) -> Callable[[Host], T]:
 
 
 def compute_once_if_static(fn: Callable[[Host], T]) -> Callable[[Host], T]:
-    """Works something out afresh of a host that changes, and once of one that stands still (`Host.still`)."""
+    """Works something out afresh of a host that changes, and once of one that stands still (`Host.is_static`)."""
 
     @functools.wraps(fn)
     def wrapper(host: Host) -> T:

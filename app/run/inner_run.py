@@ -116,7 +116,7 @@ async def run_part(
     hear: Callable[[ev.AnyEvent], None],
     done: Callable[[OtherRunOutcome], None],
 ) -> None:
-    """As `Run.other`. Raises Refused without a recording of the whole: its parts would have no place."""
+    """As `Run.other`. Raises RunRefused without a recording of the whole: its parts would have no place."""
     if whole_recording is None:
         raise RunRefused(
             "no recording could be written, so its parts would leave none: the line before this one says why"

@@ -57,7 +57,7 @@ def scenario_options(wanted: WatchSettings) -> dict[str, Json]:
 
 
 def plan_of_night(wanted: WatchSettings) -> Plan:
-    """Of one night. Raises Usage and Refused as the scenario does."""
+    """Of one night. Raises UsageError and RunRefused as the scenario does."""
     scenario = load_benchmark_set()
     with closing(Host()) as host, host.hold_static():
         return scenario.prepare(host, Options(scenario_options(wanted), scenario.options)).plan.with_digest()

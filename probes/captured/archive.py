@@ -76,7 +76,7 @@ class Unpacked(NamedTuple):
 
 
 def unpack_archive(archive: str, into: str) -> Unpacked:
-    """Raises Refused."""
+    """Raises ArchiveRefusedError."""
     count = unpacked_count = left_out = crowded = total = 0
     tree = _Tree(into)
     try:

@@ -28,7 +28,7 @@ MAX_DOCUMENTS = 100_000
 
 
 def decode_document(data: bytes | memoryview, kind: type[T], subject: str) -> T:
-    """One document. Raises Refused with the place."""
+    """One document. Raises ImportRefusedError with the place."""
     value, end = decode_first(data, kind, subject)
     rest = bytes(data[end : end + 4096]).strip()
     if rest:
@@ -66,7 +66,7 @@ def decode_first(data: bytes | memoryview, kind: type[T], subject: str) -> tuple
 def replace_non_finite(data: bytes | bytearray, subject: str) -> bytearray | None:
     """The same without C's NaN and infinity, every byte in its place; None where it has none.
 
-    Raises Refused where the second copy would be too large.
+    Raises ImportRefusedError where the second copy would be too large.
     """
     if not any(word in data for word in _WORDS) or not _NOT_FINITE.search(data):
         return None
@@ -98,7 +98,8 @@ def _decode_start(view: memoryview, kind: type[T]) -> tuple[T, int]:
 def iterate_documents(data: bytes | bytearray, kind: type[T], subject: str) -> Iterator[tuple[int, int, T]]:
     """Start, end and value of every document that begins a line. Text between them is left out.
 
-    Raises Refused where none can be read at all; a broken one after a good one ends the list with Refused too.
+    Raises ImportRefusedError where none can be read at all; a broken one after a good one ends the list with
+    Refused too.
     """
     position, tried, count = 0, 0, 0
     view, is_cleaned = memoryview(data), False

@@ -107,7 +107,7 @@ def recognise_kind(source: ImportSource) -> ImportKind | None:
 
 
 def parse(source: ImportSource, kind: ImportKind | None = None) -> ImportResult:
-    """The file as a result. Raises Refused, and nothing else, whatever the bytes are."""
+    """The file as a result. Raises ImportRefusedError, and nothing else, whatever the bytes are."""
     refuse.refuse_unreadable(source)
     chosen = kind or recognise_kind(source)
     if chosen is None:

@@ -175,7 +175,7 @@ class LineFormat(msgspec.Struct, frozen=True, kw_only=True, rename="kebab", dict
         return all(pattern.search(text) for pattern in self.compiled_patterns)
 
     def parse(self, source: ImportSource) -> ImportResult:
-        """Raises Refused where no block has a figure."""
+        """Raises ImportRefusedError where no block has a figure."""
         reader = _LineReader(self)
         for line in source.read_lines():
             reader.read(line)

@@ -55,7 +55,7 @@ def _other_tools() -> list[tuple[re.Pattern[bytes], OtherTool]]:
 
 
 def refuse_unreadable(source: ImportSource) -> None:
-    """Raises Refused for what no kind can be: empty, packed, another program's binary."""
+    """Raises ImportRefusedError for what no kind can be: empty, packed, another program's binary."""
     if not source.head.strip() and not source.data.strip():  # of a large file no copy is made
         raise ImportRefusedError("is empty", "import the file that the tool wrote")
     if source.packer_names is not None:

@@ -40,7 +40,7 @@ class ImportSource:
 
     @classmethod
     def read(cls, path: Path) -> ImportSource:
-        """Raises Refused: not there, not readable, no regular file, empty, or larger than LIMIT."""
+        """Raises ImportRefusedError: not there, not readable, no regular file, empty, or larger than LIMIT."""
         try:
             descriptor = open_regular(path)
         except (OSError, ValueError) as error:

@@ -39,7 +39,7 @@ class RecordedSide(msgspec.Struct, frozen=True, kw_only=True):
     unfinished: int = 0
     disturbed: int = 0
     groups: int = 0
-    left_out: int = 0  # lines of its recordings that are not read: `Take.left_out`
+    left_out: int = 0  # lines of its recordings that are not read: `RunSummary.left_out`
     twins: tuple[tuple[str, str], ...] = ()
 
 

@@ -94,7 +94,7 @@ def worker_counts(most: int) -> tuple[int, ...]:
 
 
 def plan_layout(host: Host, options: Options) -> ContentionSetup:
-    """Raises Usage."""
+    """Raises UsageError."""
     cpus = min(MAX_WORKERS, len(own_affinity()))
     most = options.as_integer("workers") or cpus
     named_directories = options.as_strings("dir")

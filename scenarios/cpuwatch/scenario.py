@@ -101,7 +101,7 @@ class Cpuwatch(Scenario):
 
 
 async def _find_busiest(run: Run) -> JobTarget:
-    """The process of others that uses the most CPU over two seconds. Raises Refused where none uses a quarter."""
+    """The process of others that uses the most CPU over two seconds. Raises RunRefused where none uses a quarter."""
     with run.begin_step("find", "find the process that uses the most CPU") as step:
         before = await asyncio.to_thread(read_process_table, run.host, io=False)
         await run.clock.sleep(FIND_S)
@@ -125,7 +125,7 @@ async def _find_busiest(run: Run) -> JobTarget:
 
 
 def _target_of_options(options: Options) -> JobTarget | None:
-    """None: the busiest process. Raises Usage where several are named."""
+    """None: the busiest process. Raises UsageError where several are named."""
     named_jobs = [
         (kind, options.as_string(kind)) for kind in ("pid", "cgroup", "user") if options.as_string(kind)
     ]

@@ -28,7 +28,7 @@ READS = (
 
 
 def make(options: Options, planned: Callable[..., Plan], *, root: bool) -> Plan:
-    """Raises Usage for a time below zero."""
+    """Raises UsageError for a time below zero."""
     seconds = options.as_number("seconds", DEFAULT_S)
     if seconds < 0:
         raise UsageError("--seconds must not be negative")

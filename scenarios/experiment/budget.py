@@ -71,7 +71,7 @@ class Undecided(NamedTuple):
 
     half_width  of the widest interval (ln) of its comparisons that are not decided; math.inf where there is none yet.
     next_s      wall seconds until its next look, switching back to it included.
-    decides_s   about how many seconds would decide all of it (`Comparison.seconds_left`); None: not known.
+    decides_s   about how many seconds would decide all of it (`SequentialComparison.seconds_left`); None: not known.
     """
 
     load: str
@@ -86,7 +86,8 @@ def next_undecided(left_s: float, undecided: Sequence[Undecided]) -> Undecided |
     The widest interval comes first; where what is left can decide some of the loads, the widest of those: a load that
     would stay undecided whatever it gets must not take the last seconds from one that they decide.
 
-    The looks must go on as they were planned: a load that pauses spends no alpha (no `Comparison.final`), and its
+    The looks must go on as they were planned: a load that pauses spends no alpha (no
+    `SequentialComparison.final_verdict`), and its
     `planned_groups` counts what the whole rest of the budget would hold, not its share alone.
     """
     fits = [u for u in undecided if u.next_s <= left_s]

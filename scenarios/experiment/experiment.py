@@ -38,7 +38,7 @@ STALLS_BY_CHANCE = 0.05
 
 
 class LoadExperiment:
-    """`begin`, then `measure_for` as often as there is time, then `conclude`.
+    """`begin`, then `measure_for` as often as there is time, then `conclude_verdicts`.
 
     most_s  wall seconds that it may get at most, over all its turns.
     family  how many comparisons (workload x pair) the whole run makes: its family-wise error is 5 %.

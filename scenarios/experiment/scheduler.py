@@ -29,8 +29,8 @@ class Lap(NamedTuple):
 
 
 class LoadScheduler(Protocol):
-    """One load on all its variants. `warm_up` and `measure` raise NotApplicable (Unfit where it is some variants only)
-    and Spent; cancelling stops the load at once.
+    """One load on all its variants. `warm_up` and `measure` raise NotApplicable (VariantsUnfit where it is some
+    variants only) and WriteBudgetSpent; cancelling stops the load at once.
 
     noun    what is measured again as a whole where it was disturbed.
     pairs   those whose log ratios are recorded; the experiment keeps them.

@@ -34,7 +34,7 @@ class TestDirectory:
     """
 
     def __init__(self, host: Host, options: Options, default_bytes: int, workloads: Sequence[str]) -> None:
-        """Raises Usage where several are named."""
+        """Raises UsageError where several are named."""
         named_directories = options.as_strings("dir")
         if len(named_directories) > 1:
             raise UsageError("give --dir once here, or run storage to compare several directories")

@@ -50,7 +50,7 @@ class TrimRequest(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def parse_request(options: Options) -> TrimRequest:
-    """Raises Usage."""
+    """Raises UsageError."""
     directories = options.as_strings("dir")
     if len(directories) != 1:
         raise UsageError("it writes and deletes files: name one directory on the disk with --dir")

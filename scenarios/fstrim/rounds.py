@@ -186,7 +186,7 @@ def _timer_ran(host: Host, last: Round | None) -> bool:
 async def measure_one_round(
     run: Run, layout: TrimSetup, asked: TrimRequest, blocks: PhaseMeasurer, timer: TrimTimer
 ) -> None:
-    """Raises Refused where the round cannot be measured or kept; then the series is as it was. One that was measured
+    """Raises RunRefused where the round cannot be measured or kept; then the series is as it was. One that was measured
     is judged with the others all the same.
     """
     path = rounds_file(asked.state, file_system_id(run.host, layout))

@@ -40,7 +40,7 @@ class FullstackSetup:
     """The directory, the other end, and what is compared."""
 
     def __init__(self, host: Host, options: Options) -> None:
-        """Raises Usage."""
+        """Raises UsageError."""
         self.place = TestDirectory(host, options, MAX_FILES_BYTES, (READS,))
         self.peer, self.token = options.as_string("peer"), options.as_string("token")
         if self.peer and (why := unfit_reason(self.peer, self.token)):

@@ -32,7 +32,7 @@ class StreamBatchMeasurer(Protocol):
 
 
 class StreamTrains:
-    """Implements `scenarios.experiment.schedule.trains.Trains`."""
+    """Implements `scenarios.experiment.schedule.trains.BatchSource`."""
 
     places = 1
 

@@ -70,7 +70,7 @@ class SchedulerSetup(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def layout(host: Host, options: Options, *, has_root: bool) -> SchedulerSetup:
-    """Raises Usage for a wrong request; what the host refuses is in `find_refusal`."""
+    """Raises UsageError for a wrong request; what the host refuses is in `find_refusal`."""
     directory = options.as_string("dir")
     if not directory:
         raise UsageError("name a directory on the device with --dir")

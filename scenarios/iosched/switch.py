@@ -34,7 +34,7 @@ class Switcher:
         self._stays: list[tuple[str, Applied]] = []
 
     async def switch_to(self, scheduler: str) -> None:
-        """Makes it active on every leaf and checks that it is. Raises Refused where it is not."""
+        """Makes it active on every leaf and checks that it is. Raises RunRefused where it is not."""
         if scheduler != self.active:
             await self.switch_back()
             self.check(self.current)

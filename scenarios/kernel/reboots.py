@@ -84,7 +84,7 @@ def open_series(runs: Sequence[Boot]) -> BootSeries | None:
 
 
 def side_of(options: Options) -> Letter | None:
-    """The side that a run is asked to be. Raises Usage for both."""
+    """The side that a run is asked to be. Raises UsageError for both."""
     before, after = options.is_set("before"), options.is_set("after")
     if before and after:
         raise UsageError("--before and --after exclude each other")
@@ -108,7 +108,7 @@ def list_boots(earlier: Iterable[Earlier]) -> list[Boot]:
 
 
 def check(side: Letter, boot_id: str, earlier: Sequence[Earlier]) -> None:
-    """Before the run: a boot cannot be both sides, and `--after` needs a `--before`. Raises Usage."""
+    """Before the run: a boot cannot be both sides, and `--after` needs a `--before`. Raises UsageError."""
     all_series = series_of(list_boots(earlier))
     last = all_series[-1] if all_series else None
     if last is None:

@@ -37,7 +37,7 @@ class NullDirectory(TestDirectory):
 
 
 def make(host: Host, options: Options, planned: Callable[..., Plan]) -> tuple[Plan, NullDirectory]:
-    """Raises Usage where the budget is too short for a single workload."""
+    """Raises UsageError where the budget is too short for a single workload."""
     place = NullDirectory(host, options)
     budget = options.as_number("budget") or DEFAULT_BUDGET_S
     workloads = tuple(

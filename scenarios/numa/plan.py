@@ -202,7 +202,7 @@ def _make_workload(name: str, title: str, work: str) -> Workload:
 
 
 def make(host: Host, options: Options, planned: Callable[..., Plan]) -> tuple[Plan, NumaSetup]:
-    """Raises Usage for a file, a URL or a certificate that is none."""
+    """Raises UsageError for a file, a URL or a certificate that is none."""
     if problem := source_problem(options):
         raise UsageError(f"numa: {problem}")
     setup = lay_out(host, options)

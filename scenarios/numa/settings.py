@@ -225,7 +225,7 @@ def source_problem(options: "Options") -> str:
 def read_firmware(host: Host, options: "Options") -> FirmwareSettings:
     """From the file that was named, else the Redfish service, else the kernel's firmware attributes.
 
-    Raises Refused where a source that was asked for does not tell.
+    Raises RunRefused where a source that was asked for does not tell.
     """
     path, url = options.as_string("bios"), options.as_string("redfish")
     attributes: BiosAttributes | Absent

@@ -44,7 +44,7 @@ NAMESPACES = Action(
 
 
 def plan_fields(host: Host, options: Options, blocked: str, needs: str) -> dict[str, Any]:
-    """The fields of the plan. Raises Usage; `blocked`: why nothing can be measured here."""
+    """The fields of the plan. Raises UsageError; `blocked`: why nothing can be measured here."""
     routes, link, budget = options.as_integer("routes", -1), options.as_number("link"), budget_s(options)
     if "routes" in options.values and options.values["routes"] is not None and not 0 <= routes <= MAX_ROUTES:
         raise UsageError(f"--routes {routes}: between 0 and {MAX_ROUTES}")

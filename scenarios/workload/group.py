@@ -32,7 +32,7 @@ _IO = re.compile(r"(?:rbps|wbps|riops|wiops)=(?:[0-9]{1,15}[KMGT]?|max)")
 
 
 def parse_limit(name: str, value: str, context: str) -> str:
-    """As the kernel takes it. Raises Usage in one line."""
+    """As the kernel takes it. Raises UsageError in one line."""
     if name.startswith("memory.") and _BYTES.fullmatch(value):
         return value
     if name == "cpu.max":

@@ -66,7 +66,7 @@ class CommandRequest(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def parse_request(options: Options, cwd: str) -> CommandRequest:
-    """Raises Usage in one line."""
+    """Raises UsageError in one line."""
     words: dict[str, Any] = {k: v for k, v in options.values.items() if k in IN_FILE}
     if name := options.as_string("file"):
         in_file = _read_file(name)

@@ -109,7 +109,7 @@ class CommandUnderVariants(Scenario):
 
 
 async def _enter_group(run: Run, stay: AsyncExitStack, job: CommandVariant) -> str:
-    """The variant's own group, gone when `stay` ends; "" where none can be made. Raises Refused where it must be."""
+    """The variant's own group, gone when `stay` ends; "" where none can be made. Raises RunRefused where it must be."""
     root = find_group_root(run.host)
     if isinstance(root, Absent):
         return ""
@@ -193,7 +193,7 @@ def _report_call_paths(run: Run, all_profiles: list[Profiles]) -> None:
 
 
 def _parse_request(options: Options, cwd: str) -> CommandRequest:
-    """Raises Usage; the reason is recorded, so with `--private` none is given that a file's words stand in."""
+    """Raises UsageError; the reason is recorded, so with `--private` none is given that a file's words stand in."""
     try:
         return parse_request(options, cwd)
     except UsageError:

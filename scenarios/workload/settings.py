@@ -23,7 +23,7 @@ _LIMIT = 4096
 
 
 def setting_change(key: str, value: str, context: str) -> Action:
-    """Of a variant's word `KEY=VALUE`. Raises Usage in one line."""
+    """Of a variant's word `KEY=VALUE`. Raises UsageError in one line."""
     kind, _, name = key.partition(":")
     word = f"{context}: {key}={value}"
     if not value or not value.isprintable():
@@ -94,7 +94,7 @@ class Stay:
         await self.switch_back()
 
     async def switch_to(self, changes: tuple[Action, ...]) -> None:
-        """Raises Refused where one cannot be made, or somebody else changes them."""
+        """Raises RunRefused where one cannot be made, or somebody else changes them."""
         if changes != self._active:
             await self.switch_back()
             self.check()
@@ -110,7 +110,7 @@ class Stay:
         self._wanted = self._own
 
     def check(self) -> None:
-        """Somebody else may set them at any time: then nothing is measured. Raises Refused."""
+        """Somebody else may set them at any time: then nothing is measured. Raises RunRefused."""
         for path, wanted in self._wanted.items():
             now = read(path)
             if now != wanted:

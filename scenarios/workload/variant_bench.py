@@ -133,12 +133,12 @@ class Allowance:
         return max(1, self.most_bytes - self.spent_bytes) if self.most_bytes else 0
 
     def check(self) -> None:
-        """Raises Spent."""
+        """Raises WriteBudgetSpent."""
         if self.most_bytes and self.spent_bytes >= self.most_bytes:
             raise WriteBudgetSpent(f"{format_size(self.spent_bytes)} are written, the limit of --most-bytes")
 
     def charge_run(self, job: JobRun) -> None:
-        """Raises Spent where it was ended for it."""
+        """Raises WriteBudgetSpent where it was ended for it."""
         self.spent_bytes += job.written_bytes or 0
         if job.stopped == "bytes":
             raise WriteBudgetSpent(

@@ -78,7 +78,7 @@ class CommandVariant(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def parse_variant(text: str, command: str, cwd: str) -> CommandVariant:
-    """`name: words`. Raises Usage in one line."""
+    """`name: words`. Raises UsageError in one line."""
     name, colon, rest = text.partition(":")
     if not colon:
         raise UsageError(
@@ -96,7 +96,7 @@ def parse_variant(text: str, command: str, cwd: str) -> CommandVariant:
 
 
 def make_variant(name: str, words: Sequence[tuple[str, str]], command: str, cwd: str) -> CommandVariant:
-    """From its name and its words, each with its value. Raises Usage in one line."""
+    """From its name and its words, each with its value. Raises UsageError in one line."""
     if not _NAME.fullmatch(name):
         raise UsageError(f"variant {name!r}: its name is 1 to 32 letters, digits or . + - _")
     context = f"variant {name}"
@@ -152,7 +152,7 @@ def make_variant(name: str, words: Sequence[tuple[str, str]], command: str, cwd:
 
 
 def split_words(text: str, context: str) -> tuple[str, ...]:
-    """Like a shell would; a word that only a shell understands is refused. Raises Usage."""
+    """Like a shell would; a word that only a shell understands is refused. Raises UsageError."""
     if "\0" in text:
         raise UsageError(f"{context}: {text!r} holds a zero byte")
     try:
@@ -165,7 +165,7 @@ def split_words(text: str, context: str) -> tuple[str, ...]:
 
 
 def check_startable(argv: Sequence[str], env: Mapping[str, str], cwd: str, context: str) -> None:
-    """Raises Usage unless its first word is found there."""
+    """Raises UsageError unless its first word is found there."""
     path = env.get("PATH", os.environ.get("PATH", os.defpath))
     first = os.path.join(cwd, argv[0]) if "/" in argv[0] else argv[0]  # noqa: PTH118 (as text)
     if not argv[0] or shutil.which(first, path=path) is None:

@@ -52,7 +52,7 @@ class Program(NamedTuple):
 
 
 class CornerDirectory(NamedTuple):
-    """As `equivalents.Sizes`, with whether the easy files pass by the page cache."""
+    """As `equivalents.BoxSizes`, with whether the easy files pass by the page cache."""
 
     directory_path: str
     worker_count: int
@@ -151,7 +151,7 @@ def _elbencho(corner: BoxTest, place: CornerDirectory) -> list[str]:
 
 
 def value(engine: str, corner: BoxTest, output: bytes) -> float:
-    """B/s or operations a second. Raises Refused."""
+    """B/s or operations a second. Raises ImportRefusedError."""
     kind = kinds.find_kind("elbencho-table" if engine == "elbencho" else engine)
     result = kinds.parse(ImportSource(engine, output), kind)
     metric = "entries" if engine == "elbencho" and not corner.moves_bytes else corner.metric_name
@@ -189,7 +189,7 @@ async def corners(
 
 
 async def _output(words: tuple[str, ...]) -> bytes:
-    """Ends with us. Raises Refused where it fails, lasts or says too much."""
+    """Ends with us. Raises ImportRefusedError where it fails, lasts or says too much."""
     child = await asyncio.create_subprocess_exec(
         *words, stdin=asyncio.subprocess.DEVNULL, stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.STDOUT,
         env=_environment(), cwd="/", preexec_fn=partial(tie_to, os.getpid(), signal.SIGTERM),

@@ -56,7 +56,7 @@ class WriteBudget:
         return int(left / self.write_amplification(load))
 
     def check(self, wanted_bytes: int, load: str = "", times: int = 1) -> None:
-        """Raises Spent where `wanted_bytes` of ours must not be written (any more), so many times."""
+        """Raises WriteBudgetSpent where `wanted_bytes` of ours must not be written (any more), so many times."""
         if refusal := self.refusal_text(wanted_bytes, load, times):
             lacking = (wanted_bytes * times - self.left_for(load)) * self.write_amplification(load)
             account = self._loads.get(load, _Account(1.0, None))

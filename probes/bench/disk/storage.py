@@ -66,7 +66,7 @@ class StorageBench:
     budget             shared by all benches of a run.
     crew               the workers, shared by all benches that are compared; without it, its own.
     places             how many (see `workloads.places`).
-    links              the metadata load makes and deletes links where that works (see `engine.metadata.Names`).
+    links              the metadata load makes and deletes links where that works (see `engine.metadata.NameCycle`).
     stretch            a planted latency for tests: 0.2 makes every operation 20 % longer, but the control's; in trains
                        it is put into the account, in blocks it is waited for.
     """
@@ -222,7 +222,8 @@ class StorageBench:
         """One block of a load, by its id or one of your own, of about `seconds`.
 
         It lasts until `min_operations` (default: the load's own) are done, at most the load's `max_block_s`. Its
-        first `onset_s` are reported apart. Raises NotApplicable where the load cannot run here, Spent where the write
+        first `onset_s` are reported apart. Raises NotApplicable where the load cannot run here, WriteBudgetSpent
+        where the write
         budget does not hold for a block of full length, WorkerFailed (a BenchRefused) where a worker died. Cancelling
         kills the workers at once; the next block starts new ones.
         """

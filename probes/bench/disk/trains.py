@@ -50,7 +50,9 @@ class StorageBatches:
         )
 
     async def start_workers(self) -> MeasuredBatch:
-        """Starts the workers, and learns how fast this load is. Raises NotApplicable, Spent, BenchRefused."""
+        """Starts the workers, and learns how fast this load is. Raises NotApplicable, WriteBudgetSpent,
+        BenchRefused.
+        """
         if self.load.kind == "write":
             presumed = 1.0 if self.load.block_bytes >= LARGE_BYTES else PRESUMED_SYNCED
             self._budget.begin(self.load.id, self.load.budget_share, presumed)
@@ -78,7 +80,8 @@ class StorageBatches:
 
         `quarters`: also the rates within them. `places`: where, for each slice; without, anywhere.
 
-        Raises NotApplicable where a side cannot run or reads come from a cache, Spent where the write budget does not
+        Raises NotApplicable where a side cannot run or reads come from a cache, WriteBudgetSpent where the write
+        budget does not
         hold for the whole train, WorkerFailed where a worker died. Cancelling kills the workers at once.
         """
         load = self.load

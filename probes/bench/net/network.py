@@ -102,7 +102,8 @@ class Network:
     ) -> MeasuredBatch:
         """Small packets through these pairs in turn; `order` holds their numbers. The sides are numbered likewise.
 
-        Raises Unfit with the pairs' numbers as text where packets did not arrive, NotApplicable as `measure` does.
+        Raises VariantsUnfit with the pairs' numbers as text where packets did not arrive, NotApplicable as
+        `measure` does.
         """
         request = MeasureSlices(protocol=protocol, order=list(order), slice_s=slice_s, onset_s=onset_s)
         began = time.perf_counter()

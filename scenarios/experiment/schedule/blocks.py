@@ -1,4 +1,4 @@
-"""Groups of blocks, one at a time: for what takes a moment to switch. See `scheduler.Scheduler`."""
+"""Groups of blocks, one at a time: for what takes a moment to switch. See `scheduler.LoadScheduler`."""
 
 from collections.abc import Sequence
 from typing import Protocol

@@ -59,7 +59,7 @@ class Switch:
         await self.switch_back()
 
     async def switch_to(self, value: str) -> None:
-        """Makes it active and checks that it is. Raises Refused where it is not."""
+        """Makes it active and checks that it is. Raises RunRefused where it is not."""
         if value != self.value:
             await self.switch_back()
             self.check()
@@ -73,7 +73,7 @@ class Switch:
         await stay.aclose()
 
     def check(self) -> None:
-        """Somebody else may set it at any time: then nothing is measured. Raises Refused."""
+        """Somebody else may set it at any time: then nothing is measured. Raises RunRefused."""
         now = self._active()
         if now != self.value:
             raise RunRefused(

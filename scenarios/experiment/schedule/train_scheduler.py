@@ -1,7 +1,7 @@
 """Groups of short slices, a second of them at a time: for what can be switched within a millisecond.
 
 Nothing of the runner lies between two slices. The guards look between the trains; a disturbed train is measured again
-as a whole. See `scheduler.Scheduler`.
+as a whole. See `scheduler.LoadScheduler`.
 """
 
 import itertools

@@ -12,7 +12,7 @@ it by some ranks only.
 Fewer groups than a level can be reached with (2**(1-n) > alpha) have Student's interval instead: under
 symmetric noise with heavy tails it errs on the safe side (Efron 1969, "Student's t-test under symmetry
 conditions"). A neighbour in the groups' own rhythm gives all of them the same c, and then four coins that fall
-alike look like a sure effect: see `sequential.Comparison.agreement`.
+alike look like a sure effect: see `sequential.SequentialComparison.block_agreement`.
 """
 
 import math

@@ -35,7 +35,9 @@ class TrimPattern(msgspec.Struct, frozen=True, kw_only=True):
     settle_at_most_s: float = 60.0
 
     def for_budget(self, budget_s: float, phases: int) -> TrimPattern:
-        """`budget_s` of measuring: fewer blocks before shorter ones. Raises Usage where it is too short for any."""
+        """`budget_s` of measuring: fewer blocks before shorter ones. Raises UsageError where it is too short for
+        any.
+        """
         need = phases * MIN_BLOCKS * MIN_PAIR_S
         if budget_s < need:
             raise UsageError(
@@ -48,7 +50,7 @@ class TrimPattern(msgspec.Struct, frozen=True, kw_only=True):
         )
 
     def for_idle(self, idle_s: float) -> TrimPattern:
-        """Another length of the control. Raises Usage."""
+        """Another length of the control. Raises UsageError."""
         if not 1 <= idle_s <= 3600:
             raise UsageError(f"--idle {idle_s:g} is not between 1 and 3600 seconds")
         rest_s, most_s = min(self.rest_s, idle_s / 2), min(self.settle_at_most_s, idle_s)
@@ -107,7 +109,7 @@ def parse_claim(output: str) -> int | None:
 
 
 async def trim_and_wait(run: Run, action: Action, leaves: Sequence[str], pattern: TrimPattern) -> Trimmed:
-    """Trims and waits until the disk rests, at most `settle_at_most_s`. Raises Refused (from `apply_change`)."""
+    """Trims and waits until the disk rests, at most `settle_at_most_s`. Raises RunRefused (from `apply_change`)."""
     before = read_discards(run.host, leaves)
     async with run.apply_change(action) as applied:
         ended = run.clock.now()

@@ -65,7 +65,7 @@ class PlacedTrains(BatchSource):
         quarters: bool = False,
         places: Sequence[int] = (),
     ) -> MeasuredBatch:
-        """Raises Unfit for the side whose workers or memory cannot be where they should."""
+        """Raises VariantsUnfit for the side whose workers or memory cannot be where they should."""
         began = time.monotonic()
         slices: list[PlacedSlice] = []
         for number in order:

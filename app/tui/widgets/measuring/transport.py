@@ -11,7 +11,7 @@ from app.tui.widgets.panel import Panel
 
 def format_clock(seconds: float) -> str:
     """`01:12`, from an hour on `1:02:03`."""
-    total_seconds = round(max(0.0, seconds))  # as `units.duration` says it beside
+    total_seconds = round(max(0.0, seconds))  # as `units.format_duration` says it beside
     hours, rest = divmod(total_seconds, 3600)
     return f"{hours}:{rest // 60:02d}:{rest % 60:02d}" if hours else f"{rest // 60:02d}:{rest % 60:02d}"
 

@@ -31,7 +31,7 @@ def prepare_corner(
 ) -> tuple[
     Callable[[Iterator[int], int, loops.Note], int], Callable[[int], None], Callable[[int], Iterator[int]]
 ]:
-    """As `operations.prepared`: the loop, what is done after it, and the numbers of the operations."""
+    """As `operations.prepare_operation`: the loop, what is done after it, and the numbers of the operations."""
     phase, counting = spec["corner"], itertools.count()
     own = _open_targets(spec)
     if phase == "write":
@@ -154,7 +154,7 @@ def _each_name(
         )
     now, done = time.perf_counter_ns, 0
     began = ended = now()
-    while done < spec["least"] and ended < stop:  # a stretch at least, as `loops.any_operation`
+    while done < spec["least"] and ended < stop:  # a stretch at least, as `loops.run_operation`
         some = names[done % len(names) :][:STRETCH]
         for name in some:
             call(name)
