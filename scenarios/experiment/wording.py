@@ -76,7 +76,8 @@ def resolution_words(verdict: ev.RunVerdict) -> str:
         parts.append(f"about {units.format_duration(seconds)} of measuring would decide it")
     elif verdict.seconds_to_decide is not None:
         groups = units.count_noun(verdict.groups, "group")
-        parts.append(f"{groups} are too few to say how much longer it needs")
+        verb = "is" if verdict.groups == 1 else "are"
+        parts.append(f"{groups} {verb} too few to say how much longer it needs")
     return "; ".join(parts)
 
 

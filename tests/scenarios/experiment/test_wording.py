@@ -47,8 +47,8 @@ def verdict(word: str, **fields: Any) -> ev.RunVerdict:
             "about 6 min 40 s of measuring would decide it",
         ),
         (verdict("inconclusive", smallest_effect=1.7, groups=1, seconds_to_decide=1e7), "inconclusive",
-         "B was slower in 0 of 1 group; smallest detectable effect here: a factor of 2.7; how long it would take "
-             "cannot be reckoned from 1 group"),
+         "B was slower in 0 of 1 group; smallest detectable effect here: a factor of 2.7; 1 group is too "
+             "few to say how much longer it needs"),
         (verdict("no material difference", ratio=1.02, ci95=(1.003, 1.035)),
          "no material difference (95 % CI 0.3 to 3.5 % faster)",
          "B was slower in 0 of 12 groups; the interval lies within the margin of 5 %"),

@@ -58,7 +58,7 @@ def test_three_seconds_in_a_row_stop_the_run(disk: Disk, watch: ForeignWait) -> 
     assert watch.stopped == ""
     disk.moves(writes=20, write_ms=5)
     watch.sample(0.5, "read", 0, 0.0)
-    assert watch.stopped.startswith("others' I/O on sda waits 2.5 times as long as without our load, for 3 s")
+    assert "sda" in watch.stopped and "2.5 times" in watch.stopped and "3 s" in watch.stopped
 
 
 @pytest.mark.parametrize("calmer", [{"writes": 20, "write_ms": 3.9}, {}])
