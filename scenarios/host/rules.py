@@ -190,9 +190,6 @@ def check_quota(host: Host) -> Iterator[Finding]:
     """A CPU quota that stops tasks, of our own group, of one above it or of any other (admin-guide/cgroup-v2.rst,
     cpu.stat).
     """
-    group = require_readable(host.compute_once(read_cgroup), "control group")
-    if isinstance(group.cpu_cores, Absent) and not find_quota_files(host):
-        raise Unreadable(f"CPU quota: {group.cpu_cores.reason}")
     cpu_topology = read_cpu_topology(host)
     cpus = len(cpu_topology.online) if cpu_topology.known_cpus else 0
     has_counts = False
@@ -230,6 +227,9 @@ def check_quota(host: Host) -> Iterator[Finding]:
         yield others
     if not complete:
         raise Unreadable(f"CPU quota: of more than {MAX_GROUPS} control groups only so many were read")
+    group = require_readable(host.compute_once(read_cgroup), "control group")
+    if isinstance(group.cpu_cores, Absent) and not find_quota_files(host):
+        raise Unreadable(f"CPU quota: {group.cpu_cores.reason}")
     if not has_counts and isinstance(group.cpu_cores, float):
         raise Unreadable("a CPU quota is set, but no cpu.stat shows whether it stops tasks")
     if not has_counts and not groups:

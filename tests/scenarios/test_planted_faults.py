@@ -18,6 +18,7 @@ from scenarios.triage import all_rules, apply_rule
 from tests.every_case import assert_each
 from tests.fakes.hosts.server import CHANNELS, CPU, FEATURES, RINGS, Server
 from tests.scenarios import planted_classes as classes
+from tests.scenarios import planted_layers as layers
 from tests.scenarios import planted_services as services
 from tests.scenarios import planted_state as state
 
@@ -231,14 +232,14 @@ PLANTED: list[tuple[str, str, dict[str, str]]] = [
 ]  # fmt: skip
 
 
-PLANTED += classes.PLANTED + services.PLANTED + state.PLANTED
-TRAPS = classes.TRAPS + services.TRAPS + state.TRAPS
+PLANTED += classes.PLANTED + services.PLANTED + state.PLANTED + layers.PLANTED
+TRAPS = classes.TRAPS + services.TRAPS + state.TRAPS + layers.TRAPS
 RULES = written_rules(Path("/nonexistent"), tested=False).rules
 LINES = Path(__file__).parents[1] / "data" / "kernel_log"
 OF_LINES = {
     line.split("\t")[0] for line in (LINES / "faults.tsv").read_text().splitlines()
 }  # test_log_lines.py
-OF_TESTS = {"storage.full", "storage.inodes", "net.mtu"}  # below
+OF_TESTS = {"storage.full", "storage.inodes", "net.mtu", "host.lspci-link"}  # below
 OF_TESTS |= {
     "storage.ncq",
     "storage.sata-downshift",
@@ -363,3 +364,19 @@ def test_a_full_file_system_is_found(server: Server) -> None:
         "storage.full": "warning",
         "storage.inodes": "warning",
     }
+
+
+def test_a_link_that_only_lspci_tells_is_found(tmp_path: Path) -> None:
+    text = (
+        "17:00.0 Ethernet controller [0200]: Mellanox Technologies MT27800 Family [ConnectX-5] [15b3:1017]\n"
+        "\t\tLnkCap:\tPort #0, Speed 8GT/s, Width x16, ASPM not supported\n"
+        "\t\tLnkSta:\tSpeed {}, Width {}\n"
+        "18:00.0 VGA compatible controller [0300]: x\n"
+        "\t\tLnkCap:\tPort #0, Speed 8GT/s, Width x16\n\t\tLnkSta:\tSpeed 2.5GT/s, Width x16\n"
+    )
+    captured = tmp_path / "sos_commands" / "pci" / "lspci_-nnvv"
+    captured.parent.mkdir(parents=True)
+    captured.write_text(text.format("2.5GT/s (downgraded)", "x8 (downgraded)"))
+    assert findings(tmp_path, "host.lspci-link")["host.lspci-link"].severity == "warning"
+    captured.write_text(text.format("8GT/s (ok)", "x16 (ok)"))
+    assert findings(tmp_path, "host.lspci-link") == {}

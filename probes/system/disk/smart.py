@@ -20,7 +20,7 @@ from probes.types import Absent, is_present
 
 ALL_S = 2.0  # for all disks together: one that hangs must not hold up the first look
 _PASSED = re.compile(r"(?:overall-health self-assessment test result|SMART Health Status): (\w+)")
-_REALLOCATED, _PENDING, _UNCORRECTABLE = 5, 197, 198
+_REALLOCATED, _HOURS, _LOAD_CYCLES, _PENDING, _UNCORRECTABLE, _CRC_ERRORS = 5, 9, 193, 197, 198, 199
 _NUMBER = r"(0x[0-9a-fA-F]{1,8}|[0-9,]{1,20})"
 _UNTOLD = Absent("the disk does not report it", "unsupported")
 
@@ -29,7 +29,8 @@ class Smart(msgspec.Struct, frozen=True, kw_only=True):
     """`passed` is the disk's own word. `used` is the share of its rated life (1.0 is all of it; it may go beyond).
 
     `spare` and `least_spare` are shares of the spare blocks; `critical` NVMe's bits (1 spare, 2 heat, 4 unreliable,
-    8 read-only, 16 no power backup). The others count: blocks replaced, waiting, lost; errors of the medium.
+    8 read-only, 16 no power backup). The others count: blocks replaced, waiting, lost; errors of the medium; transfers
+    damaged on the cable; how often the heads were parked, in how many hours of operation.
     """
 
     passed: bool
@@ -41,6 +42,9 @@ class Smart(msgspec.Struct, frozen=True, kw_only=True):
     reallocated: int | Absent = _UNTOLD
     pending: int | Absent = _UNTOLD
     uncorrectable: int | Absent = _UNTOLD
+    crc_errors: int | Absent = _UNTOLD
+    load_cycles: int | Absent = _UNTOLD
+    hours: int | Absent = _UNTOLD
 
 
 def list_smart_disks(host: Host) -> list[BlockDevice]:
@@ -126,6 +130,7 @@ def parse_smart_json(answer: str) -> Smart | Absent:
         return _checked_count(held.get("value") if isinstance(held, dict) else None)
 
     replaced = attribute_count(_REALLOCATED)
+    powered = document.get("power_on_time")
     worn = log.get("percentage_used", document.get("scsi_percentage_used_endurance_indicator"))
     return Smart(
         passed=bool(status["passed"]),
@@ -139,6 +144,9 @@ def parse_smart_json(answer: str) -> Smart | Absent:
         else _checked_count(document.get("scsi_grown_defect_list")),
         pending=attribute_count(_PENDING),
         uncorrectable=attribute_count(_UNCORRECTABLE),
+        crc_errors=attribute_count(_CRC_ERRORS),
+        load_cycles=attribute_count(_LOAD_CYCLES),
+        hours=_checked_count(powered.get("hours") if isinstance(powered, dict) else None),
     )
 
 
@@ -188,6 +196,9 @@ def parse_smart_text(text: str) -> Smart | Absent:
         reallocated=replaced if is_present(replaced) else read_number("Elements in grown defect list"),
         pending=attribute_count(_PENDING),
         uncorrectable=attribute_count(_UNCORRECTABLE),
+        crc_errors=attribute_count(_CRC_ERRORS),
+        load_cycles=attribute_count(_LOAD_CYCLES),
+        hours=attribute_count(_HOURS),
     )
 
 

@@ -39,7 +39,12 @@ _PAUSED = (
     r"^rx_prio[0-9]_pause$",
 )
 _PAUSING = tuple(pattern.replace("rx_", "tx_") for pattern in _PAUSED)
-_DAMAGED = r"^(port\.)?rx_(crc|fcs)_err(or)?s?(_phy)?$"
+# The same frames by layer: the largest of these sums counts.
+_DAMAGED = (
+    r"^(port\.)?rx_(crc|fcs)_err(or)?s?(_phy)?$",
+    r"^rx_(pcs_)?symbol_err(or)?s?_phy$",
+    r"^(rx_)?fec_uncorrect\w*$",
+)
 _STUCK = r"^tx_timeout(_count|s)?$"
 _COUNTERS = (
     "rx_packets", "tx_packets", "rx_bytes", "tx_bytes", "rx_errors", "tx_errors", "rx_dropped", "tx_dropped",
@@ -101,7 +106,7 @@ def _card_row(host: Host, card: Nic, emulated: bool) -> SubjectRow:
         "exceeded": partial(_driver_sum, host, card.name, r"allowance_exceeded$"),
         "paused": partial(_largest_sum, host, card.name, _PAUSED),
         "pausing": partial(_largest_sum, host, card.name, _PAUSING),
-        "damaged": partial(_driver_sum, host, card.name, _DAMAGED),
+        "damaged": partial(_largest_sum, host, card.name, _DAMAGED),
         "stuck": partial(_driver_sum, host, card.name, _STUCK),
         **{name: partial(host.read_integer, f"{base}/statistics/{name}") for name in _COUNTERS},
     }

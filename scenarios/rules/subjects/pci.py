@@ -125,3 +125,48 @@ def _gpu_row(name: str, text: str) -> SubjectRow:
         "remap_failed": bool(re.search(r"^ *Remapping Failure Occurred *: Yes$", text, re.MULTILINE)),
     }
     return SubjectRow(name, columns)
+
+
+# Classes of devices that move data, by lspci's names for them.
+_MOVES_DATA = re.compile(
+    r"Ethernet controller|Infiniband controller|Network controller|Non-Volatile memory controller|RAID bus controller|"
+    r"Serial Attached SCSI controller|Fibre Channel|Mass storage controller|SATA controller"
+)
+_DEVICE = re.compile(r"^(?:[0-9a-f]{4}:)?[0-9a-f]{2}:[0-9a-f]{2}\.[0-7] ", re.MULTILINE)
+_LINK = r"Speed ([0-9.]{1,4})GT/s[^,\n]{0,20}, Width x([0-9]{1,2})"
+
+
+def lspci_rows(host: Host) -> list[SubjectRow]:
+    """One row per device of a captured `lspci -vv` without sysfs: GT/s and lanes, now and at most."""
+    if host.live or (host.list_names("/sys/bus/pci/devices") or ()):
+        return []
+    rows = []
+    for path in host.glob_paths("/sos_commands/pci/lspci*-*v*"):
+        text = host.read_file_text(path, 4 << 20)
+        starts = [match.start() for match in _DEVICE.finditer(text)] if isinstance(text, str) else []
+        for start, end in zip(starts, [*starts[1:], None], strict=True):
+            assert isinstance(text, str)
+            row = _lspci_row(text[start:end], path)
+            if row is not None:
+                rows.append(row)
+        if rows:
+            break
+    return rows
+
+
+def _lspci_row(block: str, path: str) -> SubjectRow | None:
+    head = block.partition("\n")[0]
+    most, now = re.search(rf"LnkCap:.*?{_LINK}", block), re.search(rf"LnkSta:\s*{_LINK}", block)
+    if not (_MOVES_DATA.search(head) and most and now) or now[2] == "0":
+        return None
+    address, _, device = head.partition(" ")
+    columns: dict[str, Value] = {
+        "name": address,
+        "device": device.partition(": ")[2][:80] or device[:80],
+        "path": path,
+        "speed": float(now[1]),
+        "lanes": int(now[2]),
+        "max_speed": float(most[1]),
+        "max_lanes": int(most[2]),
+    }
+    return SubjectRow(address, columns)

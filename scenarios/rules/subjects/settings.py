@@ -7,7 +7,7 @@ from probes.host import Host
 from probes.number_text import parse_signed
 from probes.system.software.tuned import tuned_sections
 from probes.types import Absent, is_present
-from scenarios.knowledge.defaults import changed_settings
+from scenarios.knowledge.defaults import BOOT_LINE, boot_words, changed_settings
 from scenarios.rules.expression import Value, parse_expression
 from scenarios.rules.table import SubjectRow
 
@@ -125,16 +125,43 @@ def changed_rows(host: Host) -> list[SubjectRow]:
     rows = []
     for changed in host.compute_once(changed_settings):
         setting = changed.setting
-        number = parse_signed(changed.value)
-        value: Value = changed.value if number is None else number
         columns: dict[str, Value] = {
-            "name": setting.key,
-            "path": setting.path,
-            "value": value,
+            "name": changed.name,
+            "path": changed.path,
+            "value": _number_or_text(changed.value),
             "usual": setting.values[0],
-            "costly": parse_expression(setting.costly)({"value": value}) if setting.costly else False,
+            "costly": _is_costly(setting.costly, changed.value),
             "cost": setting.cost,
             "documented": setting.source,
         }
-        rows.append(SubjectRow(setting.key, columns))
+        rows.append(SubjectRow(changed.name, columns))
     return rows
+
+
+def boot_rows(host: Host) -> list[SubjectRow] | Absent:
+    """One row per known boot parameter (knowledge/boot_parameters.toml): `costly` where its value costs something."""
+    line = host.read_file_text(BOOT_LINE, 1 << 16)
+    if isinstance(line, Absent):
+        return line
+    rows = []
+    for word in host.compute_once(boot_words):
+        parameter = word.parameter
+        columns: dict[str, Value] = {
+            "name": word.text,
+            "parameter": parameter.name,
+            "costly": _is_costly(parameter.costly, word.value),
+            "severe": parameter.severe,
+            "cost": parameter.cost,
+            "documented": parameter.source,
+        }
+        rows.append(SubjectRow(word.text, columns))
+    return rows
+
+
+def _is_costly(expression: str, text: str) -> Value:
+    return parse_expression(expression)({"value": _number_or_text(text)}) if expression else False
+
+
+def _number_or_text(text: str) -> Value:
+    number = parse_signed(text)
+    return text if number is None else number

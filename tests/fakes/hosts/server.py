@@ -149,7 +149,7 @@ class Server:
             )
             info.append(
                 f"processor\t: {n}\nvendor_id\t: GenuineIntel\nmodel name\t: Intel(R) Xeon(R) Gold 6148\n"
-                f"physical id\t: {socket}\ncore id\t: {core}\nflags\t\t: fpu lm sse2 constant_tsc\n"
+                f"physical id\t: {socket}\ncore id\t: {core}\nflags\t\t: fpu lm sse2 aes avx avx2 constant_tsc\n"
             )
         self.put("proc/cpuinfo", "\n".join(info))
         for node in (0, 1):

@@ -1,0 +1,178 @@
+"""Faults and traps of boot parameters, firmware, modes of cards and layers above disks (issue 50)."""
+
+from __future__ import annotations
+
+SOS = "sos_commands"
+ETHTOOL = f"{SOS}/networking/ethtool_"
+VMSTAT = "pswpin 0\npswpout 0\nallocstall_normal 10\ncompact_stall 3\noom_kill 0\n"
+UPTIME = {"proc/uptime": "864000.00 12441600.00"}
+MOUNTS = "30 1 8:1 / / rw,relatime - xfs /dev/sda1 rw\n"
+HEALTHY = "SMART overall-health self-assessment test result: PASSED\n"
+SMART = f"{SOS}/ata/smartctl_-a_.dev.sdb"
+ROUTES = "Iface\tDestination\tGateway\tFlags\tRefCnt\tUse\tMetric\tMask\tMTU\tWindow\tIRTT\n"
+LOOP = "sys/block/loop0"
+BTRFS = "sys/fs/btrfs/0a1b/allocation"
+FUSE = "44 30 0:55 / /data rw,relatime - {} server:/ rw\n"
+GPE = "sys/firmware/acpi/interrupts/gpe6F"
+LUSTRE = "sys/fs/lustre/osc/lus-OST0003-osc-ffff"
+QUEUE = "sys/block/vda"
+NFS = (
+    "device filer:/data mounted on /data with fstype nfs4 statvers=1.1\n\tage:\t864000\n\tper-op statistics\n"
+    "\t        READ: 400000 400000 0 80000000 400000000000 {} {} 190000000 0\n"
+)
+
+
+def attribute(number: int, name: str, raw: int) -> str:
+    return f"{number:>3} {name:<24}0x0032   100   100   000    Old_age   Always       -       {raw}\n"
+
+
+def cpus(model: str, flags: str) -> dict[str, str]:
+    text = "".join(
+        f"processor\t: {n}\nvendor_id\t: GenuineIntel\nmodel name\t: {model}\nflags\t\t: {flags}\n\n"
+        for n in range(8)
+    )
+    return {"proc/cpuinfo": text, "sys/class/dmi/id/sys_vendor": "QEMU"}
+
+
+def route(card: str, network: str, mask: str) -> str:
+    return f"{card}\t{network}\t00000000\t0001\t0\t0\t100\t{mask}\t0\t0\t0\n"
+
+
+def boot(words: str) -> dict[str, str]:
+    return {"proc/cmdline": f"root=/dev/sda1 {words}"}
+
+
+def allocation(used: int) -> dict[str, str]:
+    return {
+        f"{BTRFS}/metadata/bytes_used": str(used),
+        f"{BTRFS}/metadata/total_bytes": "10737418240",
+        f"{BTRFS}/data/bytes_used": "600000000000",
+        f"{BTRFS}/data/total_bytes": "949187772416",
+    }
+
+
+def loop(direct: int, file: str = "/var/lib/images/scratch.img", only_read: int = 0) -> dict[str, str]:
+    return {
+        f"{LOOP}/loop/backing_file": file,
+        f"{LOOP}/loop/dio": str(direct),
+        f"{LOOP}/ro": str(only_read),
+        f"{LOOP}/size": "2097152",
+    }
+
+
+def ipoib(mode: str, mtu: int) -> dict[str, str]:
+    return {"sys/class/net/eth1/mode": mode, "sys/class/net/eth1/mtu": str(mtu)}
+
+
+def queues(count: int) -> dict[str, str]:
+    disk = {
+        "size": "9000000",
+        "dev": "252:0",
+        "queue/rotational": "1",
+        "queue/scheduler": "[mq-deadline] none",
+    }
+    numbered = {f"mq/{number}/cpu_list": "0-7" for number in range(count)}
+    return {f"{QUEUE}/{name}": text for name, text in (disk | numbered).items()}
+
+
+PLANTED: list[tuple[str, str, dict[str, str]]] = [
+    ("host.costly-boot-parameter", "warning", boot("clocksource=acpi_pm")),
+    ("host.costly-boot-parameter", "warning", boot("numa=off")),
+    ("host.costly-boot-parameter", "warning", boot("pci=nomsi")),
+    ("host.costly-boot-parameter", "notice", boot("nohz=off")),
+    ("host.costly-boot-parameter", "notice", boot("console=tty0 console=ttyS0,9600n8")),
+    ("host.costly-boot-parameter", "notice", boot("libata.force=noncq")),
+    ("host.costly-setting", "notice", {"sys/block/sdb/device/timeout": "1"}),
+    ("host.costly-setting", "notice", {"proc/sys/net/core/somaxconn": "16"}),
+    ("host.firmware-events", "warning", {GPE: "91234567     STS enabled      unmasked", **UPTIME}),
+    ("power.sensors", "warning", {f"{SOS}/ipmitool/ipmitool_sdr": "Fan1 | 0 RPM | cr\nInlet | 24 degrees C | ok\n"}),
+    ("power.sensors", "warning", {f"{SOS}/ipmitool/ipmitool_sdr_elist":
+                                  "PS Redundancy    | 77h | ok  |  7.1 | Redundancy Lost\n"}),
+    ("memory.ras-summary", "warning", {f"{SOS}/ras/ras-mc-ctl_--summary":
+        "\tCorrected on DIMM Label(s): 'CPU_SrcID#0_MC#1_Chan#0_DIMM#0' location: 0:1:0:0 errors: 182931\n"}),
+    ("host.security-agent", "notice", {"proc/modules": "xfs 9 1 - Live 0x0\nfalcon_kal 9 1 - Live 0x0 (OE)\n"}),
+    ("host.trace-events", "notice", {"sys/kernel/tracing/tracing_on": "1",
+                                     "sys/kernel/tracing/set_event": "sched:sched_switch\n"}),
+    ("host.guest-cpu", "warning", cpus("Common KVM processor", "fpu sse sse2 cx16 hypervisor")),
+    ("host.guest-cpu", "notice", cpus("Intel Xeon Processor (Nehalem-C)", "fpu sse sse2 sse4_2 hypervisor")),
+    ("host.name-resolution", "notice", {"etc/resolv.conf": "search site.example\n"}),
+    ("host.name-resolution", "notice", {"etc/resolv.conf": "nameserver 10.0.0.1\noptions timeout:30 attempts:5\n"}),
+    ("host.container-storage", "warning", {f"{SOS}/docker/docker_info": "Server:\n Storage Driver: vfs\n"}),
+    ("memory.balloon", "warning", {"proc/vmstat": f"{VMSTAT}balloon_inflate 22000000\nballoon_deflate 100000\n"}),
+    ("memory.caches-dropped", "warning", {"proc/vmstat": f"{VMSTAT}drop_pagecache 14400\ndrop_slab 14400\n", **UPTIME}),
+    ("memory.shared-files", "warning", {"proc/meminfo": "MemTotal: 131072000 kB\nMemAvailable: 9000000 kB\n"
+                                        "Shmem: 90000000 kB\n"}),
+    ("memory.writers-held", "notice", {"proc/vmstat": f"{VMSTAT}nr_dirty 6000000\nnr_dirty_threshold 6000000\n"}),
+    ("net.default-route", "notice", {"proc/net/route": ROUTES + route("eth1", "00000000", "00000000"),
+                                     "sys/class/net/eth1/speed": "1000"}),
+    ("net.same-network", "notice", {"proc/net/route": ROUTES + route("eth0", "0000000A", "00FFFFFF")
+                                    + route("eth1", "0000000A", "00FFFFFF")}),
+    ("net.infiniband-mode", "notice", ipoib("datagram", 2044)),
+    ("net.promiscuous", "notice", {"sys/class/net/eth0/flags": "0x1103"}),
+    ("net.energy-ethernet", "notice", {
+        f"{ETHTOOL}--show-eee_eth0": "EEE settings for eth0:\n\tEEE status: enabled - active\n"}),
+    ("net.optics", "warning", {f"{ETHTOOL}-m_eth0": "\tLaser rx power low alarm                  : On\n"
+        "\tReceiver signal average optical power     : 0.0012 mW / -29.21 dBm\n"}),
+    ("net.coalescing", "notice", {f"{ETHTOOL}-c_eth0": "Adaptive RX: off  TX: off\nrx-usecs: 0\nrx-frames: 1\n"}),
+    ("net.errors", "warning", {f"{ETHTOOL}-S_eth0": "NIC statistics:\n     rx_symbol_err_phy: 900000\n"}),
+    ("storage.fuse-waiting", "warning", {"sys/fs/fuse/connections/55/waiting": "37",
+                                         "sys/fs/fuse/connections/55/max_background": "12"}),
+    ("storage.fuse-mount", "notice", {"proc/self/mountinfo": MOUNTS + FUSE.format("fuse.sshfs")}),
+    ("storage.loop-cache", "notice", loop(0)),
+    ("storage.btrfs-space", "warning", allocation(10_700_000_000)),
+    ("storage.cache-failed", "warning", {f"{SOS}/devicemapper/dmsetup_status": "vg-data: 0 10000000 cache Fail\n"}),
+    ("storage.loop-pool", "warning", {f"{SOS}/devicemapper/dmsetup_table":
+                                      "docker-8:1-pool: 0 209715200 thin-pool 7:1 7:0 128 32768 0\n"}),
+    ("storage.zfs-datasets", "warning", {
+        f"{SOS}/zfs/zfs_get_all": "tank  dedup  on  local\ntank  sync  standard  default\n"}),
+    ("storage.zfs-busy", "notice", {f"{SOS}/zfs/zpool_status":
+        "  pool: tank\n state: ONLINE\n  scan: scrub in progress since Sun Nov 22 00:24:01 2026\n"
+        "\t0B repaired, 1.1% done, 9 days 05:12:00 to go\nconfig:\n"}),
+    ("storage.nvme-format", "notice", {f"{SOS}/nvme/nvme_id-ns_.dev.nvme0n1":
+        "lbaf  0 : ms:0   lbads:9  rp:0x2 (in use)\nlbaf  1 : ms:0   lbads:12 rp:0 \n"}),
+    ("storage.single-queue", "notice", queues(1)),
+    ("storage.disk-read-only", "warning", {"sys/block/sda/ro": "1"}),
+    ("storage.cable-errors", "warning", {SMART: HEALTHY + attribute(199, "UDMA_CRC_Error_Count", 48211)}),
+    ("storage.head-parking", "notice", {SMART: HEALTHY + attribute(9, "Power_On_Hours", 20000)
+                                        + attribute(193, "Load_Cycle_Count", 812345)}),
+    ("storage.iscsi-session", "warning", {f"{SOS}/iscsi/iscsiadm_-m_session_-P_3":
+                                          "Target: iqn.x\n\t\tiSCSI Session State: FREE\n"}),
+    ("storage.lustre-space", "warning", {f"{LUSTRE}/kbytesavail": "1000", f"{LUSTRE}/kbytestotal": "1000000000"}),
+    ("storage.lnet-drops", "warning", {f"{SOS}/lustre/lnetctl_stats_show":
+                                       "statistics:\n    errors: 5000\n    drop_count: 500000\n"}),
+    ("storage.nfs-slow-server", "warning", {"proc/self/mountstats": NFS.format(8000000, 180000000)}),
+    ("storage.nfs-slow-server", "notice", {"proc/self/mountstats": NFS.format(180000000, 800000)}),
+]  # fmt: skip
+TRAPS: list[tuple[str, dict[str, str]]] = [
+    ("storage.cache-failed", {f"{SOS}/devicemapper/dmsetup_status": "vg-data: 0 9 cache 8 20/40 128 3/4 1 9 - rw -\n"}),
+    ("storage.loop-pool", {f"{SOS}/devicemapper/dmsetup_table": "vg-pool: 0 9 thin-pool 253:1 253:0 128 32768 0\n"}),
+    ("host.costly-boot-parameter", boot("quiet crashkernel=auto console=tty0 console=ttyS0,115200n8 nosmt=force")),
+    ("host.firmware-events", {GPE: "  412     STS enabled      unmasked", **UPTIME}),
+    ("power.sensors", {f"{SOS}/ipmitool/ipmitool_sdr_elist": "Fan1  | 30h | ok  |  7.1 | 7200 RPM\n"}),
+    ("memory.ras-summary", {f"{SOS}/ras/ras-mc-ctl_--summary": "No Memory errors.\n\nNo PCIe AER errors.\n"}),
+    ("host.security-agent", {"proc/modules": "xfs 9 1 - Live 0x0\nip_tables 9 1 - Live 0x0\n"}),
+    ("host.trace-events", {"sys/kernel/tracing/tracing_on": "1", "sys/kernel/tracing/set_event": ""}),
+    ("host.name-resolution", {"etc/resolv.conf": "nameserver 10.0.0.1\noptions edns0 trust-ad\n"}),
+    ("host.container-storage", {f"{SOS}/podman/podman_info": "store:\n  graphDriverName: overlay\n"}),
+    ("memory.balloon", {"proc/vmstat": f"{VMSTAT}balloon_inflate 22000000\nballoon_deflate 21990000\n"}),
+    ("memory.caches-dropped", {"proc/vmstat": f"{VMSTAT}drop_pagecache 3\ndrop_slab 3\n", **UPTIME}),
+    ("net.default-route", {"proc/net/route": ROUTES + route("eth1", "00000000", "00000000")}),
+    ("net.infiniband-mode", ipoib("connected", 65520)),
+    ("net.promiscuous", {"sys/class/net/eth0/flags": "0x1103", "sys/class/net/eth0/brport/state": "3"}),
+    ("net.optics", {f"{ETHTOOL}-m_eth0": "\tLaser rx power low alarm : Off\n"
+                     "\tReceiver signal average optical power : 0.5 mW\n"}),
+    ("net.coalescing", {f"{ETHTOOL}-c_eth0": "Adaptive RX: on  TX: on\nrx-usecs: 8\nrx-frames: 128\n"}),
+    ("storage.fuse-waiting", {"sys/fs/fuse/connections/55/waiting": "0"}),
+    ("storage.fuse-mount", {"proc/self/mountinfo": MOUNTS + FUSE.format("fuse.cvmfs2")}),
+    ("storage.loop-cache", loop(0, "/var/lib/snapd/snaps/core_1.snap", 1)),
+    ("storage.btrfs-space", allocation(4_000_000_000)),
+    ("storage.single-queue", queues(8)),
+    ("storage.zfs-datasets", {f"{SOS}/zfs/zfs_get_all": "tank  dedup  off  default\ntank  compression  lz4  local\n"}),
+    ("storage.zfs-busy", {f"{SOS}/zfs/zpool_status":
+        "  pool: tank\n state: ONLINE\n  scan: scrub repaired 0B in 09:12:00 with 0 errors\nconfig:\n"}),
+    ("storage.nvme-format", {f"{SOS}/nvme/nvme_id-ns_.dev.nvme0n1":
+        "lbaf  0 : ms:0   lbads:9  rp:0 (in use)\nlbaf  1 : ms:0   lbads:12 rp:0 \n"}),
+    ("storage.nfs-slow-server", {"proc/self/mountstats": NFS.format(40000, 1600000)}),
+    ("storage.head-parking", {SMART: HEALTHY + attribute(9, "Power_On_Hours", 20000)
+                              + attribute(193, "Load_Cycle_Count", 812)}),
+]  # fmt: skip
