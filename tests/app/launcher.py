@@ -8,6 +8,8 @@ import sys
 from pathlib import Path
 from typing import Any
 
+from tests.app import forked
+
 ROOT = Path(__file__).resolve().parents[2]
 CODE = (
     "import sys; sys.path.insert(0, {root!r}); del sys.argv[1]; from importlib.metadata import EntryPoint; "
@@ -40,7 +42,7 @@ def hostdx(directory: Path, *arguments: str, **options: Any) -> subprocess.Compl
         "timeout": 60,
         "stdin": subprocess.DEVNULL,
     }
-    return subprocess.run(argv(*arguments), env=environment(directory), **(settings | options))
+    return forked.run(argv(*arguments), env=environment(directory), **(settings | options))
 
 
 def started(directory: Path, *arguments: str, **options: Any) -> subprocess.Popen[bytes]:
@@ -50,4 +52,4 @@ def started(directory: Path, *arguments: str, **options: Any) -> subprocess.Pope
         "stderr": subprocess.PIPE,
         "start_new_session": True,
     }
-    return subprocess.Popen(argv(*arguments), env=environment(directory), **(settings | options))
+    return forked.Popen(argv(*arguments), env=environment(directory), **(settings | options))

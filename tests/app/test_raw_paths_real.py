@@ -18,6 +18,7 @@ from app.recording.reader import load
 from app.report.forms import html
 from app.report.full_report import report
 from app.report.json_document import document_json
+from tests.app import forked
 from tests.app.launcher import ROOT
 from tests.needs import need, one_always, some_always
 from tests.real.loop_disk import LoopDisk
@@ -93,7 +94,7 @@ class Hostdx:
 
     def __call__(self, *words: str) -> subprocess.CompletedProcess[bytes]:
         argv = [sys.executable, "-P", "-m", "app.cli", *words]
-        return subprocess.run(
+        return forked.run(
             argv, env=self.environment | {"PYTHONPATH": str(ROOT)}, cwd=self.raw, capture_output=True, timeout=120,
             stdin=subprocess.DEVNULL,
         )  # fmt: skip

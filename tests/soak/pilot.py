@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import asyncio
 import random
-import sys
 import tempfile
 import time
 from collections.abc import Sequence
@@ -44,7 +43,7 @@ async def _said(argv: Sequence[str]) -> CommandOutcome:
 
 
 def _planned(_argv: Sequence[str]) -> EventChild:
-    return EventChild([sys.executable, "-c", COPY, str(RECORDINGS / "storage.jsonl")])
+    return EventChild([COPY, str(RECORDINGS / "storage.jsonl")])
 
 
 def soak(seconds: int, seed: int) -> Figures:

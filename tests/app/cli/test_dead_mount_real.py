@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import os
-import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
+from tests.app import forked
 from tests.needs import one_always
 from tests.real.dead_mount import dead_mount
 
@@ -26,8 +26,9 @@ def test_a_dead_mount_is_one_line(tmp_path: Path, command: tuple[str, ...]) -> N
     place = tmp_path / "dead"
     place.mkdir()
     own = {"XDG_STATE_HOME": str(tmp_path / "state"), "XDG_RUNTIME_DIR": str(tmp_path / "run")}
+    own["LC_ALL"] = forked.LOCALE
     with dead_mount(place):
-        ended = subprocess.run(
+        ended = forked.run(
             [sys.executable, "-P", "-m", "app.cli", *command, "--dir", str(place)],
             env=os.environ | own,
             capture_output=True,

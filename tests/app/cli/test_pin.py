@@ -9,12 +9,16 @@ import sys
 
 import pytest
 
+from tests.app import forked
+
 CHILD = "import os; print(sorted(os.sched_getaffinity(0)))"
 
 
 def _pin(*arguments: str) -> subprocess.CompletedProcess[str]:
     command = [sys.executable, "-P", "-m", "app.cli", "pin", *arguments]
-    return subprocess.run(command, capture_output=True, text=True, check=False)
+    return forked.run(
+        command, env=os.environ | {"LC_ALL": forked.LOCALE}, capture_output=True, text=True, check=False
+    )
 
 
 @pytest.mark.real

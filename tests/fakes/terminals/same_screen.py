@@ -16,7 +16,7 @@ HOSTDX = [sys.executable, "-P", "-m", "app.cli"]
 def opened(place: Path, *arguments: str, size: tuple[int, int] = (80, 24)) -> Terminal:
     """With state and locks in `place`."""
     own = {name: value for name, value in environment(place).items() if name.startswith("XDG_")}
-    return Terminal([*HOSTDX, *arguments], size, own)
+    return Terminal([*HOSTDX, *arguments], size, own, may_fork=True)
 
 
 def differences(one: Terminal, other: Terminal) -> list[str]:

@@ -15,12 +15,22 @@ from collections.abc import Callable, Mapping, Sequence
 import psutil
 import pyte
 
+from tests.app import forked
+
 
 class Terminal:
-    """Runs `argv` in a session of its own. `screen.display` is what a person sees."""
+    """Runs `argv` in a session of its own. `screen.display` is what a person sees.
+
+    `may_fork`: hostdx need not be started, a fork of what has imported it will do (tests/app/forked.py).
+    """
 
     def __init__(
-        self, argv: Sequence[str], size: tuple[int, int] = (80, 24), env: Mapping[str, str] | None = None
+        self,
+        argv: Sequence[str],
+        size: tuple[int, int] = (80, 24),
+        env: Mapping[str, str] | None = None,
+        *,
+        may_fork: bool = False,
     ) -> None:
         self.width, self.height = size
         self.screen = pyte.Screen(*size)
@@ -28,14 +38,20 @@ class Terminal:
         self.raw = bytearray()  # everything that it wrote
         self.began = time.perf_counter()
         self._stream = pyte.ByteStream(self.screen)
-        self.pid, self.fd = pty.fork()
-        if self.pid == 0:  # sets the size itself: nobody knows how far it is by when its parent would
-            fcntl.ioctl(0, termios.TIOCSWINSZ, struct.pack("HHHH", self.height, self.width, 0, 0))
-            os.environ.update({"TERM": "xterm-256color", "LC_ALL": "C.UTF-8", **(env or {})})
+        told = {**os.environ, "TERM": "xterm-256color", "LC_ALL": "C.UTF-8", **(env or {})}
+        self.fd, theirs = pty.openpty()
+        fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", self.height, self.width, 0, 0))
+        if may_fork and not forked.must_start(argv, told):
+            self.pid = forked.fork_on_terminal(argv, told, theirs)
+        elif (pid := os.fork()) == 0:
             try:
-                os.execvp(argv[0], list(argv))
+                os.login_tty(theirs)
+                os.execvpe(argv[0], list(argv), told)
             finally:
                 os._exit(127)
+        else:
+            self.pid = pid
+        os.close(theirs)
 
     @property
     def shown(self) -> str:

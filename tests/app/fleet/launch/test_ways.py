@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from app.fleet.folder import FleetFolder
+from tests.app import forked
 from tests.app.fleet.launch.test_campaign import campaign
 from tests.app.launcher import environment
 from tests.fakes.fake_fleet import FakeFleet
@@ -45,7 +46,7 @@ def triage(fleet: FakeFleet, nodes: str, *words: str, rsh: Path, **extra: str) -
     """Each node's state and reason."""
     argv = [sys.executable, "-P", "-m", "app.cli", "fleet", "triage", "-w", nodes, "--rsh", str(rsh)]
     where = ["--bundle", str(fleet.bundle), "-o", str(fleet.place / "answers"), "--python", sys.executable]
-    done = subprocess.run(
+    done = forked.run(
         [*argv, *where, *words], env=environment(fleet.place) | extra, stdin=subprocess.DEVNULL, capture_output=True,
         text=True, timeout=200, check=False,
     )  # fmt: skip

@@ -33,7 +33,7 @@ _CLIPBOARD = re.compile(rb"\x1b\]52;c;([A-Za-z0-9+/=]*)\x07")
 
 
 def said_by(path: Path) -> EventChild:
-    return EventChild([sys.executable, "-c", COPY, str(path)])
+    return EventChild([COPY, str(path)])
 
 
 @asynccontextmanager
@@ -155,7 +155,7 @@ async def test_plan_consent_and_undo(tmp_path: Path, monkeypatch: pytest.MonkeyP
 def test_what_reaches_a_terminal(tmp_path: Path) -> None:
     path = hostile.write(tmp_path / "r.jsonl", hostile.stream())
     places = {"XDG_STATE_HOME": str(tmp_path), "XDG_RUNTIME_DIR": str(tmp_path / "run")}
-    terminal = Terminal([*HOSTDX, "replay", str(path), "--speed", "64"], (160, 60), places)
+    terminal = Terminal([*HOSTDX, "replay", str(path), "--speed", "64"], (160, 60), places, may_fork=True)
     try:
         terminal.wait("verdict")
         terminal.until(lambda: "at the end" in terminal.shown, "the end")

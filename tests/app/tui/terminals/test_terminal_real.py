@@ -28,7 +28,9 @@ HOSTILE = str(RECORDINGS / "hostile.jsonl")
 
 def replayed(tmp_path: Path, recording: str = STORAGE, **env: str) -> Terminal:
     places = {"XDG_STATE_HOME": str(tmp_path), "XDG_RUNTIME_DIR": str(tmp_path / "run")}
-    return Terminal([*HOSTDX, "replay", recording, "--speed", "64"], (80, 24), {**places, **env})
+    return Terminal(
+        [*HOSTDX, "replay", recording, "--speed", "64"], (80, 24), {**places, **env}, may_fork=True
+    )
 
 
 @pytest.mark.real
@@ -61,7 +63,7 @@ def test_a_terminal_without_unicode_gets_ascii_only(env: dict[str, str], tmp_pat
 def test_a_profile_that_exports_a_size_does_not_hide_the_terminals(tmp_path: Path) -> None:
     places = {"XDG_STATE_HOME": str(tmp_path), "XDG_RUNTIME_DIR": str(tmp_path / "run")}
     exported = {"COLUMNS": "60", "LINES": "20"}
-    terminal = Terminal([*HOSTDX, "replay", STORAGE], (120, 40), {**places, **exported})
+    terminal = Terminal([*HOSTDX, "replay", STORAGE], (120, 40), {**places, **exported}, may_fork=True)
     try:
         terminal.wait("live")
         terminal.until(lambda: terminal.screen.display[-1].strip() != "", "the last row")
