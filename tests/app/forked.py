@@ -59,7 +59,8 @@ class ForkingParent:
         with theirs:
             self._process = subprocess.Popen(
                 [*PARENT, str(theirs.fileno())],
-                env={**os.environ, "LC_ALL": LOCALE},
+                env={name: value for name, value in os.environ.items() if not name.startswith("PYTHON")}
+                | {"LC_ALL": LOCALE},
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.DEVNULL,
                 pass_fds=[theirs.fileno()],
