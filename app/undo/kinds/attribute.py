@@ -4,14 +4,18 @@ A scheduler write waits for what is in flight and can hang on a stuck device, an
 state: so a child does it, which can be abandoned. Run as `python -m app.undo.kinds.attribute` it is that child.
 """
 
+from __future__ import annotations
+
 import errno
 import os
 import stat
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
-from app.process import Identity
 from app.undo.kinds import bounded_child
+
+if TYPE_CHECKING:
+    from app.process import Identity
 
 TIMEOUT_S = 5.0
 MAX_ATTRIBUTE_BYTES = 1 << 16  # bytes of an attribute
@@ -28,7 +32,7 @@ class AttributeTrouble(OSError):
         self.writer = writer
 
 
-AttributeTexts: TypeAlias = dict[str, str | AttributeTrouble]
+AttributeTexts: TypeAlias = "dict[str, str | AttributeTrouble]"
 
 
 def read_attributes(paths: Sequence[str], keep: Sequence[int] = ()) -> AttributeTexts:

@@ -13,11 +13,12 @@ import sys
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
-from app.process import Identity, identity_of, is_living
 from probes.children.own_module import own_module
 
 if TYPE_CHECKING:
     import subprocess
+
+    from app.process import Identity
 
 START_S = 60.0
 READY = b"\n"
@@ -46,7 +47,10 @@ def ask_child(
     the journal's lock stays taken as long as anything is under way. `finish`: no answer in time, and it goes on with
     what it was asked for as soon as it can; else it is killed and ends after the step that it is in.
     """
-    import subprocess  # not in the child: whoever stops a run waits until it has started
+    # not in the child: whoever stops a run waits until it has started
+    import subprocess
+
+    from app.process import identity_of, is_living
 
     child = subprocess.Popen(
         own_module(module),
