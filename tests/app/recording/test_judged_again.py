@@ -38,15 +38,23 @@ def plan_of(name: str) -> Plan:
     return plan
 
 
+def events_that_count(name: str, verdict: ev.RunVerdict) -> list[ev.RunEvent]:
+    """Return the load's events before this verdict, after the last restart: its groups no longer count."""
+    before = [
+        e
+        for e in EVENTS[name][: EVENTS[name].index(verdict)]
+        if getattr(e, "workload", "") == verdict.workload
+    ]
+    restarts = [at for at, e in enumerate(before) if isinstance(e, ev.SliceLengthChosen) and e.begins_anew]
+    return before[restarts[-1] :] if restarts else before
+
+
 def groups_of(name: str, verdict: ev.RunVerdict) -> list[GroupBlocks]:
-    """Those that counted: undisturbed, and after the slices' length was found anew."""
+    """Return the groups that counted for this verdict: those that were not disturbed."""
     found: dict[int, GroupBlocks] = {}
-    for event in EVENTS[name]:
-        if getattr(event, "workload", None) != verdict.workload:
-            continue
-        if isinstance(event, ev.SliceLengthChosen) and event.why == "carry-over":
-            found.clear()
-        elif isinstance(event, ev.SliceBatch) and event.phase == "steady" and not event.disturbed:
+    before = events_that_count(name, verdict)
+    for event in before:
+        if isinstance(event, ev.SliceBatch) and event.phase == "steady" and not event.disturbed:
             for group, variant, place in slices_in_batch(event):
                 values = {metric: each[place] for metric, each in event.values.items()}
                 at = event.places[group - event.group] if event.places else None
@@ -55,8 +63,7 @@ def groups_of(name: str, verdict: ev.RunVerdict) -> list[GroupBlocks]:
         elif isinstance(event, ev.Block) and event.phase == "steady":
             one = found.setdefault(event.group, GroupBlocks(event.group, []))
             one.add(event.variant, Measured(seconds=event.seconds, values=event.values))
-    told = [event for event in of(name, ev.Group) if event.workload == verdict.workload]
-    counted = {event.index for event in told if not event.disturbed}
+    counted = {event.index for event in before if isinstance(event, ev.Group) and not event.disturbed}
     return [group for index, group in sorted(found.items()) if not counted or index in counted]
 
 
@@ -72,8 +79,9 @@ def judged_again(name: str, verdict: ev.RunVerdict) -> ev.RunVerdict:
     pair = (verdict.baseline, verdict.variant)
     planned = [
         e.planned_groups
-        for e in of(name, ev.RunningEstimate)
-        if (e.workload, e.metric, e.baseline, e.variant) == (load.id, metric.name, *pair)
+        for e in events_that_count(name, verdict)
+        if isinstance(e, ev.RunningEstimate)
+        and (e.workload, e.metric, e.baseline, e.variant) == (load.id, metric.name, *pair)
     ]
     undecided = verdict.verdict == "inconclusive"
     judge = Judge(
