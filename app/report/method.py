@@ -10,7 +10,7 @@ from statistics import median
 from app.recording.session import RunSession
 from app.report import wording
 from app.report.numbers import SAYS, is_imported
-from probes.secrecy.secrets import mask_words
+from probes.secrecy.secrets import mask_command
 from probes.units import format_duration, format_number, format_percent, format_size
 from scenarios.disturbance import most_frequent_cause
 from scenarios.events import SliceLengthChosen
@@ -92,7 +92,7 @@ def _run(session: RunSession, recording: str, with_arguments: bool) -> Bullets:
 def _command_words(words: Sequence[str], with_arguments: bool) -> Words:
     """The program and what it was to do; its arguments may tell what a ticket is not to."""
     if with_arguments:
-        return "command:", Mono(shlex.join(mask_words(words)))
+        return "command:", Mono(shlex.join(mask_command(words)))
     shown = list(takewhile(lambda word: not word.startswith("-"), words))
     left_out = "(--with-arguments shows its arguments)" if len(shown) < len(words) else ""
     return "command:", Mono(shlex.join(shown)), left_out

@@ -25,7 +25,7 @@ from app.undo.journal import SCHEMA as JOURNAL_SCHEMA
 from app.undo.journal import JournalHeader
 from probes.host import Host
 from probes.secrecy.harmless_words import harmless_text, harmless_words
-from probes.secrecy.secrets import mask_secrets, mask_words
+from probes.secrecy.secrets import mask_command, mask_command_text
 from probes.types import Json
 from scenarios import events as ev
 from scenarios.model import Options, Prepared, RunRefused, Scenario, UsageError
@@ -71,7 +71,7 @@ class Execution:
         self._began_s = self._clock.now()
         self._wall = datetime.now(UTC)
         self._me = identity_of()
-        form = mask_secrets if request.with_arguments else harmless_text
+        form = mask_command_text if request.with_arguments else harmless_text
         self._discretion = Discretion(request.options, request.declared, form)
         self._options = Options(request.options, request.declared)
         self._seed = (
@@ -273,7 +273,7 @@ class Execution:
         """What is recorded of the command line: only what is known to be harmless, unless all was asked for."""
         words = self._discretion.discreet_command(self._request.command)
         if self._request.with_arguments:
-            return mask_words(words)
+            return mask_command(words)
         choices = {choice for option in self._request.declared for choice in option.choices}
         return harmless_words(words, {"hostdx", "run", self._scenario.id, *choices})
 

@@ -4,42 +4,27 @@
 it is the other way round: a program, a path, a number, the name of an option or a word of this list is kept.
 """
 
-# ruff: noqa: SIM905
 import re
 import shlex
 from collections.abc import Collection, Iterable
 
-from probes.number_text import parse_unsigned
+from probes.secrecy.harmless_forms import SEPARATORS, harmless_part_of_url, holds_random_part, is_harmless
+from probes.secrecy.known_programs import LAUNCHERS, WITH_SUBCOMMANDS, WITHOUT_SECRETS
 from probes.secrecy.secret_forms import MASK
-from probes.secrecy.secrets import digest_text, mask_secrets, mask_words
+from probes.secrecy.secrets import digest_text, mask_command, mask_command_text
 
 LEFT_OUT = "…"
-_MAX_WORD, _MAX_NAME = 200, 24
+_MAX_NAME = 24
 # what a quoted text begins with where it is a command: names of programs have no capitals
 _FIRST = re.compile(r"(?:[\w.+-]*/)*[a-z][a-z0-9._+-]{0,30}|[A-Za-z0-9][\w.+-]{0,31}:")  # or a variant's name
 _NOTHING = re.compile(r"(?!)")
-_UNQUOTED = re.compile(rf"[\w@%+=:,./*{LEFT_OUT}-]+")
-_PATH = re.compile(r"~?(?:[\w@.,+%-]*/)+[\w@.,+:%-]*|\.{1,2}|/")
-_REMOTE = re.compile(r"(?:[\w.-]{1,40}@)?[\w.-]{1,80}:(?:/[\w@.,+%-]*)+")  # rsync, scp, NFS
-_RANDOM = re.compile(
-    r"(?=[\w+-]*[A-Z])(?=[\w+-]*[a-z])(?=[\w+-]*\d)[\w+-]{16,}"
-)  # a part of a key, and no name
-_FILE = re.compile(
-    r"[\w@.+-]{1,80}\.(?:py|sh|jar|toml|ya?ml|json|conf|cfg|ini|txt|csv|log|fio|dat|data|bin|root|h5|nc|pl|rb|js|so|img|iso|"
-    r"war|jmx|jtl|prof|pt|ckpt|npy|parquet|safetensors|png|zip|db|ko|qcow2|tar|gz|xz|zst|bz2|rpm|deb|service|mount|slice|scope|socket|timer|exe|out|md|html|xml|sql|in|tmp|c|cc|cpp|go|rs|f90)"
-)
-_NUMBER = re.compile(r"[+-]?\d[\d.,:x/-]*(?:[kmgtpe]i?b?|[ciB]|[nµu]?s|ms|min|h|d|%)?", re.IGNORECASE)
-# after one dash only short names and known ones: `-pSECRET` looks the same
-_OPTION = re.compile(
-    r"--[A-Za-z][\w.-]{0,60}|--?|\+[A-Za-z]\w*|-[A-Za-z?]{1,3}|"
-    r"-(?:name|iname|type|exec|print0?|drive|machine|device|netdev|classpath|server|maxdepth|mindepth|size|delete|help|"
-    r"version|verbose|quiet|newer|mtime|user|group|perm|file|output|config|port|threads|jobs|node|nodes|ntasks)"
-)
-_MAX_DIGITS = 5  # a longer number may be a PIN, unless it is round as sizes and counts are
+_UNQUOTED = re.compile(rf"[\w@%+=:,./*;|&$<>{LEFT_OUT}-]+")
 _MODULE = re.compile(r"[a-z_]\w{0,30}(?:\.\w{1,40})*")  # python -m
 _CLASS = re.compile(r"(?:[a-z]\w{0,30}\.)+[A-Z][A-Za-z]{0,60}")  # java
 _SWITCH = re.compile(r"-XX:[+-]?[A-Za-z]{1,60}")
-_URL = re.compile(r"(https?://[\w.-]{1,80}(?::\d{1,5})?)/.+")  # the path of a webhook is its secret
+_SUBCOMMAND = re.compile(r"[a-z][a-z_-]{1,24}")
+_STARTED = re.compile(r"[A-Za-z][A-Za-z_.+-]{1,30}")
+_PLAIN = re.compile(r"[^\n`]{1,80}")
 # options and variables whose values say how something runs, in words of the program's own
 _DESCRIBING = re.compile(
     r"--?(?:name|mode|type|format|level|log-level|ioengine|engine|rw|verify|model|tokenizer|stage|section|method|algo|"
@@ -48,32 +33,9 @@ _DESCRIBING = re.compile(
     r"LD_PRELOAD|LD_LIBRARY_PATH|GOGC|GOMAXPROCS|GODEBUG|TZ|LANG|TMPDIR|PYTHONHASHSEED"
 )
 _DESCRIPTION = re.compile(r"[A-Za-z][A-Za-z0-9_.:/=%+,-]{0,40}")
-_ATTACHED = re.compile(r"(-[A-Za-z]{1,3})(\d+[kmgtKMGT]?)")  # -j8, -Xmx4g
 _ASSIGNED = re.compile(r"(-{0,2}[A-Za-z][\w.-]{0,60})([=:])(.*)", re.DOTALL)
-_DEVICE = re.compile(
-    r"(?:eth|en[ops]|bond|br|ib|vlan|veth|tap|tun|wlan|md|dm-?|sr|loop|nbd|nvme|mmcblk|zram|sd[a-z]|vd[a-z]|xvd[a-z]|"
-    r"cpu|gpu|node|raid|db)\d{1,4}(?:[npsfdc.:]{1,2}\d{1,4}){0,3}"
-)
 _MASKED = re.compile(rf"(?:-{{0,2}}[A-Za-z][\w.-]{{0,60}}[=:]?|-[A-Za-z]+)?{re.escape(MASK)}")
-_SEPARATORS = frozenset(
-    ["|", "||", "&&", ";", "&", ">", ">>", "<", "2>&1", "--", "{", "}", "(", ")", "[", "]", "!"]
-)
-# Words of common tools: fio, dd, IOR, mdtest, stress-ng, sysbench, rsync, tar, systemctl, git, package managers.
-_WORDS = frozenset(
-    "read write randread randwrite rw randrw readwrite trim randtrim libaio io_uring psync sync posixaio mmap splice "
-    "pvsync pvsync2 direct fdatasync fsync cpu memory mem threads mutex fileio prepare run cleanup oltp_read_write "
-    "oltp_read_only seqwr seqrd rndrd rndwr rndrw none all auto always never on off yes no true false default start "
-    "stop status restart reload enable disable show list ls get set add del delete create remove mount umount update "
-    "upgrade install build test bench benchmark exec call main master worker server client agent daemon posix mpiio "
-    "hdf5 random sequential easy hard json text csv md html yaml normal terse human human-readable ext4 xfs btrfs "
-    "tmpfs nfs nfs4 zfs lustre vfat md raid1 raid5 raid6 raid10 mq-deadline bfq kyber host nvme0n1 nvme1n1 sda sdb "
-    "sdc vda vdb lo link addr route dev type scan repair scrub send receive snapshot subvolume balance filesystem "
-    "device clone fetch pull push commit log diff merge checkout python python3 java perl ruby node bash sh zsh env "
-    "nice ionice taskset numactl timeout time xargs find grep sed awk sort uniq head tail cat cp mv rm mkdir dd tar "
-    "gzip xz rsync ssh scp make cmake gcc ninja cargo docker podman singularity apptainer srun sbatch mpirun mpiexec "
-    "fio ior mdtest iozone stress-ng sysbench elbencho hdparm iperf3 interleave membind cpunodebind local preferred "
-    "zipf pareto uniform poisson size virtio hosts xf xzf czf cf".split()
-)
+_SHELL = frozenset(("do", "then", "else", "while", "if"))
 
 
 def harmless_words(words: Iterable[str], known_words: Collection[str] = ()) -> list[str]:
@@ -81,20 +43,23 @@ def harmless_words(words: Iterable[str], known_words: Collection[str] = ()) -> l
 
     `known_words` are words of the program's own, such as the names of its commands and choices.
     """
-    kept_words = []
-    program, ran, before = True, "", ""
-    for word, without in zip(listed := list(words), mask_words(listed), strict=True):
-        if without != word and " " not in word:
+    kept_words: list[str] = []
+    program, ran, before, behind = True, "", "", 0
+    for word, without in zip(listed := list(words), mask_command(listed), strict=True):
+        behind += 1
+        if without != word and (" " not in word or _MASKED.fullmatch(without)):
             kept_words.append(without if _MASKED.fullmatch(without) else LEFT_OUT)
-        elif program and "=" not in word and _is_name(word):
+        elif (program and "=" not in word and _is_name(word)) or _is_started(ran, before, word):
             kept_words.append(word)
-            ran = word.rpartition("/")[2]
-        elif _names_what_runs(ran, before, word) or _describes(before, word):
+            ran, behind = word.rpartition("/")[2], 0
+        elif without == word and _says_what_runs(ran, before, word, behind):
             kept_words.append(word)
         else:
             kept_words.append(_keep_harmless(word, known_words))
         before = word
-        program = (word in _SEPARATORS and not word.startswith((">", "<", "2"))) or (program and "=" in word)
+        program = (word in SEPARATORS | _SHELL and not word.startswith((">", "<", "2"))) or (
+            program and "=" in word
+        )
     return kept_words
 
 
@@ -105,12 +70,12 @@ def harmless_text(text: str, first: re.Pattern[str] = _FIRST) -> str:
     two commands are not the same, too few to confirm a guess. `first`: what its first word is taken for a program by.
     """
     try:
-        words = shlex.split(text)
+        words = _split_shell(text)
     except ValueError:
         words = []
     kept = _kept_command(words, (), first) if words else ""
     if words and LEFT_OUT not in kept and MASK not in kept:
-        return text if mask_secrets(text) == text else kept
+        return text if mask_command_text(text) == text else kept
     return f"{kept or LEFT_OUT} #{digest_text(text)[-2:]}" if text else text
 
 
@@ -123,20 +88,28 @@ def harmless_value(name: str, value: str) -> str:
 
 def _keep_harmless(word: str, known_words: Collection[str]) -> str:
     """The word, its harmless part, or "…". A quoted command is judged word by word."""
-    if url := _URL.fullmatch(word):
-        return f"{url[1]}/{LEFT_OUT}"
-    if _is_harmless(word, known_words):
+    if url := harmless_part_of_url(word):
+        return f"{url}{LEFT_OUT}"
+    if is_harmless(word, known_words):
         return word
     assigned = _ASSIGNED.fullmatch(word)
-    if assigned is not None and (word.startswith("-") or " " not in word) and not _RANDOM.search(assigned[1]):
+    if (
+        assigned is not None
+        and (word.startswith("-") or " " not in word)
+        and not holds_random_part(assigned[1])
+    ):
         name, sign, value = assigned.groups()
-        if not value and len(name) > _MAX_NAME:
-            return LEFT_OUT  # base64 ends so
+        if (
+            (value in ("", "=") and not name.startswith("-"))
+            or len(name) > _MAX_NAME
+            or (sign == ":" and "@" in value)
+        ):
+            return LEFT_OUT  # base64 ends so; a user and a password stand so before a host
         if sign == "=" and _describes(name, value):
             return word
         return f"{name}{sign}" + ",".join(_keep_harmless(part, known_words) for part in value.split(","))
     try:
-        inner = shlex.split(word) if " " in word else []
+        inner = _split_shell(word) if " " in word else []
     except ValueError:
         inner = []
     if len(inner) < 2:
@@ -150,16 +123,34 @@ def _keep_harmless(word: str, known_words: Collection[str]) -> str:
 def _kept_command(words: list[str], known: Collection[str], first: re.Pattern[str] = _FIRST) -> str:
     """The words of a text that may be a command; its first one stays if it is known or matches `first`."""
     kept = harmless_words(words, known)
-    if "=" not in words[0] and not first.fullmatch(words[0]) and not _is_harmless(words[0], known):
+    if "=" not in words[0] and not first.fullmatch(words[0]) and not is_harmless(words[0], known):
         kept[0] = LEFT_OUT
     return " ".join(word if _UNQUOTED.fullmatch(word) else shlex.quote(word) for word in kept)
 
 
-def _names_what_runs(program: str, before: str, word: str) -> bool:
-    """True for the module that Python runs, the class that Java runs, and a switch of Java's."""
+def _split_shell(text: str) -> list[str]:
+    """Split a text as a shell does, `;` and `|` as words of their own. Raises ValueError where a quote has no end."""
+    lexer = shlex.shlex(text, posix=True, punctuation_chars=";|")
+    lexer.whitespace_split, lexer.commenters = True, ""
+    return list(lexer)
+
+
+def _is_started(ran: str, before: str, word: str) -> bool:
+    """True for the program that a launcher starts: the first word behind its options and their values."""
+    return ran in LAUNCHERS and not before.startswith("-") and _STARTED.fullmatch(word) is not None
+
+
+def _says_what_runs(program: str, before: str, word: str, behind: int) -> bool:
+    """True for Python's module, Java's class, a subcommand, a described value, a tool without secrets."""
     if program.startswith("python"):
         return before == "-m" and _MODULE.fullmatch(word) is not None
-    return program == "java" and bool(_CLASS.fullmatch(word) or _SWITCH.fullmatch(word))
+    if program == "java" and (_CLASS.fullmatch(word) or _SWITCH.fullmatch(word)):
+        return True
+    if program in WITH_SUBCOMMANDS and behind == 1:
+        return _SUBCOMMAND.fullmatch(word) is not None
+    if program.rstrip(":") in WITHOUT_SECRETS or (program in LAUNCHERS and before.startswith("-")):
+        return _PLAIN.fullmatch(word) is not None and not holds_random_part(word)
+    return _describes(before, word)
 
 
 def _describes(name: str, value: str) -> bool:
@@ -167,25 +158,8 @@ def _describes(name: str, value: str) -> bool:
     return (
         _DESCRIBING.fullmatch(name) is not None
         and _DESCRIPTION.fullmatch(value) is not None
-        and not any(_RANDOM.fullmatch(part) for part in re.split(r"[/.=:@,]", value))
+        and not holds_random_part(value)
     )
-
-
-def _is_harmless(word: str, known_words: Collection[str]) -> bool:
-    if len(word) > _MAX_WORD:
-        return False
-    if not word or word in known_words or word in _SEPARATORS or word.lower() in _WORDS:
-        return True
-    if any(_RANDOM.fullmatch(part) for part in re.split(r"[/.=:@,]", word)):
-        return False
-    if _NUMBER.fullmatch(word):
-        return all(len(digits) <= _MAX_DIGITS or _is_round(digits) for digits in re.findall(r"\d+", word))
-    return any(form.fullmatch(word) for form in (_OPTION, _ATTACHED, _PATH, _REMOTE, _FILE, _DEVICE))
-
-
-def _is_round(digits: str) -> bool:
-    number = parse_unsigned(digits)
-    return number is not None and (number % 500 == 0 or number % 512 == 0)
 
 
 def _is_name(word: str) -> bool:

@@ -32,7 +32,7 @@ _JSON = re.compile(
     r"(?:\\?\"(?:[^\"\\]|\\[^\"])*(?:\\?\"|$)|\\?'[^']*(?:'|$)|[^\s,}\]\"']+)"
 )
 _QUERY = re.compile(
-    r"(?i)([?&;](?:sig|signature|authz|auth|hmac|jwt|sas|key|code|ticket|assertion|session|sid|pwd?|pass|sign|"
+    r"(?i)([?&;](?:sig|signature|authz|auth|hmac|jwt|sas|key|code|ticket|assertion|session|sid|pwd?|pass|sign|p(?==\D)|"
     r"x-(?:amz|goog|oss|cos)-(?:signature|credential|security-token)|awsaccesskeyid|googleaccessid|"
     r"[\w.-]*(?:key|token|secret|signature|password))=)[^&\s\"'#]+"
 )
@@ -62,11 +62,14 @@ _PIPED = re.compile(
 _HERE = re.compile(rf"(<<<\s*){_VALUE}")
 _SLASH = re.compile(r"(?i)((?<!\S)/p(?:assword)?:)\S+")
 _KEY = re.compile(r"(?i)((?<!\S)--?key[ =])(?=\S*[A-Za-z])(?=\S*\d)[\w+=-]{8,}(?!\S)")
+_QUOTED = r"(?:'[^']*(?:'|$)|\"[^\"]*(?:\"|$))"
 _CALL = re.compile(
-    r"(?i)(\b(?:auth|login|connect|authenticate)\(\s*(?:'[^']*'|\"[^\"]*\")\s*,\s*)(?:'[^']*(?:'|$)|\"[^\"]*(?:\"|$))"
+    rf"(?i)(\b(?:auth|login|connect|authenticate)\(\s*{_QUOTED}\s*,\s*){_QUOTED}(?:\s*,\s*{_QUOTED})?"
 )
+_SENT = re.compile(rf"(\bsend\s+(?:--\s+)?){_QUOTED}")
+_ELEMENT = re.compile(r"(?i)(<(?:\w+:)?(?:\w*passw\w*|\w*secret|\w*token|pwd)>)[^<]+")
 _FIELD = re.compile(r"(?i)(\b(?:pwd|passwd|password)\s*:\s*)(?:'[^']*(?:'|$)|\"[^\"]*(?:\"|$))")
-_HOOK = re.compile(r"(?i)(/services/\w+/\w+/|/api/webhooks/\d+/|/bot\d+:)[^\s/\"'?]+")
+_HOOK = re.compile(r"(?i)(/services/\w+/\w+/|/api/webhooks/\d+/|/bot\d+:|\bconda[^\s/]*/t/)[^\s/\"'?]+")
 _DSN = re.compile(r"(\bu=[^,\s]+,p=)[^,\s]+")
 _OBJECT = re.compile(r"((?:^|(?<=\s))secret,(?:[\w-]+=[^,\s]*,)*data=)[^,\s]+")
 _USING = re.compile(rf"(?i)(\bconnect\s+to\b.{{0,200}}?\busing\s+){_VALUE}")
@@ -83,7 +86,7 @@ _KNOWN = re.compile(
     r"\b(?:gh[pousr]_\w{20,}|github_pat_\w{20,}|glpat-[\w-]{20,}|(?:AKIA|ASIA)[0-9A-Z]{16}|xox[abprs]-[\w-]{10,}|"
     r"[sr]k_live_\w{10,}|sk-(?=[\w-]*\d)[\w-]{20,}=*|AIza[\w-]{35}|eyJ[\w-]{8,}\.eyJ[\w-]+\.[\w-]*|"
     r"AGE-SECRET-KEY-\S+|tskey-\S+|DHHC-1:\d\d:[^\s:]+)"
-    r"|-----BEGIN [A-Z ]*PRIVATE KEY-----[\s\S]*?(?:-----END [A-Z ]*-----|$)"
+    r"|(?<!\w)\$[0-9][a-z]?\$[\w./=$]{6,}|-----BEGIN [A-Z ]*PRIVATE KEY-----[\s\S]*?(?:-----END [A-Z ]*-----|$)"
 )
 
 
@@ -107,6 +110,8 @@ SECRET_FORMS = (
     SecretForm("literal of SQL", _SQL, "create user a identified by 'x'", "create user a identified by ***"),
     SecretForm("connection of SQL", _USING, "connect to d user me using x", "connect to d user me using ***"),
     SecretForm("argument of a call", _CALL, "db.auth('me', 'x')", "db.auth('me', ***)"),
+    SecretForm("answer that expect sends", _SENT, 'expect word: { send "x" }', 'expect word: { send *** }'),
+    SecretForm("element of XML", _ELEMENT, "<a><password>x</password></a>", "<a><password>***</password></a>"),
     SecretForm("setting by its name", _SET, "aws configure set secret_key x", "aws configure set secret_key ***"),
     SecretForm("new password", _CHANGED, "rabbitmqctl change_password me x", "rabbitmqctl change_password me ***"),
     SecretForm("piped into a program that asks", _PIPED, "echo x | sudo -S ls", "echo *** | sudo -S ls"),

@@ -5,11 +5,12 @@ their names (`probes.secrecy.secret_options`); a secret that looks like any othe
 """
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TypeVar, cast
 
 from probes.secrecy.secret_forms import ENDING, MASK, NAME, SECRET_FORMS
 from probes.secrecy.secret_options import PROGRAMS, find_secret_starts
+from probes.secrecy.secret_positions import find_secrets_by_position
 
 T = TypeVar("T")
 
@@ -22,7 +23,7 @@ _WORD = re.compile(r"""[;|&\n]+|(?:[^\s'"\\;|&]|\\.|'[^']*(?:'|$)|"(?:[^"\\]|\\.
 _QUOTES = re.compile(r"""'([^']*)'?|"((?:[^"\\]|\\.)*)"?|\\(.)""", re.DOTALL)
 _HINT = re.compile(
     r"(?i)pass|secret|token|pwd?|cred|auth|key|cookie|bearer|://|:[^\s/@:]+@|gh[pousr]_|glpat|AKIA|ASIA|xox|"
-    r"k_live_|sk-|AIza|eyJ|psk|otp|jwt|hmac|license|phrase|-pin|webhook|/services/|/bot\d|DHHC|tskey|using|,p=|<<<|/p:|echo|printf|[?&]sig|signature|identified|user|-u|login|account|[A-Za-z_]:[^\s/:]{6}"
+    r"k_live_|sk-|AIza|eyJ|psk|otp|jwt|hmac|license|phrase|-pin|webhook|/services/|/bot\d|DHHC|tskey|using|,p=|<<<|/p:|echo|printf|[?&]sig|send|\\$\\d|signature|identified|user|-u|login|account|[A-Za-z_]:[^\s/:]{6}"
 )
 _PROGRAM = re.compile(rf"\b(?:{'|'.join(PROGRAMS)})\b")
 
@@ -38,7 +39,15 @@ def mask_secrets(text: str) -> str:
     """The text with `***` in place of every value that looks like a secret; its name stays."""
     if not (_HINT.search(text) or _PROGRAM.search(text)):
         return text
-    text = _mask_shell_words(text)
+    return _mask_forms(_mask_shell_words(text, _mask_arguments, mask_secrets))
+
+
+def mask_command_text(text: str) -> str:
+    """The text of a command line with `***` in place of what looks like a secret, or stands where one would."""
+    return _mask_forms(_mask_shell_words(text, _mask_by_position, mask_command_text))
+
+
+def _mask_forms(text: str) -> str:
     for form in SECRET_FORMS:
         text = form.pattern.sub(form.kept, text)
     return text
@@ -49,6 +58,25 @@ def mask_words(words: Sequence[str]) -> list[str]:
     return [
         mask_secrets(word) if masked_word is None else masked_word
         for word, masked_word in zip(words, _mask_arguments(words), strict=True)
+    ]
+
+
+def mask_command(words: Sequence[str]) -> list[str]:
+    """The words of a command line, as `mask_command_text` does it; a word with blanks may be a command itself."""
+    return [
+        (mask_command_text(word) if " " in word else mask_secrets(word))
+        if masked_word is None
+        else masked_word
+        for word, masked_word in zip(words, _mask_by_position(words), strict=True)
+    ]
+
+
+def _mask_by_position(words: Sequence[str]) -> list[str | None]:
+    return [
+        word[:begins] + MASK if masked_word is None and begins is not None else masked_word
+        for word, masked_word, begins in zip(
+            words, _mask_arguments(words), find_secrets_by_position(words), strict=True
+        )
     ]
 
 
@@ -68,7 +96,9 @@ def _mask_arguments(words: Sequence[str]) -> list[str | None]:
     return masked_arguments
 
 
-def _mask_shell_words(text: str) -> str:
+def _mask_shell_words(
+    text: str, mask_some: Callable[[Sequence[str]], list[str | None]], mask_inner: Callable[[str], str]
+) -> str:
     """As a shell reads it; what a quoted word holds may be a command again."""
     word_matches = list(_WORD.finditer(text))
     bare = [
@@ -76,10 +106,10 @@ def _mask_shell_words(text: str) -> str:
         for word in word_matches
     ]
     out, at = "", 0
-    for word, inside, replacement in zip(word_matches, bare, _mask_arguments(bare), strict=True):
+    for word, inside, replacement in zip(word_matches, bare, mask_some(bare), strict=True):
         quote = word[0][0]
         if replacement is None and quote in "'\"" and word[0] == f"{quote}{inside}{quote}" and " " in inside:
-            replacement = f"{quote}{mask_secrets(inside)}{quote}"
+            replacement = f"{quote}{mask_inner(inside)}{quote}"
         if replacement is not None:
             out, at = out + text[at : word.start()] + replacement, word.end()
     return out + text[at:]

@@ -7,6 +7,7 @@ import shlex
 import pytest
 
 from probes.secrecy.harmless_words import LEFT_OUT, harmless_text, harmless_value, harmless_words
+from probes.secrecy.secret_forms import MASK
 
 SECRET = "Zx7hunter2Q"
 
@@ -82,7 +83,7 @@ def test_a_command_of_harmless_words_stays_as_it_was_typed() -> None:
 
 def test_commands_that_differ_in_what_is_left_out_are_told_apart() -> None:
     kept = {harmless_text(f"tool login {SECRET}{number}") for number in range(64)}
-    assert len(kept) > 50 and all(text.startswith(f"tool {LEFT_OUT} {LEFT_OUT} #") for text in kept)
+    assert len(kept) > 50 and all(text.startswith(f"tool {LEFT_OUT} {MASK} #") for text in kept)
     assert not [text for text in kept if SECRET in text]
     assert harmless_text(f"a: CODE={SECRET} TMPDIR=/data").startswith(f"a: CODE={LEFT_OUT} TMPDIR=/data #")
 

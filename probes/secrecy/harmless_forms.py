@@ -1,0 +1,98 @@
+"""The forms of a word that cannot be a secret: a path, a number, an option's name, a file, a device, a known word."""
+
+# ruff: noqa: SIM905
+import re
+from collections.abc import Collection
+
+from probes.number_text import parse_unsigned
+
+_MAX_WORD = 200
+_PATH = re.compile(
+    r"~?(?:(?:[\w@.,+%-]|\$\w|\$\{\w+\})*/)+(?:[\w@.,+%*-]|\$\w|\$\{\w+\})*(?:(?::\d+)+|:)?|\.{1,2}|/|\$\w+|\$\{\w+\}"
+)
+_MOUNTED = re.compile(r"(?:/[\w@.,+%-]*)+(?::(?:/[\w@.,+%-]*)+)?:(?:ro|rw|z|Z)")  # --volume of a container
+_REMOTE = re.compile(
+    r"(?:[\w.-]{1,40}@)?[\w.-]{1,80}:(?!//)(?:/[\w@.,+%-]*)+|root@[\w.-]{1,80}"
+)  # rsync, scp, NFS, ssh
+# the path of a webhook is its secret, so a path of the web is kept only where it is a file's or a repository's
+_FILE_URL = re.compile(
+    r"(?!https?:)[a-z][a-z0-9+]{1,9}://(?!hooks\.)[\w.-]{0,80}(?::\d{1,5})?(?:/[\w.,+%-]*)*"
+)
+_WEB_FILE = re.compile(
+    r"https?://[\w.-]{1,80}(?::\d{1,5})?(?:/?|(?:/[\w.,+%-]*)+\.(?:git|rpm|deb|tar|t?gz|xz|zip|iso|repo|root))"
+)
+_WEB_URL = re.compile(r"(https?://[\w.-]{1,80}(?::\d{1,5})?)/.+")
+_LISTENING = re.compile(r"\*?:\d{1,5}")
+_RANDOM = re.compile(
+    r"(?=[\w+-]*[A-Z])(?=[\w+-]*[a-z])(?=[\w+-]*\d)[\w+-]{16,}"
+)  # a part of a key, and no name
+_FILE = re.compile(
+    r"[\w@.+-]{1,80}\.(?:py|sh|jar|toml|ya?ml|json|conf|cfg|ini|txt|csv|log|fio|dat|data|bin|root|h5|nc|pl|rb|js|so|img|iso|"
+    r"war|jmx|jtl|prof|pt|ckpt|npy|parquet|safetensors|png|zip|db|ko|qcow2|tar|gz|xz|zst|bz2|rpm|deb|service|mount|slice|scope|socket|"
+    r"timer|exe|out|md|html|xml|sql|in|tmp|c|C|cc|cpp|go|rs|f90|R|r|jl|sub|sif|namd|mdp|tpr|inp|lmp|m|o)"
+)
+_NUMBER = re.compile(r"[+-]?\d[\d.,:x/-]*(?:[kmgtpe]i?b?|[ciB]|[nµu]?s|ms|min|h|d|%)?", re.IGNORECASE)
+# after one dash only short names and known ones: `-pSECRET` looks the same
+_OPTION = re.compile(
+    r"--[A-Za-z][\w.-]{0,60}|--?|\+[A-Za-z]\w*|-[A-Za-z?]{1,3}|"
+    r"-(?:name|iname|type|exec|print0?|drive|machine|device|netdev|classpath|server|maxdepth|mindepth|size|delete|help|"
+    r"version|verbose|quiet|newer|mtime|user|group|perm|file|output|config|port|threads|jobs|node|nodes|ntasks)"
+)
+_MAX_DIGITS = 5  # a longer number may be a PIN, unless it is round as sizes and counts are
+_ATTACHED = re.compile(r"(-[A-Za-z]{1,3})(\d+[kmgtKMGT]?)")  # -j8, -Xmx4g
+_DEVICE = re.compile(
+    r"(?:eth|en[ops]|bond|br|ib|vlan|veth|tap|tun|wlan|md|dm-?|sr|loop|nbd|nvme|mmcblk|zram|sd[a-z]|vd[a-z]|xvd[a-z]|"
+    r"cpu|gpu|node|raid|db|wn|cn|mon|osd|oss|mds|mdt|ost)-?\d{1,4}(?:[npsfdc.:]{1,2}\d{1,4}){0,3}"
+)
+SEPARATORS = frozenset(
+    ["|", "||", "&&", ";", "&", ">", ">>", "<", "2>&1", "--", "{", "}", "(", ")", "[", "]", "!"]
+)
+# Words of common tools: fio, dd, IOR, mdtest, stress-ng, sysbench, rsync, tar, systemctl, git, package managers.
+_WORDS = frozenset(
+    "read write randread randwrite rw randrw readwrite trim randtrim libaio io_uring psync sync posixaio mmap splice "
+    "pvsync pvsync2 direct fdatasync fsync cpu memory mem threads mutex fileio prepare run cleanup oltp_read_write "
+    "oltp_read_only seqwr seqrd rndrd rndwr rndrw none all auto always never on off yes no true false default start "
+    "stop status restart reload enable disable show list ls get set add del delete create remove mount umount update "
+    "upgrade install build test bench benchmark exec call main master worker server client agent daemon posix mpiio "
+    "hdf5 random sequential easy hard json text csv md html yaml normal terse human human-readable ext4 xfs btrfs "
+    "tmpfs nfs nfs4 zfs lustre vfat md raid1 raid5 raid6 raid10 mq-deadline bfq kyber host nvme0n1 nvme1n1 sda sdb "
+    "sdc vda vdb lo link addr route dev type scan repair scrub send receive snapshot subvolume balance filesystem "
+    "device clone fetch pull push commit log diff merge checkout python python3 java perl ruby node bash sh zsh env "
+    "nice ionice taskset numactl timeout time xargs find grep sed awk sort uniq head tail cat cp mv rm mkdir dd tar "
+    "gzip xz rsync ssh scp make cmake gcc ninja cargo docker podman singularity apptainer srun sbatch mpirun mpiexec "
+    "fio ior mdtest iozone stress-ng sysbench elbencho hdparm iperf3 interleave membind cpunodebind local preferred "
+    "zipf pareto uniform poisson size virtio hosts xf xzf czf cf for in do done while if then else fi sleep df du echo "
+    "printf pods nodes tree pool image images volume network process select count from where debug batch long short "
+    "remount noatime ro rsa ed25519 ecdsa sha aes mtu up down lz4 zstd tcp udp http https checkpointer "
+    "autovacuum processlist tables databases".split()
+)
+
+
+def is_harmless(word: str, known_words: Collection[str] = ()) -> bool:
+    """Return True if the form of the word shows that it is no secret. `known_words` are the program's own."""
+    if len(word) > _MAX_WORD:
+        return False
+    if len(word) < 2 or word in known_words or word in SEPARATORS or word.lower() in _WORDS:
+        return True
+    if holds_random_part(word):
+        return False
+    if _NUMBER.fullmatch(word):
+        return all(len(digits) <= _MAX_DIGITS or _is_round(digits) for digits in re.findall(r"\d+", word))
+    forms = (_OPTION, _ATTACHED, _PATH, _MOUNTED, _REMOTE, _FILE, _DEVICE, _FILE_URL, _WEB_FILE, _LISTENING)
+    return any(form.fullmatch(word) for form in forms)
+
+
+def harmless_part_of_url(word: str) -> str | None:
+    """Return scheme and host of a web address, the path of which may be a secret; None of any other word."""
+    url = None if is_harmless(word) else _WEB_URL.fullmatch(word)
+    return f"{url[1]}/" if url else None
+
+
+def holds_random_part(word: str) -> bool:
+    """True where a part of the word has small and large letters and digits, as keys have and names have not."""
+    return any(_RANDOM.fullmatch(part) for part in re.split(r"[/.=:@,]", word))
+
+
+def _is_round(digits: str) -> bool:
+    number = parse_unsigned(digits)
+    return number is not None and (number % 500 == 0 or number % 512 == 0)
