@@ -15,6 +15,7 @@ from probes.secrecy.secrets import digest_text, mask_command, mask_command_text
 
 LEFT_OUT = "…"
 _MAX_NAME = 24
+_MAX_DEPTH = 4  # of assignments in assignments: `--mount=type=bind,source=/a`
 # what a quoted text begins with where it is a command: names of programs have no capitals
 _FIRST = re.compile(r"(?:[\w.+-]*/)*[a-z][a-z0-9._+-]{0,30}|[A-Za-z0-9][\w.+-]{0,31}:")  # or a variant's name
 _NOTHING = re.compile(r"(?!)")
@@ -86,8 +87,10 @@ def harmless_value(name: str, value: str) -> str:
     return harmless_text(value, _FIRST if " " in value else _NOTHING)
 
 
-def _keep_harmless(word: str, known_words: Collection[str]) -> str:
+def _keep_harmless(word: str, known_words: Collection[str], depth: int = 0) -> str:
     """The word, its harmless part, or "…". A quoted command is judged word by word."""
+    if depth > _MAX_DEPTH:
+        return LEFT_OUT
     if url := harmless_part_of_url(word):
         return f"{url}{LEFT_OUT}"
     if is_harmless(word, known_words):
@@ -107,7 +110,9 @@ def _keep_harmless(word: str, known_words: Collection[str]) -> str:
             return LEFT_OUT  # base64 ends so; a user and a password stand so before a host
         if sign == "=" and _describes(name, value):
             return word
-        return f"{name}{sign}" + ",".join(_keep_harmless(part, known_words) for part in value.split(","))
+        return f"{name}{sign}" + ",".join(
+            _keep_harmless(part, known_words, depth + 1) for part in value.split(",")
+        )
     try:
         inner = _split_shell(word) if " " in word else []
     except ValueError:

@@ -32,7 +32,7 @@ _JSON = re.compile(
     r"(?:\\?\"(?:[^\"\\]|\\[^\"])*(?:\\?\"|$)|\\?'[^']*(?:'|$)|[^\s,}\]\"']+)"
 )
 _QUERY = re.compile(
-    r"(?i)([?&;](?:sig|signature|authz|auth|hmac|jwt|sas|key|code|ticket|assertion|session|sid|pwd?|pass|sign|p(?==\D)|"
+    r"(?i)([?&;](?:sig|signature|authz|auth|hmac|jwt|sas|key|code|ticket|j?session(?:id)?|sid|pwd?|pass|sign|p(?==\D)|"
     r"x-(?:amz|goog|oss|cos)-(?:signature|credential|security-token)|awsaccesskeyid|googleaccessid|"
     r"[\w.-]*(?:key|token|secret|signature|password))=)[^&\s\"'#]+"
 )
@@ -69,12 +69,14 @@ _CALL = re.compile(
 _SENT = re.compile(rf"(\bsend\s+(?:--\s+)?){_QUOTED}")
 _ELEMENT = re.compile(r"(?i)(<(?:\w+:)?(?:\w*passw\w*|\w*secret|\w*token|pwd)>)[^<]+")
 _FIELD = re.compile(r"(?i)(\b(?:pwd|passwd|password)\s*:\s*)(?:'[^']*(?:'|$)|\"[^\"]*(?:\"|$))")
-_HOOK = re.compile(r"(?i)(/services/\w+/\w+/|/api/webhooks/\d+/|/bot\d+:|\bconda[^\s/]*/t/)[^\s/\"'?]+")
+_HOOK = re.compile(
+    r"(?i)(/services/\w+/\w+/|/(?:api/)?webhooks?/(?:\d+/)?|/bot\d+:|\bconda[^\s/]*/t/)[^\s\"'?]+"
+)
 _DSN = re.compile(r"(\bu=[^,\s]+,p=)[^,\s]+")
 _OBJECT = re.compile(r"((?:^|(?<=\s))secret,(?:[\w-]+=[^,\s]*,)*data=)[^,\s]+")
 _USING = re.compile(rf"(?i)(\bconnect\s+to\b.{{0,200}}?\busing\s+){_VALUE}")
 _CHANGED = re.compile(
-    r"(?i)(\b[\w.]*(?:set|reset|change|add)[_-](?:\w+[_-])*(?:password|user)\s+(?:(?!\d)\w+\s+)?)(?![\s-])"
+    r"(?i)((?<![\w.-])(?=[\w.]{0,40}(?:set|change|add)[_-])[\w.-]{0,60}(?:password|user)\s+(?:(?!\d)\w+\s+)?)(?![\s-])"
     + _VALUE
     + r"(?=\s*$)"
 )
