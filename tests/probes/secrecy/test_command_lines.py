@@ -73,8 +73,8 @@ def test_harmless_lines_tell_what_ran(way: str) -> None:
     "part", ["'", "a:", "-u ", "a=", "\\", "echo ", "set_", "http://", "<a>", "-H x: ", "a/", "--a=b "]
 )
 def test_no_command_line_keeps_it_busy(part: str) -> None:
-    with limit_time(2.5):
-        for head in ("env ", "curl -u ", "echo "):
-            text = head + part * (10_000 // len(part))
-            mask_command_text(text)
-            harmless_text(text)
+    for head in ("env ", "curl -u ", "echo "):
+        text = head + part * (10_000 // len(part))
+        for keep in (mask_command_text, harmless_text):
+            with limit_time(2.5):
+                keep(text)
