@@ -174,12 +174,13 @@ class StepInProgress:
 
 
 class Run(Protocol):
-    """What a scenario is given. `apply_change` asks for consent, writes the journal, applies, and reverts on the
-    way out.
+    """What a scenario gets to work with. `apply_change` asks for consent, writes the journal, applies the change,
+    and reverts it at the end.
 
-    `begin_step`, `fact`, `emit_note` and `emit_finding` are short for the events; who implements a Run inherits them.
+    `begin_step`, `emit_fact`, `emit_note` and `emit_finding` are short forms of events that every Run inherits.
 
-    A stop (Ctrl-C, SIGTERM) cancels the scenario's task: it need not poll. Undoing is shielded from a second one.
+    Ctrl-C and SIGTERM cancel the scenario's task, so a scenario need not check for them. A second signal does not
+    interrupt the undo.
     """
 
     host: Host
@@ -305,9 +306,11 @@ class Prepared(NamedTuple):
 
 
 class Scenario(Protocol):
-    """Declared once; the same text feeds the screen, the plan, the help and the report.
+    """A question that hostdx answers by measuring. Its texts are declared once, for the screen, the plan, the help
+    and the report.
 
-    Everything that hostdx asks of a scenario stands here. What has a value need not be declared by a subclass.
+    This class holds all that hostdx needs from a scenario. A subclass need not declare attributes that have a value
+    here.
     """
 
     id: ClassVar[str]

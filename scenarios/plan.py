@@ -40,7 +40,9 @@ class Option(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 class Metric(msgspec.Struct, frozen=True, omit_defaults=True):
-    """`better` says which direction is good; the ratio is always turned so that under 1 is slower."""
+    """A measured quantity. `better` says which direction is good. Ratios are turned so that a ratio below 1 is
+    slower.
+    """
 
     name: str  # "IOPS", "MB/s", "ns/packet"
     unit: str
@@ -50,18 +52,19 @@ class Metric(msgspec.Struct, frozen=True, omit_defaults=True):
     invalid: str = ""  # why an imported figure is never compared: the tool's own words, or too little work
 
     def combine_blocks(self, values: Sequence[float]) -> float:
-        """What a run's blocks come to."""
+        """Return one value for the values of a run's blocks: their mean, median or maximum, as `of` says."""
         if self.of == "max":
             return max(values)
         return median(values) if self.of == "median" else math.fsum(values) / len(values)
 
 
 class Workload(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
-    """One kind of load. The first metric is the leading one. Durations in seconds.
+    """One kind of load. The first metric is the leading one.
 
-    A block lasts `block_s` or `min_operations`, whichever is longer, at most `max_block_s`; its first `onset_s`
-    are reported apart. Fewer than `min_groups` groups within the budget: not started, and that is said; where only the
-    warm-up tells how long a block must be, four of them are measured all the same.
+    A window lasts `block_s` seconds or until `min_operations` are done, whichever is longer, but at most `max_block_s`.
+    The first `onset_s` seconds are reported apart. If fewer than `min_groups` groups fit into the budget, the load is
+    not started and the verdict says so. Where only the warm-up shows how long a window must be, four groups are
+    measured all the same.
     """
 
     id: str
@@ -87,7 +90,9 @@ class Workload(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
 
 
 def timed_command(id: str, title: str, *, controls: tuple[str, ...] = ()) -> Workload:
-    """A load each of whose blocks is one run of a command (`probes.bench.run.command`), as long as it takes, in s."""
+    """Return a load of which each window is one run of a command (`probes.bench.run.command`), in seconds, however
+    long it takes.
+    """
     return Workload(
         id=id,
         title=title,
@@ -100,7 +105,9 @@ def timed_command(id: str, title: str, *, controls: tuple[str, ...] = ()) -> Wor
 
 
 class Variant(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
-    """One of the things compared. `label` is what a person reads; `facts` what tells it from the others."""
+    """One of the things that are compared. A person reads `label`; `facts` hold the properties that differ from the
+    other variants.
+    """
 
     id: str  # "A", "B", "none", "mq-deadline", "before", ...
     label: str
@@ -115,13 +122,17 @@ def worded_variant(id: str, words: dict[str, str]) -> Variant:
 
 
 class PlannedStep(msgspec.Struct, frozen=True, omit_defaults=True):
+    """A step of a run, with the seconds that it takes."""
+
     id: str
     title: str
     seconds: Duration = 0.0
 
 
 class Written(msgspec.Struct, frozen=True, omit_defaults=True):
-    """Bytes written at most to a device; `endurance_share` (0..1) of its rated endurance where known."""
+    """The most bytes that a run writes to a device. `endurance_share` (0..1) is their share of the device's rated
+    endurance.
+    """
 
     device: str
     bytes: Count
@@ -130,9 +141,11 @@ class Written(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 class Plan(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
-    """`seconds` is the whole run; `measuring_s` the part that the budget bounds.
+    """What a run would do, before it does anything. `seconds` is the time of the whole run, `measuring_s` the part
+    that the budget bounds.
 
-    `refusal` says why it cannot be done here (exit status 3); `not_applicable` lists what will be left out and why.
+    `refusal` says why the run cannot be done here (exit status 3). `not_applicable` lists what will be left out, and
+    why.
     """
 
     scenario: str
@@ -166,7 +179,9 @@ class Plan(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
         return any(action.needs_consent for action in self.actions)
 
     def with_digest(self) -> Plan:
-        """The plan with its digest: over what would be done, not over times, wording or the fill level of today."""
+        """Return the plan with a digest of what it would do. Times, wording and the free space of today do not
+        change the digest.
+        """
         done = (
             self.scenario,
             sorted(self.options.items()),

@@ -29,13 +29,13 @@ WIDENED_BY = 2.0
 
 
 class BeforeAfter(PairVerdict, frozen=True, kw_only=True):
-    """`ratio`: after over idle with its widened interval; `idle_ratio`: idle over before."""
+    """`ratio` is after over idle, with its widened interval; `idle_ratio` is idle over before."""
 
     idle_ratio: float | None = None
     blocks: int = 0
 
     def explain(self, treatment: str) -> str:
-        """How it came about, in one line. treatment: "the trim"."""
+        """Return in one line how the verdict came about. `treatment` names what was done, such as "the trim"."""
         if self.ratio is None or self.ci95 is None or self.idle_ratio is None:
             return self.reason or ""
         text = (
@@ -49,7 +49,7 @@ class BeforeAfter(PairVerdict, frozen=True, kw_only=True):
 
 
 def mean_variance_share(n: int, correlation: float = ASSUMED_CORRELATION) -> float:
-    """The variance of the mean of n correlated blocks, in units of one block's variance."""
+    """Return the variance of the mean of n correlated windows, in units of the variance of one window."""
     return (n + 2 * math.fsum((n - k) * correlation**k for k in range(1, n))) / (n * n)
 
 
@@ -62,7 +62,9 @@ def judge_before_after(
     margin: float = 0.05,
     alpha: float = 0.05,
 ) -> BeforeAfter:
-    """Blocks' values of the three phases, each divided by its own interleaved reference block (or none)."""
+    """Return the verdict on the values of three phases. Each value is divided by its interleaved reference window,
+    if there is one.
+    """
     parts = (before, idle, after)
     reference_parts = references if references is not None else tuple([1.0] * len(part) for part in parts)
     phases = [
@@ -89,7 +91,9 @@ def judge_before_after(
 def conclude_before_after(
     effect: float, low: float, high: float, wandered: float, blocks: int, margin: float
 ) -> BeforeAfter:
-    """The verdict on an effect and its interval, and on what the idle control gave; all of them log ratios."""
+    """Return the verdict on an effect with its interval and on the change in the idle control, all as logarithms of
+    ratios.
+    """
     edge = margin_edge(margin)
     near = high - effect if effect < 0 else effect - low  # an end still farther from no effect is no doubt
     ruling = decide(

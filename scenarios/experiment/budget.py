@@ -9,7 +9,7 @@ from scenarios.plan import Workload
 
 
 def group_seconds(workload: Workload, variants: int, block_s: float | None = None) -> float:
-    """Seconds of one group: two blocks a variant (ABBA). Switching comes on top and is measured."""
+    """Return the seconds of one group: two windows for each variant (ABBA). Switching takes more, and is measured."""
     return 2 * variants * (workload.block_s if block_s is None else block_s)
 
 
@@ -18,12 +18,12 @@ OVERHEAD = 1.1
 
 
 def minimum_seconds(workload: Workload, variants: int) -> float:
-    """Seconds to give a workload at least: the fewest groups that can decide, the warm-up and what comes on top."""
+    """Return the least seconds that a load needs: the fewest groups that can decide, the warm-up and the switching."""
     return group_seconds(workload, variants) * (workload.min_groups * OVERHEAD + 0.75)
 
 
 class Budget:
-    """Wall seconds of measuring of a whole run."""
+    """The seconds of measuring that a whole run may take."""
 
     def __init__(self, total_s: float, clock: Clock) -> None:
         self.total_s = total_s
@@ -32,20 +32,22 @@ class Budget:
 
     @property
     def left_s(self) -> float:
+        """Return the seconds that are left."""
         return max(0.0, self.total_s - (self._clock.now() - self._began))
 
 
 class Need(NamedTuple):
-    """What a load needs at least, in seconds of wall time."""
+    """The least seconds that a load needs."""
 
     seconds: float
     control: bool = False  # it must not move: twice what it needs tell, and the loads have the rest
 
 
 def seconds_for_first(left_s: float, needs: Sequence[Need]) -> float:
-    """Seconds for the first of the loads that wait, in their order of importance.
+    """Return the seconds for the first of the waiting loads, which are ordered by importance.
 
-    All but what the later ones need, as long as it has its own: what it does not use goes on to them.
+    The first load gets all seconds but those that the later loads need, and at least its own need. Seconds that it does
+    not use go to the later loads.
     """
     own, reserved_s = needs[0].seconds, 0.0
     for need in needs[1:]:
@@ -56,8 +58,8 @@ def seconds_for_first(left_s: float, needs: Sequence[Need]) -> float:
 
 
 def allotted_seconds(budget_s: float, needs: Sequence[Need]) -> list[float]:
-    """What each may have as `seconds_for_first` gives it out, if each takes all of it; 0 for those that are not
-    reached.
+    """Return the seconds of each load if each uses all that `seconds_for_first` gives it; 0 for a load that gets
+    none.
     """
     allotted_s: list[float] = []
     for number, need in enumerate(needs):
@@ -67,11 +69,13 @@ def allotted_seconds(budget_s: float, needs: Sequence[Need]) -> list[float]:
 
 
 class Undecided(NamedTuple):
-    """A load that its share of the budget did not decide, as the rest of the budget sees it.
+    """A load that is undecided after its share of the budget.
 
-    half_width  of the widest interval (ln) of its comparisons that are not decided; math.inf where there is none yet.
-    next_s      wall seconds until its next look, switching back to it included.
-    decides_s   about how many seconds would decide all of it (`SequentialComparison.seconds_left`); None: not known.
+    half_width: of the widest interval (logarithm) among its undecided comparisons; math.inf where there is no interval
+    yet.
+    next_s: seconds until its next interim analysis, switching back to it included.
+    decides_s: about how many seconds would decide all of it (`SequentialComparison.seconds_left`); None where that is
+    not known.
     """
 
     load: str
@@ -81,14 +85,14 @@ class Undecided(NamedTuple):
 
 
 def next_undecided(left_s: float, undecided: Sequence[Undecided]) -> Undecided | None:
-    """Who gets what is left, until its next look; ask again after it. None: no look of any fits any more.
+    """Return the load that is measured next, until its next interim analysis; None where no analysis fits into the
+    seconds left.
 
-    The widest interval comes first; where what is left can decide some of the loads, the widest of those: a load that
-    would stay undecided whatever it gets must not take the last seconds from one that they decide.
+    The load with the widest interval comes first. If the seconds left can decide some loads, the widest of those comes
+    first: a load that stays undecided in any case must not use the seconds that would decide another.
 
-    The looks must go on as they were planned: a load that pauses spends no alpha (no
-    `SequentialComparison.final_verdict`), and its
-    `planned_groups` counts what the whole rest of the budget would hold, not its share alone.
+    A load that pauses spends no alpha (it calls no `SequentialComparison.final_verdict`). Its `planned_groups` counts
+    the groups that the whole rest of the budget would hold, so that its interim analyses go on as planned.
     """
     fits = [u for u in undecided if u.next_s <= left_s]
     soon = [u for u in fits if u.decides_s is not None and u.decides_s <= left_s]
@@ -96,8 +100,8 @@ def next_undecided(left_s: float, undecided: Sequence[Undecided]) -> Undecided |
 
 
 class Pace:
-    """How long a group really takes, with all that lies around it (switches, readings, the workers' answers), and how
-    many still fit. Its seconds pass only while its load is measured.
+    """The real seconds of a group, with switches, readings and answers of workers, and how many groups still fit.
+    Its seconds pass only while its load is measured.
     """
 
     def __init__(self, clock: Clock, budget_s: float, group_s: float) -> None:
@@ -124,7 +128,7 @@ class Pace:
         return max(0.0, self.budget_s - self.spent_s)
 
     def expect_group_seconds(self, group_s: float) -> None:
-        """Of another length than before: what was measured until now tells nothing of it."""
+        """Start again with groups of another length: the seconds measured until now no longer apply."""
         self.group_s = group_s
         self._measured = 0
 

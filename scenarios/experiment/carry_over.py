@@ -30,12 +30,12 @@ Todo: TypeAlias = Literal["nothing", "lengthen", "blocks"]
 
 
 class CarryOver(NamedTuple):
-    """What the sides leave to each other shifts ln(variant/baseline) by.
+    """How far work that one variant leaves to the next shifts ln(variant/baseline).
 
-    bias    with its interval, in logs, not turned by the metric's good direction: -0.1 means that the variant looks
-            10 % lower than it is. None with fewer than 24 groups.
-    groups  that could tell.
-    found   the interval excludes 0 and the estimate is beyond a quarter of the margin.
+    bias: the shift with its interval, not turned by the metric's good direction; -0.1 means that the variant looks 10 %
+    lower than it is. None with fewer than 24 groups.
+    groups: the groups that could show it.
+    is_established: the interval excludes 0 and the estimate is beyond a quarter of the margin.
     """
 
     bias: Spread | None
@@ -44,9 +44,8 @@ class CarryOver(NamedTuple):
 
 
 class CarryOverAction(NamedTuple):
-    """What to do about it: `lengthen` the slices to `seconds`, or judge in `blocks` of that length.
-
-    Slices measured before it do not count any more.
+    """What to do about a carry-over: `lengthen` the slices to `seconds`, or measure in `blocks` of that length.
+    Earlier slices no longer count.
     """
 
     todo: Todo
@@ -62,7 +61,10 @@ def estimate_carry_over(
     margin: float,
     level: float = LEVEL,
 ) -> CarryOver:
-    """orders, values: of each undisturbed group, slice by slice, in the order measured; pair: baseline, variant."""
+    """Return the carry-over between the pair (baseline, variant).
+
+    orders, values: of each undisturbed group, slice by slice in the order measured.
+    """
     shifts, after_other, slices = [], 0, 0
     for order, rates in zip(orders, values, strict=True):
         after_other += sum(a != b for a, b in pairwise(order)) + 1
@@ -86,10 +88,11 @@ def estimate_carry_over(
 
 
 def choose_action(carried: CarryOver, *, slice_s: float, block_s: float, margin: float) -> CarryOverAction:
-    """Work of one size weighs less in a longer slice: so long that a quarter of the margin is left, at most a block.
+    """Return the action for a carry-over that was found.
 
-    A share of every slice that is left to the next one weighs the same at any length: then in blocks, each of which is
-    flushed and waited for.
+    A fixed amount of work weighs less in a longer slice: slices become so long that a quarter of the margin is left,
+    but not longer than a window. A fixed share of each slice weighs the same at any length: then the load is measured
+    in windows with a flush before each.
     """
     if not carried.is_established or carried.bias is None:
         return CarryOverAction("nothing", slice_s, carried)
@@ -101,7 +104,7 @@ def choose_action(carried: CarryOver, *, slice_s: float, block_s: float, margin:
 
 
 class CarryOverAnalyses:
-    """Looks at 24, 48, 96 … groups, each at its part of the level."""
+    """Analyses after 24, 48, 96 … groups, each with its part of the error level."""
 
     def __init__(self, *, margin: float, block_s: float) -> None:
         self.margin, self.block_s = margin, block_s
@@ -112,14 +115,14 @@ class CarryOverAnalyses:
         ] = {}  # and not seen to be gone since; in blocks: seen there
 
     def groups_until_known(self, groups: int) -> int:
-        """How many groups are missing until it may be known whether what was found has gone; 0 where nothing was."""
+        """Return how many more groups are needed to see whether a carry-over has gone; 0 where none was found."""
         waiting = self._looks == 0 if self.in_blocks else bool(self._carried_by_pair)
         return max(0, (MIN_GROUPS << self._looks) - groups) if waiting else 0
 
     def analyse(
         self, groups: Sequence[GroupBlocks], metric: str, pairs: Sequence[Pair], slice_s: float
     ) -> CarryOverAction | None:
-        """What to do if a look is due and finds something; all groups until now do not count any more then."""
+        """Return the action if an analysis is due and finds a carry-over; the groups until now then no longer count."""
         if len(groups) < MIN_GROUPS << self._looks:
             return None
         self._looks += 1
@@ -143,7 +146,7 @@ class CarryOverAnalyses:
         return None
 
     def restrict_verdict(self, verdict: ev.RunVerdict) -> ev.RunVerdict:
-        """Where a side may still leave work to the other, only what would hold without that is claimed."""
+        """Return the verdict, restricted to what holds without a carry-over that may remain."""
         carried = self._carried_by_pair.get((verdict.baseline, verdict.variant))
         if carried is None or carried.bias is None or verdict.ratio is None or verdict.ci95 is None:
             return verdict
@@ -154,14 +157,16 @@ class CarryOverAnalyses:
 
 
 def restrict_word(word: Word, ratio: float, ci95: tuple[float, float], bias: Spread, margin: float) -> Word:
-    """The word, as far as it holds whatever part of the bias the ratio suffers."""
+    """Return the word as far as it holds for any part of the bias in the ratio."""
     bias_width = max(abs(bias.low), abs(bias.high))
     estimate = estimate_of_ratio(ratio, ci95, margin)
     return hold_word(word, estimate._replace(low=estimate.low - bias_width, high=estimate.high + bias_width))
 
 
 def _has_vanished(before: CarryOver | None, now: CarryOver) -> bool:
-    """A share of every slice would show as it did; work of one size no longer does."""
+    """Return whether the carry-over is gone. Work of a fixed amount shows no longer in longer slices; a fixed share
+    would.
+    """
     if before is None or before.bias is None:
         return True
     return now.bias is not None and not now.bias.low <= before.bias.estimate <= now.bias.high

@@ -38,12 +38,12 @@ STALLS_BY_CHANCE = 0.05
 
 
 class LoadExperiment:
-    """`begin`, then `measure_for` as often as there is time, then `conclude_verdicts`.
+    """The experiment on one load: `begin`, then `measure_for` as often as there is time, then `conclude_verdicts`.
 
-    most_s  wall seconds that it may get at most, over all its turns.
-    family  how many comparisons (workload x pair) the whole run makes: its family-wise error is 5 %.
-    pairs   (baseline, variant); without it the first variant is everybody's baseline.
-    scope   "this stack" or "this disk": what the verdicts speak of.
+    most_s: the most seconds that it may take, over all its turns.
+    family: how many comparisons (load and pair) the whole run makes; together they err in 5 % of runs.
+    pairs: (baseline, variant); without them the first variant is the baseline of all others.
+    scope: "this stack" or "this disk", the subject of the verdicts.
     """
 
     def __init__(
@@ -79,22 +79,22 @@ class LoadExperiment:
 
     @property
     def is_over(self) -> bool:
-        """Nothing more can or need be measured."""
+        """Return whether nothing more can be measured or needs to be."""
         return bool(self.reason or self.broken_off) or not (self._open_judges or self._must_continue)
 
     @property
     def as_undecided(self) -> Undecided:
-        """For the planner: who gets what is left of the budget."""
+        """Return what the planner needs to share out the rest of the budget."""
         return undecided_load(self.workload.id, self._open_judges, self.pace)
 
     @property
     def least_s(self) -> float:
-        """Wall seconds for which there must be room, as far as is known before the warm-up."""
+        """Return the seconds that must be left before it begins, as far as they are known before the warm-up."""
         return self.workload.min_groups * self.pace.group_s
 
     @property
     def first_look_s(self) -> float:
-        """Wall seconds until anything can be decided."""
+        """Return the seconds until the first interim analysis."""
         return max(
             (judge.comparison.looks[0] * self.pace.group_s for judge in self._open_judges), default=0.0
         )
@@ -110,7 +110,7 @@ class LoadExperiment:
         return self.scheduler.is_open(len(self.groups), called=called, decided=decided)
 
     async def begin(self, warm_up_s: float = math.inf) -> None:
-        """The look at the host, then the warm-up: it finds how long a block or a slice must be."""
+        """Look for interference, then warm up, which shows how long a window or a slice must be."""
         with self.pace.time_running():
             if self.watch is not None:
                 await self.watch.look_before_first_block()
@@ -125,14 +125,14 @@ class LoadExperiment:
             self.leave_out(self.reason)
 
     def shorten_groups(self, seconds: float) -> None:
-        """Groups so short that the first look comes within `seconds`, where the scheduler can."""
+        """Shorten the groups so that the first interim analysis comes within `seconds`, where the scheduler can."""
         for _ in range(2):  # of shorter ones more fit, and the looks are planned anew
             if not self.scheduler.shorten_groups(max(0.0, seconds) / max(1e-9, self.first_look_s)):
                 return
             self._plan_looks()
 
     def leave_out(self, why: str, needs_s: float | None = None) -> None:
-        """It is not measured; its verdicts say why, and how many seconds of a budget it needs."""
+        """Do not measure the load; its verdicts say why, and how many seconds of budget it would need."""
         self.needs_s = needs_s
         if not self.judges:
             self._plan_looks()
@@ -140,7 +140,7 @@ class LoadExperiment:
         self.run.emit_note(not_measured_text(self.workload.title, why))
 
     async def measure_for(self, seconds: float) -> None:
-        """Until everything is decided or the seconds are over; once at least where it fits."""
+        """Measure until everything is decided or the seconds are over, but at least once where that fits."""
         until = self.run.clock.now() + seconds
         if self.watch is not None and self.watch.stopped:  # under another load: what there is may be judged
             self.reason = self.reason or self.watch.stopped
@@ -154,7 +154,9 @@ class LoadExperiment:
                 await self._measure_lap(groups)
 
     def conclude_verdicts(self, recast: Recast | None = None) -> list[ev.RunVerdict]:
-        """The verdicts, as events and in the result; once. `recast`: what else is known of how they came about."""
+        """Emit the verdicts and return them; call it once. `recast` adds what a scenario knows of how they came
+        about.
+        """
         if not self.verdicts:
             judged = [self._conclude_judge(judge) for judge in self.judges]
             may_recast = recast is not None and not self.broken_off
@@ -188,7 +190,7 @@ class LoadExperiment:
         return with_bytes_to_decide(verdict, self.spent)
 
     def _judge_stalls(self, verdict: ev.RunVerdict) -> ev.RunVerdict:
-        """A variant that alone stands still again and again is not "no different", whatever the other groups say."""
+        """Return the verdict, which is not "no material difference" where one variant alone stalled again and again."""
         here, there = self._stalls[verdict.variant], self._stalls[verdict.baseline]
         worse = verdict.variant if here >= there else verdict.baseline
         if sign_test(here, there) > STALLS_BY_CHANCE / max(1, len(self.pairs)):
@@ -207,7 +209,7 @@ class LoadExperiment:
         )
 
     def _plan_looks(self) -> None:
-        """By what is known of a group's length now; what was judged until now does not count any more."""
+        """Plan the interim analyses by the length of a group that is known now; earlier judgements no longer count."""
         self.pace.expect_group_seconds(self.scheduler.group_s)
         self.judges = judges_for(
             self.workload,
@@ -221,7 +223,9 @@ class LoadExperiment:
         self._draw_orders()
 
     def _draw_orders(self) -> None:
-        """Few groups of long blocks: a batch that must hold both orders has then only as many."""
+        """Draw the orders of the next groups. With few groups of long windows, a batch that holds both orders has
+        only that many.
+        """
         first = min(
             (judge.comparison.looks[0] for judge in self.judges), default=GROUPS_BEFORE_FIRST_ANALYSIS
         )
@@ -230,7 +234,7 @@ class LoadExperiment:
         )
 
     async def _attempt_work(self, work: Awaitable[T]) -> T | None:
-        """None where nothing could be measured, with the reason kept."""
+        """Await the work; return None where nothing could be measured, and keep the reason."""
         try:
             return await work
         except (
@@ -244,7 +248,7 @@ class LoadExperiment:
         return None
 
     def _drop_variants(self, variants: Sequence[str], reason: str) -> None:
-        """Goes on with the others; what is compared with these is not applicable."""
+        """Go on without these variants; comparisons with them are not applicable."""
         self.not_applicable_reasons.update(dict.fromkeys(variants, reason))
         self.pairs = self.scheduler.pairs = [
             pair for pair in self.pairs if not set(pair) & set(self.not_applicable_reasons)
@@ -290,7 +294,7 @@ class LoadExperiment:
             self._plan_looks()
 
     def _settled_longer(self) -> bool:
-        """Whether all begins anew because the two orders of a pair contradict each other."""
+        """Return whether the load begins anew because the two orders of a pair contradict each other."""
         contradicted = any(judge.comparison.is_contradicted for judge in self._open_judges)
         return contradicted and self.scheduler.settle_longer(self.pace.left_s)
 

@@ -20,7 +20,7 @@ Pair = tuple[str, str]  # baseline, variant
 
 
 class GroupBlocks:
-    """The blocks of one group, by variant, in the order measured. `order`: the variants, block by block."""
+    """The windows or slices of one group, by variant, in the order measured. `order` names the variant of each."""
 
     def __init__(
         self, index: int, order: Sequence[str], place: int | None = None, loud: bool = False
@@ -34,7 +34,7 @@ class GroupBlocks:
 
     @property
     def label(self) -> str:
-        """ "ABBA"; with spaces where the variants' names are longer than a letter."""
+        """Return the order as text: "ABBA", or with spaces where names are longer than a letter."""
         return ("" if all(len(v) == 1 for v in self.order) else " ").join(self.order)
 
     def add(self, variant: str, measured: Measured) -> None:
@@ -47,20 +47,20 @@ class GroupBlocks:
         return [m.values.get(metric.name, 0.0) for m in self.blocks.get(variant, ())]
 
     def in_order(self, metric: str) -> list[float]:
-        """The metric's values block by block, in the order measured; 0 where there is none."""
+        """Return the metric's values in the order measured; 0 where there is none."""
         each = {variant: iter(blocks) for variant, blocks in self.blocks.items()}
         return [next(each[variant]).values.get(metric, 0.0) for variant in self.order]
 
     def value(self, metric: Metric, pair: Pair) -> GroupValue | None:
-        """ln(variant / baseline), turned so that under 0 is slower; None where a block gave nothing."""
+        """Return ln(variant / baseline), turned so that below 0 is slower; None where a window gave nothing."""
         return group_value(self.values(pair[0], metric), self.values(pair[1], metric), metric.better)
 
     def mean_difference(self, metric: Metric, pair: Pair) -> float:
-        """variant - baseline in the metric's own unit and direction."""
+        """Return variant minus baseline in the metric's own unit and direction."""
         return mean_difference(self.values(pair[0], metric), self.values(pair[1], metric))
 
     def stalled_variants(self, workload: Workload, pairs: Iterable[Pair]) -> tuple[str, ...]:
-        """The variants that gave nothing in a block: there is no ratio then."""
+        """Return the variants that gave nothing in a window, so that there is no ratio."""
         judged = [metric for metric in workload.metrics if metric.judged]
         variants = dict.fromkeys(v for pair in pairs for v in pair)
         bad = [v for v in variants if not all(x > 0 for metric in judged for x in self.values(v, metric))]
@@ -69,7 +69,7 @@ class GroupBlocks:
         return tuple(bad)
 
     def log_ratios(self, workload: Workload, pairs: Iterable[Pair]) -> dict[str, float]:
-        """Of every metric and pair, as the group event carries them: "metric|baseline|variant"."""
+        """Return the log ratio of every metric and pair, keyed as in the group event: "metric|baseline|variant"."""
         return {
             f"{metric.name}|{pair[0]}|{pair[1]}": value.log_ratio
             for pair in pairs
@@ -78,7 +78,7 @@ class GroupBlocks:
         }
 
     def p99_ns(self, variant: str) -> int | None:
-        """None below OPERATIONS_FOR_P99."""
+        """Return the 99th percentile in ns; None with fewer than OPERATIONS_FOR_P99 operations."""
         if self.operation_count(variant) < OPERATIONS_FOR_P99:
             return None
         blocks = self.blocks[variant]
@@ -112,8 +112,8 @@ def values_beside(
 def level_values(
     groups: Sequence[GroupBlocks], variant: str, metric: Metric, verdicts: Iterable[ev.RunVerdict]
 ) -> list[float]:
-    """A variant's mean in each of the groups that the first verdict about it rests on, as the verdicts' table has them:
-    what was measured after it had been decided belongs to no figure beside it.
+    """Return a variant's mean in each group that the first verdict about it uses, as in the table of verdicts.
+    Groups measured after the decision are left out.
     """
     about = (v for v in verdicts if variant in (v.baseline, v.variant))
     used = next((v.groups for v in about), 0) or len(groups)

@@ -29,7 +29,7 @@ from scenarios.verdict.verdict import (
 
 
 class Judge:
-    """A judged metric of a pair. A decision at a look is final: later groups do not count."""
+    """Judges one metric of one pair. A decision at an interim analysis is final: later groups do not count."""
 
     def __init__(
         self,
@@ -70,7 +70,7 @@ class Judge:
         return self.decision is not None
 
     def add(self, group: GroupBlocks, pace: Pace) -> None:
-        """One undisturbed group; decides if a look is due."""
+        """Add one undisturbed group, and decide if an interim analysis is due."""
         value = group.value(self.metric, self.pair)
         if self.is_decided or value is None:
             return
@@ -83,11 +83,11 @@ class Judge:
         self._keep_decision(self.comparison.at_look(pace.group_s), pace, final=False)
 
     def seconds_left(self, pace: Pace) -> float | None:
-        """The planner's word; None before the first three groups."""
+        """Return about how many seconds are needed to decide; None before the first three groups."""
         return 0.0 if self.is_decided else self.comparison.seconds_left(pace.group_s)
 
     def running_estimate(self, t: float, group: GroupBlocks, pace: Pace) -> ev.RunningEstimate | None:
-        """The running estimate after a group; None while there are too few, or once it is decided."""
+        """Return the running estimate after a group; None with too few groups, or once it is decided."""
         now = None if self.is_decided else self.comparison.interim_estimate()
         if now is None:
             return None
@@ -109,9 +109,9 @@ class Judge:
         )
 
     def conclude_verdict(self, t: float, pace: Pace, why_ended: str) -> ev.RunVerdict:
-        """The verdict at the end; where no look decided, what is left of alpha is spent here.
+        """Return the verdict at the end. Where no interim analysis decided, the rest of alpha is spent here.
 
-        Where a side drifts on its own the effect is a function of how long one looked, so none is given.
+        Where one variant drifts on its own the effect depends on how long it was measured, so no effect is given.
         """
         if drifting := drifting_variants(*self.sides, self.pair):
             drift = {d.variant: (d.first, d.last) for d in drifting}
@@ -126,7 +126,9 @@ class Judge:
         return msgspec.structs.replace(self._verdict_event(t, self.seconds, decision), reason=reason or None)
 
     def keep_large_only(self, verdict: ev.RunVerdict, blame: str) -> ev.RunVerdict:
-        """Where most of its groups were disturbed a difference is called as from few: only a large one."""
+        """Return the verdict by the stricter rule for few groups, where most groups were disturbed: only a large
+        difference stands.
+        """
         groups = len(self.differences)
         if (
             2 * self.loud <= groups
@@ -145,9 +147,8 @@ class Judge:
         return as_undecided(verdict, reason)
 
     def broken_off_verdict(self, t: float, pace: Pace, reason: str) -> ev.RunVerdict:
-        """Too much was disturbed: nothing is claimed, whatever the numbers say; they are shown all the same.
-
-        What was decided at a look before stays decided.
+        """Return an undecided verdict with its figures, because too much was disturbed. A decision of an earlier
+        interim analysis stands.
         """
         if self.is_decided:
             return self.conclude_verdict(t, pace, "")
@@ -206,7 +207,9 @@ class Judge:
 
 
 def with_bytes_to_decide(verdict: ev.RunVerdict, spent: WriteBudgetSpent | None) -> ev.RunVerdict:
-    """How much the whole run would have to write to decide it, where its write limit ended it; as it is otherwise."""
+    """Return the verdict with the bytes that the whole run would have to write to decide it, where the write limit
+    ended it.
+    """
     if spent is None or not spent.most_bytes or not (verdict.is_undecided or verdict.is_not_measured):
         return verdict
     more = float(spent.lacking_bytes)
@@ -227,9 +230,10 @@ def judges_for(
     scope: str,
     all_pairs: int = 0,
 ) -> list[Judge]:
-    """One for each judged metric of each pair; a workload's metrics share its part of the family's error.
+    """Return one judge for each judged metric of each pair. The metrics of a load share its part of the family's
+    error.
 
-    `all_pairs`: of places, 0 where the sides have none of their own.
+    `all_pairs`: how many pairs of file sets there are; 0 where the variants have none of their own.
     """
     judged = [metric for metric in workload.metrics if metric.judged]
     return [
@@ -249,7 +253,7 @@ def judges_for(
 
 
 def undecided_load(load: str, judges: Sequence[Judge], pace: Pace) -> Undecided:
-    """What the rest of the budget must know of a load whose `judges` are open."""
+    """Return what the planner needs to know about a load whose `judges` have not decided."""
     widths, next_s = [0.0], [pace.group_s]
     decides_s: list[float | None] = [0.0]
     for judge in judges:

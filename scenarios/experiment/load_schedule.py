@@ -25,7 +25,7 @@ SPARE = 1.2  # of the seconds until a first look: some trains are measured again
 
 
 class ScheduledLoad(NamedTuple):
-    """One load. `done` is called once, when its verdicts are given."""
+    """One load of a run. `done` is called once, when its verdicts are given."""
 
     scheduler: LoadScheduler
     done: Callable[[LoadExperiment], None]
@@ -42,11 +42,12 @@ async def run_campaign(
     scope: str = "",
     steps: bool = True,
 ) -> None:
-    """Measures and judges. `family`, `pairs`, `scope`: as of `LoadExperiment`; `steps`: whether the loads are the
-    plan's.
+    """Measure and judge the loads. `family`, `pairs` and `scope` are as in `LoadExperiment`; `steps`: whether each
+    load is a step of the plan.
 
-    First all loads in their order, then again those that are undecided, the widest interval first. It ends as soon
-    as everything is decided. What was measured before a stop keeps its events; no verdict is given then.
+    All loads are measured in their order, then those that are undecided again, the widest interval first, until
+    everything is decided or the budget is used. If the run is stopped, the events until then are kept and no verdict is
+    given.
     """
     open_entries: list[tuple[ScheduledLoad, LoadExperiment]] = []
 
@@ -107,7 +108,7 @@ async def run_campaign(
 
 
 class MeasuredLoad(NamedTuple):
-    """What came out: the verdicts, and the blocks that count (no warm-up, no disturbed group; onsets apart)."""
+    """The verdicts of a load, and the windows that count: without warm-up, onsets and disturbed groups."""
 
     verdicts: list[ev.RunVerdict]
     blocks: list[ev.Block]
@@ -124,10 +125,10 @@ async def measure_workload(
     pairs: Sequence[Pair] | None = None,
     scope: str = "",
 ) -> MeasuredLoad:
-    """Measures and judges; every judged metric of every pair gets its verdict, as an event and in the result.
+    """Measure and judge one load; every judged metric of every pair gets its verdict, as an event and in the result.
 
-    budget_s  wall seconds of measuring for this workload, warm-up and switching included.
-    family, pairs, scope  as of `LoadExperiment`.
+    budget_s: seconds of measuring for this load, warm-up and switching included.
+    family, pairs, scope: as in `LoadExperiment`.
     """
     blocks = BlockScheduler(run, workload, benches, watch)
     verdicts: list[ev.RunVerdict] = []

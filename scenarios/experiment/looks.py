@@ -35,11 +35,12 @@ _FAR = 9.0  # standard deviations: nothing is beyond
 
 
 def plan_analyses(planned: int, min_groups: int = 8, first: int = 0) -> tuple[int, ...]:
-    """Group counts at which the data are looked at: few, fixed beforehand, the last one at `planned`.
+    """Return the numbers of groups after which the data are analysed: few, fixed beforehand, the last one at
+    `planned`.
 
-    The first look comes before 8 groups and can only find large effects (see `sequential`). 30 planned groups
-    are looked at after 6, 10, 17 and 30. From 60 planned groups on they are cheap: 250 are looked at after 12, 24,
-    36, 48, 72, 96, 144, 192 and 250, whatever `min_groups` is. `first`: of another number of groups.
+    The first analysis comes before 8 groups and can find only large effects (see `sequential`). 30 planned groups are
+    analysed after 6, 10, 17 and 30. From 60 planned groups on groups are cheap: 250 are analysed after 12, 24, 36, 48,
+    72, 96, 144, 192 and 250, whatever `min_groups` is. `first` is another number of groups for the first analysis.
     """
     if planned >= CHEAP_FROM:
         doubled = [CHEAP_FIRST << i for i in range(planned.bit_length())]
@@ -74,7 +75,9 @@ def planned_spending(planned_looks: tuple[int, ...], alpha: float) -> tuple[floa
 
 
 def alpha_spent_up_to(groups: int, planned_looks: tuple[int, ...], alpha: float) -> float:
-    """Alpha that may be spent up to any number of groups: between two looks a part of what the next one has."""
+    """Return the alpha that may be spent up to any number of groups; between two analyses it is a part of the next
+    one's share.
+    """
     before, cumulative = 0, 0.0
     for look, up_to in zip(planned_looks, planned_spending(planned_looks, alpha), strict=True):
         if groups <= look:
@@ -91,7 +94,9 @@ def _simpson_grid(points: int, half: float) -> tuple[list[float], list[float]]:
 
 
 class _Paths(NamedTuple):
-    """Of the runs not stopped at any look until now: the score sum's nodes, and weight x density at each."""
+    """The runs that no analysis has stopped until now: nodes of the score sum, and weight times density at each
+    node.
+    """
 
     groups: int
     nodes: list[float]
@@ -100,7 +105,9 @@ class _Paths(NamedTuple):
 
 @lru_cache(maxsize=256)
 def _paths_after(counts: tuple[int, ...], cumulative: tuple[float, ...]) -> _Paths:
-    """What went on after looks at these group counts. Each look costs 15,000 exponentials, once a run."""
+    """Return the runs that go on after analyses at these numbers of groups. Each analysis costs 15,000 exponentials,
+    once a run.
+    """
     if not counts:
         return _Paths(0, [0.0], [1.0])
     before = _paths_after(counts[:-1], cumulative[:-1])
@@ -122,7 +129,9 @@ def _paths_after(counts: tuple[int, ...], cumulative: tuple[float, ...]) -> _Pat
 
 @lru_cache(maxsize=1024)
 def _critical_value(counts: tuple[int, ...], cumulative: tuple[float, ...]) -> float:
-    """The last look's critical value: it spends what lies between the last two of `cumulative`."""
+    """Return the critical value of the last analysis, which spends the difference of the last two values of
+    `cumulative`.
+    """
     before = _paths_after(counts[:-1], cumulative[:-1])
     spend = cumulative[-1] - (cumulative[-2] if len(cumulative) > 1 else 0.0)
     deviation = math.sqrt(counts[-1] - before.groups)
@@ -132,7 +141,7 @@ def _critical_value(counts: tuple[int, ...], cumulative: tuple[float, ...]) -> f
 def _solve_critical_value(
     nodes: list[float], mass: list[float], deviation: float, root: float, spend: float
 ) -> float:
-    """The critical value that exactly `spend` of the paths not stopped yet crosses, both sides together."""
+    """Return the critical value that exactly `spend` of the remaining runs cross, on both sides together."""
     if spend <= 0:
         return math.inf
 
@@ -155,9 +164,8 @@ def _solve_critical_value(
 
 @lru_cache(maxsize=4096)
 def nominal_level(groups: int, planned_looks: tuple[int, ...], alpha: float, final: bool = False) -> float:
-    """The nominal two-sided level of an interval at `groups` groups, adjusted for the looks before.
-
-    The final one spends all that is left.
+    """Return the nominal two-sided level of an interval after `groups` groups, adjusted for earlier analyses. A
+    final one spends the rest.
     """
     counts = (*(look for look in planned_looks if look < groups), groups)
     cumulative = [alpha_spent_up_to(count, planned_looks, alpha) for count in counts]

@@ -18,10 +18,10 @@ MIN_PAIRS = 8  # pairs, and visits to pairs that were seen before: fewer tell no
 
 
 class PlaceScatter(NamedTuple):
-    """Standard deviations of the log rate: of one place against the others, and of one slice in its place.
+    """Standard deviations of the log rate: of one file set against the others, and of one slice within its file set.
 
-    pairs       of places that were visited, in so many `groups`; `all_pairs` there are.
-    in_group    of a group's log ratio, places aside.
+    pairs: of file sets that were measured, in so many `groups`; there are `all_pairs`.
+    in_group: of a group's log ratio without the part of the file sets.
     """
 
     place: float
@@ -33,28 +33,30 @@ class PlaceScatter(NamedTuple):
 
     @property
     def is_known(self) -> bool:
-        """Every pair was visited twice at least: only so a moment is told from a place for sure."""
+        """Return whether every pair was measured twice, so that a moment can be told from a file set."""
         return self.groups >= 2 * self.all_pairs
 
     def error(self, groups: int) -> float:
-        """The standard deviation of a mean log ratio over so many groups, in as many pairs as there are."""
+        """Return the standard deviation of a mean log ratio over so many groups, in as many pairs as there are."""
         return math.sqrt(2 * self.place**2 / min(groups, self.all_pairs) + self.in_group**2 / groups)
 
     def groups_for(self, now: float, then: float) -> float:
-        """So many groups narrow a half-width (ln) of `now` to `then`; math.inf where places allow none so narrow."""
+        """Return how many groups narrow a half-width (logarithm) from `now` to `then`; math.inf where the file sets
+        allow no interval so narrow.
+        """
         square = (then / now * self.error(self.groups)) ** 2 - 2 * self.place**2 / self.all_pairs
         return self.in_group**2 / square if square > 0 else math.inf
 
 
 class PlaceVisits:
-    """Which pair of places the next groups are measured in: those that were counted least often, drawn among these."""
+    """Chooses the pair of file sets of the next groups: one of those that were counted least often, at random."""
 
     def __init__(self, places: int, rng: random.Random) -> None:
         self._counted = [0] * places
         self._rng = rng
 
     def next(self, groups: int) -> list[int]:
-        """A place for each group."""
+        """Return a pair of file sets for each group."""
         counts, chosen = list(self._counted), []
         waiting: list[int] = []
         for _ in range(groups):
@@ -68,7 +70,7 @@ class PlaceVisits:
         return chosen
 
     def count_visits(self, places: Sequence[int]) -> None:
-        """The groups there count; what was disturbed is visited again."""
+        """Count groups that were not disturbed; a disturbed one is measured again in the same pair."""
         for place in places:
             self._counted[place] += 1
 
@@ -76,7 +78,7 @@ class PlaceVisits:
 def means_by_place(
     values: Sequence[float], weights: Sequence[float] | None, places: Sequence[int]
 ) -> tuple[list[float], list[float]]:
-    """The (weighted) mean of the groups in each pair of places, and its weight."""
+    """Return the (weighted) mean of the groups in each pair of file sets, and its weight."""
     sums: dict[int, float] = {}
     weights_by_place: dict[int, float] = {}
     for at, place in enumerate(places):
@@ -89,10 +91,11 @@ def means_by_place(
 def estimate_scatter(
     log_ratios: Sequence[float], scatters: Sequence[float], places: Sequence[int], all_pairs: int
 ) -> PlaceScatter | None:
-    """The two levels, from the groups' log ratios and what slices of one side scattered within each group.
+    """Return the two deviations, from the groups' log ratios and from the scatter of slices of one variant within a
+    group.
 
-    None before `MIN_PAIRS` pairs were visited again: until then a moment is not told from a place. What is within two
-    standard errors of nothing is 0.
+    None before `MIN_PAIRS` pairs were measured again: until then a moment cannot be told from a file set. A deviation
+    within two standard errors of 0 is 0.
     """
     ratios_by_place: dict[int, list[float]] = {}
     for place, ratio in zip(places, clip_outliers(log_ratios), strict=True):
@@ -114,7 +117,7 @@ def estimate_scatter(
 
 
 def clip_outliers(values: Sequence[float]) -> list[float]:
-    """Without what a stall did: no value is farther from their median than four usual deviations."""
+    """Return the values, limited to four usual deviations from their median, so that a stall does not decide."""
     middle = median(values)
     most = 4 * 1.4826 * median([abs(value - middle) for value in values])
     return [min(middle + most, max(middle - most, value)) for value in values] if most > 0 else list(values)

@@ -32,7 +32,9 @@ Steps = list[tuple[float, float]]  # from one to the next: of the load, of the r
 
 
 def log_steps(values: Sequence[float], references: Sequence[float], skipped: Iterable[int] = ()) -> Steps:
-    """Without those that end at `skipped`, where something else happened; a trend hardly shows in them."""
+    """Return the logarithmic steps from round to round, without those that end at `skipped`, where something else
+    happened. A trend hardly shows in them.
+    """
     left_out = frozenset(skipped)
     pairs = list(zip(values, references, strict=True))
     if any(not (v > 0 and r > 0 and math.isfinite(v) and math.isfinite(r)) for v, r in pairs):
@@ -42,7 +44,7 @@ def log_steps(values: Sequence[float], references: Sequence[float], skipped: Ite
 
 
 def shared_part(moves: Steps) -> float:
-    """0 (nothing in common) to 1 (all of it): the slope of the load's steps on the reference's."""
+    """Return 0 (nothing in common) to 1 (all in common): the slope of the load's steps over the reference's."""
     if len(moves) < 2:
         return 1.0
     middle = [math.fsum(column) / len(moves) for column in zip(*moves, strict=True)]
@@ -52,7 +54,7 @@ def shared_part(moves: Steps) -> float:
 
 
 def weaken_reference(references: Sequence[float], share: float) -> list[float]:
-    """The reference as far as it is shared: to be divided by."""
+    """Return the reference, weakened to the share that the load has in common with it, to divide by."""
     return [r**share if r > 0 and math.isfinite(r) else r for r in references]
 
 
@@ -62,10 +64,11 @@ def judge_beside_reference(
     margin: float,
     longer: float = 1.0,
 ) -> BeforeAfter:
-    """Before, idle, after, each block beside its reference: the change that holds by both ways of dividing.
+    """Return the change that holds by both ways of dividing by the reference. Each of before, idle and after has a
+    reference for each window.
 
-    `longer`: how many times as long as the idle control the treatment took; idling as long may have given as many times
-    as much, so the interval is widened by as many times what idling gave.
+    `longer`: how many times as long as the idle control the treatment took. Idling as long may change as many times as
+    much, so the interval is widened by that.
     """
     share = shared_part([move for v, r in zip(values, references, strict=True) for move in log_steps(v, r)])
     before, idle, after = (weaken_reference(r, share) for r in references)

@@ -15,11 +15,11 @@ from scenarios.plan import Workload
 
 
 class Lap(NamedTuple):
-    """What was measured in one go, and recorded.
+    """The groups of one go, as recorded.
 
-    groups     the complete ones; `pooled`: all of it as one, for what needs many operations (p99).
-    disturbed  not empty: none of it counts, and it is measured again.
-    stalled    for each group in which a variant alone gave nothing, that variant.
+    groups: the complete ones. `pooled` holds all of them as one, for figures that need many operations (p99).
+    disturbed: not empty where nothing of it counts, and it is measured again.
+    stalled: for each group in which one variant alone gave nothing, that variant.
     """
 
     groups: Sequence[GroupBlocks]
@@ -29,13 +29,13 @@ class Lap(NamedTuple):
 
 
 class LoadScheduler(Protocol):
-    """One load on all its variants. `warm_up` and `measure` raise NotApplicable (VariantsUnfit where it is some
-    variants only) and WriteBudgetSpent; cancelling stops the load at once.
+    """Measures one load on all its variants. `warm_up` and `measure` raise NotApplicable (VariantsUnfit for some
+    variants only) and WriteBudgetSpent. Cancelling stops the load at once.
 
-    noun    what is measured again as a whole where it was disturbed.
-    pairs   those whose log ratios are recorded; the experiment keeps them.
-    fewest  groups for which there must be room, else no group is measured.
-    places  how many pairs of places the variants have; 1: none of their own.
+    noun: what is measured again as a whole after an interference.
+    pairs: those whose log ratios are recorded; the experiment sets them.
+    fewest: how many groups must fit, else none is measured.
+    places: how many pairs of file sets the variants have; 1 where they have none of their own.
     """
 
     run: Run
@@ -51,48 +51,50 @@ class LoadScheduler(Protocol):
 
     @property
     def group_s(self) -> float:
-        """Of a group, as far as it is known beforehand."""
+        """Return the seconds of a group, as far as they are known beforehand."""
         ...
 
     @property
     def most_groups(self) -> int:
-        """In one go."""
+        """Return how many groups are measured in one go at most."""
         return 1
 
     async def warm_up(self, most_s: float) -> bool:
-        """A further part of the warm-up; True once it is known how long a block or a slice must be."""
+        """Do a further part of the warm-up; return True once it is known how long a window or a slice must be."""
         ...
 
     async def measure(self, orders: Sequence[Sequence[str]]) -> Lap:
-        """A group in each of these orders."""
+        """Measure one group in each of these orders."""
         ...
 
     async def pause(self) -> None:
-        """Another load may be measured before the next group."""
+        """Stop the workers: another load may be measured before the next group."""
         return
 
     def drop_variants(self, variants: Sequence[str]) -> None:
-        """Goes on without them."""
+        """Go on without these variants."""
         ...
 
     def shorten_groups(self, factor: float) -> bool:
-        """Groups that take so many times the seconds, or as near as may be; False where they stay as long."""
+        """Change the seconds of a group by `factor`, or as near to it as possible; return False where they stay the
+        same.
+        """
         return False
 
     def begin_anew_if_needed(self, groups: Sequence[GroupBlocks]) -> bool:
-        """After these groups: whether all begins anew, measured otherwise."""
+        """Return whether, after these groups, the load begins anew and is measured in another way."""
         return False
 
     def settle_longer(self, left_s: float) -> bool:
-        """Wait longer from now on before the other variant is measured; False where it already does, or where too few
-        groups would fit into `left_s` seconds then. All groups until now do not count any more after a True.
+        """Wait longer from now on before another variant is measured, and return True: earlier groups no longer
+        count. Return False where it waits already, or where too few groups would fit into `left_s` seconds.
         """
         return False
 
     def is_open(self, groups: int, *, called: bool, decided: bool) -> bool:
-        """Whether what was called or decided after so many groups cannot be believed yet."""
+        """Return whether a decision after so many groups cannot be trusted yet."""
         return False
 
     def restrict_verdict(self, verdict: ev.RunVerdict) -> ev.RunVerdict:
-        """The verdict, with what is known of how its values came about."""
+        """Return the verdict, restricted by what is known of how its values came about."""
         return verdict

@@ -41,7 +41,9 @@ _MIN_GROUPS = 3  # with two groups Student's interval spans everything
 
 
 class InterimEstimate(NamedTuple):
-    """`ci95`: the interval that would hold if it stopped now; `current_look` counts from 1, 0 between looks."""
+    """`ci95` is the interval that would hold if measuring stopped now. `look` is the number of the interim analysis,
+    from 1; 0 between analyses.
+    """
 
     ratio: float
     ci95: tuple[float, float]
@@ -77,10 +79,10 @@ def draw_orders(
 
 @dataclass
 class SequentialComparison:
-    """Log ratios of the groups of one comparison, and what may be said about them.
+    """Log ratios of the groups of one comparison, and the decisions about them.
 
-    `margin` as a share (0.05), `alpha` for the whole family of `family` comparisons, `planned_groups` as many
-    groups as the budget allows. `better` is the metric's good direction; log ratios come already turned.
+    margin: as a share (0.05). alpha: for the whole family of `family` comparisons. planned_groups: as many groups as
+    the budget allows. better: the metric's good direction; log ratios are turned already.
     """
 
     baseline: str
@@ -115,8 +117,8 @@ class SequentialComparison:
         place: int | None = None,
         baseline_first: bool | None = None,
     ) -> None:
-        """One finished group: the fields of `stats.group_value` (without scatter all groups count alike), its pair of
-        places, and which of the two came first.
+        """Add one group: the fields of `stats.group_value` (without scatter all groups count alike), its pair of
+        file sets, and which variant came first.
         """
         self.log_ratios.append(log_ratio)
         if baseline_first is not None:
@@ -129,17 +131,19 @@ class SequentialComparison:
 
     @property
     def alpha_share(self) -> float:
-        """This comparison's part of alpha."""
+        """Return this comparison's part of alpha."""
         return self.alpha / max(1, self.family)
 
     @property
     def exact_from(self) -> int:
-        """Groups from which on the drawn orders alone can hold the level: all fall alike in 2 of 2**groups draws."""
+        """Return the number of groups from which on the drawn orders alone hold the level: all agree in 2 of
+        2**groups draws.
+        """
         return math.ceil(1 - math.log2(self.alpha_share))
 
     def block_agreement(self, groups: int) -> float:
-        """The share of the pairs of blocks, one of each side over all groups, that fall alike; 1 where the groups are
-        enough. A neighbour who comes and goes in the groups' rhythm slows blocks of both sides.
+        """Return the share of the pairs of windows, one of each variant over all groups, that agree; 1 where the
+        groups are enough. A neighbour who comes and goes in the rhythm of the groups slows windows of both variants.
         """
         if groups >= self.exact_from:
             return 1.0
@@ -147,24 +151,24 @@ class SequentialComparison:
 
     @property
     def current_look(self) -> int:
-        """The number of the look that is due now, from 1; 0 between looks."""
+        """Return the number of the interim analysis that is due now, from 1; 0 between analyses."""
         groups = len(self.log_ratios)
         return self.looks.index(groups) + 1 if groups in self.looks else 0
 
     @property
     def next_look(self) -> int:
-        """After how many groups it comes; 0 where none is to come."""
+        """Return after how many groups the next interim analysis comes; 0 where none is to come."""
         return next((look for look in self.looks if look > len(self.log_ratios)), 0)
 
     def current_level(self, final: bool = False) -> float:
-        """The nominal two-sided level of an interval taken now, paid for by the looks there were."""
+        """Return the nominal two-sided level of an interval now, after the analyses until now."""
         groups = len(self.log_ratios)
         return looks.nominal_level(
             groups, self.looks, self.alpha_share, final or groups >= self.planned_groups
         )
 
     def current_spread(self, final: bool = False) -> Spread | None:
-        """Estimate and interval of the log ratio, at this look's level."""
+        """Return the estimate and interval of the log ratio at the current level."""
         if len(self.log_ratios) < _MIN_GROUPS:
             return None
         known_scatters = self._known_scatters()
@@ -172,8 +176,8 @@ class SequentialComparison:
         return self._spread_over(self.log_ratios, final, floor)
 
     def _spread_over(self, values: Sequence[float], final: bool, floor: float) -> Spread | None:
-        """Over the groups, or over batches of them where they depend on each other; over the pairs of places once these
-        are visited again. Where both is so, the wider one holds.
+        """Return the interval over the groups, over batches of them where they depend on each other, or over the
+        pairs of file sets once these were measured again; the wider one where two apply.
         """
         known_scatters = self._known_scatters()
         weights = calm_weights(known_scatters) if known_scatters else None
@@ -195,7 +199,9 @@ class SequentialComparison:
         return len(self.places) == len(self.log_ratios) and len(set(self.places)) < len(self.places)
 
     def place_scatter(self) -> PlaceScatter | None:
-        """What places and slices scatter; None where the sides have no places or too few were visited."""
+        """Return how much file sets and slices scatter; None where the variants have no file sets or too few were
+        measured.
+        """
         known_scatters = self._known_scatters()
         if not known_scatters or len(self.places) != len(known_scatters):
             return None
@@ -203,14 +209,16 @@ class SequentialComparison:
 
     @property
     def batch_groups(self) -> int:
-        """How many consecutive groups are one unit of inference: more than one where they depend on each other."""
+        """Return how many consecutive groups are one unit of inference: more than one where they depend on each
+        other.
+        """
         groups = len(self.log_ratios)
         if self._batch[0] != groups:
             self._batch = (groups, batch_length(self.log_ratios))
         return self._batch[1]
 
     def _known_scatters(self) -> list[float]:
-        """Of all groups, or empty where one of them is unknown."""
+        """Return the scatter of all groups; empty where one is unknown."""
         known_scatters = [scatter for scatter in self.scatters if scatter is not None]
         return known_scatters if len(known_scatters) == len(self.log_ratios) else []
 
@@ -228,7 +236,7 @@ class SequentialComparison:
         return self._spread_over(differences, final, floor)
 
     def interim_estimate(self) -> InterimEstimate | None:
-        """The running estimate; None with fewer than three groups."""
+        """Return the running estimate; None with fewer than three groups."""
         spread = self.current_spread()
         if spread is None:
             return None
@@ -236,7 +244,7 @@ class SequentialComparison:
         return InterimEstimate(ratio_of(spread.estimate), interval, len(self.log_ratios), self.current_look)
 
     def at_look(self, group_seconds: float | None = None) -> GroupVerdict | None:
-        """The decision, if a look is due now and it decides (the last planned one always does)."""
+        """Return the decision if an interim analysis is due and decides; the last planned one always does."""
         groups = len(self.log_ratios)
         if groups >= self.planned_groups:
             return self.final_verdict(group_seconds)
@@ -250,7 +258,7 @@ class SequentialComparison:
         return decision if decision.is_decided else None
 
     def final_verdict(self, group_seconds: float | None = None) -> GroupVerdict:
-        """The decision now, whatever was planned: what is left of alpha is spent here."""
+        """Return the decision now, before the planned end; the rest of alpha is spent here."""
         spread = self.current_spread(final=True)
         if spread is None:
             return GroupVerdict(
@@ -307,7 +315,7 @@ class SequentialComparison:
 
     @property
     def effect_by_order(self) -> OrderEffect | None:
-        """The effect by which of the two was measured first."""
+        """Return the effect by which of the two variants was measured first."""
         if len(self.firsts) != len(self.log_ratios):
             return None
         return order_effect(self.log_ratios, self.firsts, self.margin)
@@ -317,9 +325,10 @@ class SequentialComparison:
         return sum(value < 0 for value in self.log_ratios)
 
     def groups_left(self) -> int | None:
-        """The planner: about how many more groups until a look decides; None before the first three.
+        """Return about how many more groups are needed until an interim analysis decides; None before the first
+        three.
 
-        It takes estimate and deviation as they are now and asks of each look to come what it would say.
+        It assumes that estimate and deviation stay as they are, and computes what each later analysis would say.
         """
         groups = len(self.log_ratios)
         if groups < _MIN_GROUPS:
@@ -342,17 +351,17 @@ class SequentialComparison:
         return max(0, self.planned_groups - groups)
 
     def seconds_left(self, group_seconds: float) -> float | None:
-        """The planner in seconds."""
+        """Return the seconds for the groups that are left."""
         left = self.groups_left()
         return None if left is None else left * group_seconds
 
 
 def groups_needed(spread: Spread, groups: int, margin: float, scatter: PlaceScatter | None = None) -> float:
-    """About how many groups would decide, if the estimate stays and the width falls with the root.
+    """Return about how many groups would decide, if the estimate stays and the width falls with the square root.
 
-    What places scatter falls with their number alone: math.inf where there are too few of them. The farther end
-    counts, and what did not decide until now needs one more at least. Near the margin no number of groups decides
-    soon; a quarter of the margin is the finest that is promised.
+    The scatter of file sets falls only with their number: math.inf where there are too few of them. The farther end of
+    the interval counts, and at least one more group is needed. Near the margin no number of groups decides soon, so a
+    quarter of the margin is the finest step.
     """
     edge = rule.margin_edge(margin)
     size = abs(spread.estimate)

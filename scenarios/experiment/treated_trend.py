@@ -33,9 +33,10 @@ TRIM = "trim"
 
 
 class TreatmentJump(NamedTuple):
-    """What a trim gave back, as a share of the level before it; `before_round` counts from 1, 0: all of them alike.
+    """How much of the level before it a treatment gave back. `before_round` counts from 1; 0 stands for all
+    treatments alike.
 
-    `called` only where it is beyond chance at 1 % over all trims of the series.
+    `called`: beyond chance at 1 % over all treatments of the series.
     """
 
     before_round: int
@@ -78,11 +79,11 @@ def treated_trend(
     bytes_written: Sequence[float] | None = None,
     treatment: str = TRIM,
 ) -> TreatedTrend:
-    """More is better. `trims[i]`: there was one between round i and the one before; the first one's does not count.
-    `treatment`: what it is called.
+    """Return the trend of a series and the jumps at its treatments; more is better.
 
-    What is called holds both for the part of the reference that goes with the load and for all of it
-    (reference.py).
+    trims: whether there was a treatment between a round and the one before; the first round's does not count.
+    treatment: its name. A jump is called only where it holds both for the part of the reference that the load shares
+    and for the whole reference (reference.py).
     """
     at = [i for i in range(1, len(values)) if trims[i]]
     share = shared_part(steps_of(values, references, at))
@@ -123,7 +124,7 @@ def _fit_treated_trend(
 
 
 def _held_by_both(part: TreatedTrend, full_reference: TreatedTrend) -> TreatedTrend:
-    """The first with its intervals widened to hold the second's estimates, and nothing called that only one shows."""
+    """Return the first trend, widened to hold the second's estimates, without jumps that only one of them shows."""
     mine, other = part.trend, full_reference.trend
     if mine.slope_per_round is None or mine.ci95 is None or other.slope_per_round is None:
         return part
@@ -164,7 +165,7 @@ def _widen_interval(ci: tuple[float, float], own: float, other: float) -> tuple[
 
 
 def _smaller_coefficient(own: float, ci: tuple[float, float], other: float, freedom: int) -> Coefficient:
-    """Of two estimates, with the first one's error; none where they differ in sign."""
+    """Return the smaller of two estimates with the first one's error; 0 where they differ in sign."""
     if own * other <= 0 or freedom < 1:
         return Coefficient(0.0, 0.0, 1, 0.0, 0.0)
     error = (ci[1] - ci[0]) / 2 / t_quantile(0.975, freedom)

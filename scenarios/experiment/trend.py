@@ -37,7 +37,7 @@ _MAX_ROUNDS = 120
 
 
 def fit_line(xs: Sequence[float], ys: Sequence[float], correlation: float) -> Coefficient:
-    """The slope of ys over xs with errors correlated by `correlation` (0..1) from one to the next."""
+    """Return the slope of ys over xs, where neighbouring errors are correlated by `correlation` (0..1)."""
     return _fit_trend_line(xs, ys, correlation).coefficient_at(1)
 
 
@@ -48,7 +48,7 @@ def _fit_trend_line(xs: Sequence[float], ys: Sequence[float], correlation: float
 
 
 def residual_correlation(xs: Sequence[float], ys: Sequence[float]) -> float:
-    """The correlation to reckon with: 0.6, or more where the residuals' own (bias corrected) is higher."""
+    """Return the correlation to assume: 0.6, or that of the residuals (bias corrected) where it is higher."""
     n = len(ys)
     fit = _fit_trend_line(xs, ys, 0.0)
     level, slope = fit.values
@@ -64,12 +64,14 @@ def residual_correlation(xs: Sequence[float], ys: Sequence[float]) -> float:
 
 @lru_cache(maxsize=1024)
 def _slope_spread(rounds: int, correlation: float) -> float:
-    """Of a line through evenly spaced rounds."""
+    """Return the spread of the slope of a line through evenly spaced rounds."""
     return _fit_trend_line([float(i) for i in range(rounds)], [0.0] * rounds, correlation).spreads[1]
 
 
 def rounds_to_show(line: Coefficient, slope: float = MATTERS_A_ROUND) -> int | None:
-    """After how many rounds such a log slope would be called some eight times out of ten; None: never soon."""
+    """Return after how many rounds such a slope would be called in about eight of ten cases; None where that is not
+    soon.
+    """
     rho = line.correlation
 
     def would_show(n: int) -> bool:
@@ -85,12 +87,14 @@ def rounds_to_show(line: Coefficient, slope: float = MATTERS_A_ROUND) -> int | N
 
 
 def _change_per_round(log_slope: float, span: float) -> float:
-    """A log slope as the mean loss a unit over the span, in fractions of round 1."""
+    """Return a log slope as the mean loss per unit over the span, as a share of round 1."""
     return math.expm1(min(50.0, log_slope * span)) / span
 
 
 def log_ratios(values: Sequence[float], references: Sequence[float], better: Better) -> list[float] | None:
-    """More is better; None where a value or a reference is none."""
+    """Return the logs of value over reference, where more is better; None where a value or a reference is missing or
+    0.
+    """
     sign = 1.0 if better == "more" else -1.0
     pairs = list(zip(values, references, strict=True))
     if any(not (v > 0 and r > 0 and math.isfinite(v) and math.isfinite(r)) for v, r in pairs):
@@ -104,9 +108,9 @@ def fit_rounds(
     bytes_written: Sequence[float] | None = None,
     better: Better = "more",
 ) -> Trend:
-    """The trend of rounds, each divided by its interleaved reference (ones where there is none).
+    """Return the trend of rounds, each divided by its interleaved reference (ones where there is none).
 
-    `bytes_written`: the total written before each round was measured, not decreasing.
+    `bytes_written`: the total written before each round, not decreasing.
     """
     n = len(values)
     ys = log_ratios(values, references, better)
@@ -127,7 +131,9 @@ def fit_rounds(
 
 
 def conclude_trend(line: Coefficient, n: int, a_round: float, interval: Ends, per_gb: PerGB) -> Trend:
-    """The verdict on a line through n rounds, its slope and interval in fractions a round; without words."""
+    """Return the verdict on a line through n rounds, with its slope and interval as shares per round, without a
+    reason in words.
+    """
     shows_after = rounds_to_show(line)
     return Trend(
         verdict=rule.decide(trend_estimate(line, interval, shows_after, n)).word,
@@ -145,9 +151,10 @@ def conclude_trend(line: Coefficient, n: int, a_round: float, interval: Ends, pe
 def trend_estimate(
     line: Coefficient, interval: Ends, shows_after: int | None, rounds: int, family: int = 1
 ) -> rule.EffectEstimate:
-    """For the rule. The change over all rounds at the level of `CALLED_AT`; none is told by the one a round.
+    """Return the estimate for the decision rule: the change over all rounds at the level of `CALLED_AT`; "none" is
+    judged per round.
 
-    `interval`: of the change a round, in fractions; family: of how many such lines together the level is shared.
+    interval: of the change per round, as shares. family: how many such lines share the level.
     """
     total, half = ((rounds - 1) * x for x in (line.value, line.half_width(CALLED_AT / family)))
     edge = rule.margin_edge(MIN_TOTAL_CHANGE)
@@ -160,7 +167,9 @@ def trend_estimate(
 
 
 def gigabytes_written(written: Sequence[float] | None, rounds: int) -> list[float] | None:
-    """Written since the first round; None where it is not known of each, or nothing was."""
+    """Return the GB written since the first round; None where they are not known for each round, or nothing was
+    written.
+    """
     if written is None or len(written) != rounds or written[-1] <= written[0]:
         return None
     return [(b - written[0]) / _GB for b in written]
@@ -179,7 +188,7 @@ def _per_gb(ys: Sequence[float], written: Sequence[float] | None, correlation: f
 
 
 def explain_trend(trend: Trend, total: float) -> str:
-    """`total`: the change over all rounds, as a share."""
+    """Return in one line how the verdict came about. `total`: the change over all rounds, as a share."""
     n, slope, interval, shows_after = trend.rounds, trend.slope_per_round, trend.ci95, trend.shows_after
     if slope is None or interval is None:
         return trend.reason or ""

@@ -16,7 +16,7 @@ FARTHEST = 10  # times what was measured
 
 
 def title_of_workload(title: str, *, control: bool) -> str:
-    """A workload's title; the negative control is named as such wherever it stands among others."""
+    """Return a load's title; the negative control is marked as such."""
     return f"{title} (control)" if control else title
 
 
@@ -25,13 +25,15 @@ def not_measured_text(subject: str, why: str | None = None) -> str:
 
 
 def effect_words(verdict: ev.RunVerdict) -> str:
-    """`27 % slower (95 % CI 24 to 30 %)`, `no material difference (95 % CI 2 % slower to 3 % faster)`."""
+    """Return the effect in words: `27 % slower (95 % CI 24 to 30 %)`, `no material difference (95 % CI 2 % slower to
+    3 % faster)`.
+    """
     size, interval = effect_cells(verdict)
     return f"{size} (95 % CI {interval})" if interval else size
 
 
 def effect_cells(verdict: ev.RunVerdict) -> tuple[str, str]:
-    """Size and interval, for a table whose head says what they are: `27 % slower`, `24 to 30 %`."""
+    """Return size and interval for a table: `27 % slower`, `24 to 30 %`."""
     decided = verdict.is_different and verdict.ratio is not None
     size = units.format_effect(verdict.ratio) if decided else verdict.verdict
     if verdict.ci95 is None:
@@ -42,13 +44,13 @@ def effect_cells(verdict: ev.RunVerdict) -> tuple[str, str]:
 
 
 def _possible_range(low: float, high: float) -> str:
-    """An undecided estimate has no direction of its own: its interval says what is possible."""
+    """Return the interval with its direction: an undecided estimate has none of its own."""
     words = units.format_interval(low, high)
     return words if low < 1 < high else f"{words} {units.effect_word(low)}"
 
 
 def groups_words(verdict: ev.RunVerdict) -> str:
-    """`B was slower in 10 of 10 groups`; empty without groups."""
+    """Return `B was slower in 10 of 10 groups`; empty without groups."""
     if not verdict.groups:
         return ""
     groups = units.count_noun(verdict.groups, "group")
@@ -58,15 +60,16 @@ def groups_words(verdict: ev.RunVerdict) -> str:
 
 
 def reckoned_s(verdict: ev.RunVerdict) -> float | None:
-    """The seconds that would decide it, where what was measured reaches so far: what a few groups scatter says nothing
-    about hours."""
+    """Return about how many seconds would decide it; None where the groups measured are too few to say."""
     seconds = verdict.seconds_to_decide
     most = FARTHEST * verdict.seconds or units.DAY_S
     return seconds if seconds is not None and seconds <= most else None
 
 
 def resolution_words(verdict: ev.RunVerdict) -> str:
-    """What was too small to be decided, and how long it would take; empty where it was decided."""
+    """Return which effect was too small to be decided, and how long deciding it would take; empty where it was
+    decided.
+    """
     if not verdict.is_undecided:
         return ""
     parts = []
@@ -82,7 +85,7 @@ def resolution_words(verdict: ev.RunVerdict) -> str:
 
 
 def explain_verdict(verdict: ev.RunVerdict) -> str:
-    """How the verdict came about, in one line: a scenario's own words where it has some."""
+    """Return in one line how the verdict came about, in a scenario's own words where it has some."""
     if verdict.explain:
         return verdict.explain
     parts = [groups_words(verdict)]
@@ -99,7 +102,7 @@ def explain_verdict(verdict: ev.RunVerdict) -> str:
 
 
 def scatter_words(pairs: int, place: float, within: float) -> str:
-    """`places of one directory differ by ±2.1 %, slices by ±0.4 %: the interval is over 64 pairs of places`.
+    """Return `places of one directory differ by ±2.1 %, slices by ±0.4 %: the interval is over 64 pairs of places`.
 
     `place`, `within`: standard deviations of the log rate.
     """
@@ -111,19 +114,19 @@ def scatter_words(pairs: int, place: float, within: float) -> str:
 
 
 def places_text(scatter: PlaceScatter) -> str:
-    """Why no further group would decide it."""
+    """Return why no further group would decide it."""
     differ = f"the places of one directory differ by ±{100 * math.expm1(scatter.place):.1f} %"
     return f"{differ}, and {scatter.all_pairs} pairs of them allow no narrower interval"
 
 
 def drift_text(drifting: Sequence[Drift], unit: str) -> str:
-    """`A falls from 340 k to 56 k IOPS while it is measured; the other side does not follow, ...`."""
+    """Return `A falls from 340 k to 56 k IOPS while it is measured; the other side does not follow, ...`."""
     alone = "; the other side does not" if len(drifting) == 1 else ""
     return f"{_drift_courses(drifting, unit)}{alone}, so the effect depends on the moment of measuring"
 
 
 def moves_text(moving: Sequence[Drift], unit: str) -> str:
-    """`A rises from 10 k to 200 k ops/s while it is measured, as the other side does ...`."""
+    """Return `A rises from 10 k to 200 k ops/s while it is measured, as the other side does ...`."""
     return (
         f"{_drift_courses(moving, unit)}, the sides alike: the effect holds, the levels depend on the "
         "moment of measuring"
@@ -140,9 +143,10 @@ def _drift_courses(drifting: Sequence[Drift], unit: str) -> str:
 
 
 def carry_over_text(bias: Spread, block_s: float | None) -> str:
-    """What the sides leave to each other. `bias`: in logs; `block_s`: of the flushed blocks in which it was seen.
+    """Return what the variants leave to each other. `bias` is in logs; `block_s`: the length of the flushed windows
+    in which it was seen.
 
-    Without `block_s` it was seen in shorter slices, and the time did not suffice to see whether it has gone.
+    Without `block_s` it was seen in shorter slices, and there was too little time to see whether it has gone.
     """
     low, high = sorted(abs(math.expm1(edge)) for edge in (bias.low, bias.high))
     extent = "slices, and whether it still does in longer ones takes more groups"

@@ -13,17 +13,19 @@ from scenarios.verdict.verdict import Word
 
 
 class Mono(msgspec.Struct, frozen=True, tag=True):
-    """A path, a command, a value as the host spells it."""
+    """A path, a command or a value, spelled as on the host."""
 
     text: str
 
 
 class Strong(msgspec.Struct, frozen=True, tag=True):
+    """Emphasised text."""
+
     text: str
 
 
 class Toned(msgspec.Struct, frozen=True, tag=True):
-    """`role`: a severity or "unknown", shown as a colour where there are any."""
+    """Text with a `role`: a severity or "unknown". Where there are colours, the role chooses one."""
 
     text: str
     role: str
@@ -34,22 +36,26 @@ Words: TypeAlias = tuple[Cell | Strong, ...]
 
 
 class Paragraph(msgspec.Struct, frozen=True, tag=True):
+    """A paragraph of running text."""
+
     words: Words
 
 
 class Bullets(msgspec.Struct, frozen=True, tag=True):
+    """A list with one entry for each item."""
+
     items: tuple[Words, ...]
 
 
 class Table(msgspec.Struct, frozen=True, tag=True):
-    """`right`: columns of numbers."""
+    """A table. `right` holds the numbers of the columns that are aligned to the right."""
 
     header: tuple[str, ...]
     rows: tuple[tuple[Cell, ...], ...]
     right: frozenset[int] = frozenset()
 
     def without_empty_columns(self) -> Table:
-        """A column in which no row says anything only makes the others narrow."""
+        """Return the table without the columns that are empty in all rows."""
         filled_columns = [
             n
             for n in range(len(self.header))
@@ -63,18 +69,21 @@ class Table(msgspec.Struct, frozen=True, tag=True):
 
 
 def plain_text(cell: Cell) -> str:
+    """Return the text of a cell without its form."""
     return cell if isinstance(cell, str) else cell.text
 
 
 class Code(msgspec.Struct, frozen=True, tag=True):
-    """Lines to be copied, or a drawing. `language` is `sh` for commands."""
+    """Lines to copy, or a drawing. `language` is `sh` for commands."""
 
     lines: tuple[str, ...]
     language: str = ""
 
 
 class Bar(NamedTuple):
-    """One effect: `ratio` and the ends of its interval are finite and above 0; `size` says the effect in words."""
+    """One effect in a plot. `ratio` and the ends of its interval are finite and above 0; `size` is the effect in
+    words.
+    """
 
     name: str
     ratio: float
@@ -91,9 +100,10 @@ class Intervals(msgspec.Struct, frozen=True):
 
 
 class Effects(msgspec.Struct, frozen=True, tag=True):
-    """A table of effects with their intervals: drawn in its rows where there is room, else below it.
+    """A table of effects with their intervals, which are drawn in the table's rows where there is room, else below
+    the table.
 
-    `rows`: of the table, the one that each bar belongs to.
+    `rows` holds, for each bar, the number of the table's row that it belongs to.
     """
 
     table: Table
@@ -102,7 +112,7 @@ class Effects(msgspec.Struct, frozen=True, tag=True):
 
 
 class Tile(NamedTuple):
-    """A figure of the summary: what it is of, the figure, and what belongs to it. `role` as in `Toned`."""
+    """One figure of the summary: its label, its value and a further line. `role` is as in `Toned`."""
 
     label: str
     value: str
@@ -111,21 +121,25 @@ class Tile(NamedTuple):
 
 
 class Tiles(msgspec.Struct, frozen=True, tag=True):
-    """The summary at a glance, on a page; text says all of it in sentences."""
+    """The figures of the summary, side by side on a page. Text forms leave them out, because sentences hold the same
+    figures.
+    """
 
     tiles: tuple[Tile, ...]
 
 
 class Axis(NamedTuple):
+    """The ends of an axis, and whether it is logarithmic."""
+
     low: float
     high: float
     log: bool = False
 
 
 class ChartSeries(NamedTuple):
-    """Points (x, y), all finite, drawn with a one-cell `marker`; later series are drawn over earlier ones.
+    """Points (x, y), all finite, drawn with a `marker` of one character; later series are drawn over earlier ones.
 
-    `runs`: thin lines besides, on a page.
+    `runs` are thin lines behind the points, on a page only.
     """
 
     marker: str
@@ -135,7 +149,7 @@ class ChartSeries(NamedTuple):
 
 
 class Chart(msgspec.Struct, frozen=True, tag=True):
-    """Series over seconds, or over what `across` says: the axis' unit first."""
+    """Series over seconds, or over the quantity that `across` names, which begins with its unit."""
 
     title: str
     series: tuple[ChartSeries, ...]
@@ -145,9 +159,9 @@ class Chart(msgspec.Struct, frozen=True, tag=True):
 
 
 class Histogram(msgspec.Struct, frozen=True, tag=True):
-    """How often which time came, by the counts of buckets that are as wide as each other on a logarithmic axis.
+    """Counts of times in buckets of equal width on a logarithmic axis from `low_ns` to `high_ns`.
 
-    `low_ns` and `high_ns` are its ends; `rows` has a name and the counts of each side, `percentiles` their words.
+    `rows` has a name and the counts of each variant, `percentiles` the words for them.
     """
 
     title: str
@@ -158,21 +172,22 @@ class Histogram(msgspec.Struct, frozen=True, tag=True):
 
 
 class Gallery(msgspec.Struct, frozen=True, tag=True):
-    """Small multiples: beside each other on a page, else one below the other."""
+    """Small drawings, side by side on a page, else one below the other."""
 
     drawings: tuple[Chart | Histogram, ...]
 
 
 class Picture(msgspec.Struct, frozen=True, tag=True):
-    """A drawing of a kind of its own: `lines` of cells where text is all there is, `svg` (made by us, escaped) on a
-    page."""
+    """A drawing that no other class describes: `lines` of characters for text forms, `svg` (made here, escaped) for
+    a page.
+    """
 
     lines: tuple[str, ...]
     svg: str
 
 
 class Heading(msgspec.Struct, frozen=True, tag=True):
-    """Inside a section."""
+    """A heading inside a section."""
 
     text: str
 
@@ -183,7 +198,7 @@ Part: TypeAlias = (
 
 
 class ReportSection(msgspec.Struct, frozen=True):
-    """`appendix`: not on the first page. `role`: of its title, as in `Toned`."""
+    """A section of a report. An `appendix` is not on the first page. `role` belongs to its title, as in `Toned`."""
 
     title: str
     parts: tuple[Part, ...]
@@ -192,10 +207,13 @@ class ReportSection(msgspec.Struct, frozen=True):
 
 
 class ReportDocument(msgspec.Struct, frozen=True):
+    """A report before it is written in one of its forms."""
+
     title: str
     lead: Words  # the answer, first of all
     sections: tuple[ReportSection, ...]
 
 
 def paragraph_of(*words: Cell | Strong) -> Paragraph:
+    """Return a paragraph of these words."""
     return Paragraph(words)

@@ -28,39 +28,43 @@ if TYPE_CHECKING:
 
 
 class Result(RunEvent, frozen=True):
-    """`name`: its key in the `--json` document, and in words the title of its section."""
+    """A result of a kind of its own, which a scenario emits. `name` is its key in the `--json` document and the
+    title of its section.
+    """
 
     name: ClassVar[str]
     value: Any
 
     @property
     def as_json(self) -> Json:
-        """As the `--json` document holds it."""
+        """Return the value for the `--json` document."""
         document: Json = msgspec.to_builtins(self.value, str_keys=True)
         return document
 
     @property
     def result_parts(self) -> tuple[Part, ...] | None:
-        """Its own view in a report's appendix; None: a table of its fields."""
+        """Return how the report's appendix shows the result; None: as a table of its fields."""
         return None
 
     @property
     def quote(self) -> str:
-        """What a later run on this host says of it in one sentence; "" for nothing."""
+        """Return one sentence that later runs on this host may quote; "" where there is nothing to quote."""
         return ""
 
     @property
     def line_rates(self) -> dict[str, str]:
-        """By disk or card what it gave alone, in words: triage names it where a rule speaks of that one."""
+        """Return, by disk or card, the rate that it reached alone, in words. Triage adds the words to findings about
+        that device.
+        """
         return {}
 
     def on_top(self, now: float) -> ReportSection | None:
-        """What of it stands on the first page, and on the live screen `now` seconds after the run began."""
+        """Return the section for the first page and for the live screen, `now` seconds after the run began."""
         return None
 
     @property
     def source_names(self) -> tuple[str, ...]:
-        """The files that the whole recording is of, where that tells it from the next one."""
+        """Return the names of the files that were imported, which tell one recording from the next."""
         return ()
 
 
@@ -69,7 +73,9 @@ State: TypeAlias = Literal["cause", "rule", "remark", "cleared", "open", "not me
 
 
 class Item(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """One line of a ranked answer. `rank` counts from 1; 0 for the resolution, which is no suspect."""
+    """One line of a ranked answer. `rank` counts from 1. Rank 0 is the line about the resolution, which is no
+    suspect.
+    """
 
     scenario: str
     state: State
@@ -84,12 +90,12 @@ class Item(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 
     @property
     def ranked_line(self) -> str:
-        """`1. not the disk (no difference over 3 %)`."""
+        """Return the line with its rank: `1. not the disk (no difference over 3 %)`."""
         return f"{self.rank}. {self.words}" if self.rank else self.words
 
 
 class RankedAnswer(Result, frozen=True):
-    """A run whose answer is a list, the likeliest cause first. It stands on the first page."""
+    """The result of a run whose answer is a list with the likeliest cause first. The list stands on the first page."""
 
     value: tuple[Item, ...]
 
@@ -103,14 +109,14 @@ SCENARIOS = Path(__file__).parents[1]
 
 @cache
 def bundled_results() -> dict[str, type[Result]]:
-    """Of our own scenarios, by their tags."""
+    """Return the result classes of the bundled scenarios, by their tags."""
     folders = sorted(path.parent.name for path in SCENARIOS.glob("*/results.py"))
     modules = [import_module(f"scenarios.{folder}.results") for folder in folders]
     return {tag: kind for module in modules for tag, kind in _results_in_module(module).items()}
 
 
 def result_named(name: object) -> type[Result] | None:
-    """Of ours, by its name in the `--json` document."""
+    """Return the bundled result class with this name in the `--json` document; None where there is none."""
     return next((kind for kind in bundled_results().values() if kind.name == name), None)
 
 
@@ -123,7 +129,9 @@ def _external_entry_points() -> dict[str, EntryPoint]:
 
 @lru_cache(maxsize=1024)  # a foreign recording may hold a hundred thousand
 def result_tagged(tag: str) -> type[Result] | None:
-    """Of ours, or of another package's scenario: it stands beside that one's class. None: not known here."""
+    """Return the result class with this tag, of a bundled scenario or of another package's; None where it is not
+    known.
+    """
     if tag in bundled_results():
         return bundled_results()[tag]
     scenario, dot, _ = tag.partition(".")

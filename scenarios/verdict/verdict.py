@@ -57,6 +57,8 @@ class _VerdictQuestions:
 
 
 class Word(_VerdictQuestions, StrEnum):
+    """The word of a verdict."""
+
     SLOWER = "slower"
     FASTER = "faster"
     EQUAL = "no material difference"
@@ -75,7 +77,7 @@ UNFIT = Word.NOT_APPLICABLE  # of what is not what it claims to be
 
 
 class Judged(_VerdictQuestions):
-    """Whatever carries a verdict; `verdict` is its word."""
+    """Something that has a verdict; `verdict` is its word."""
 
     __slots__ = ()
     verdict: Word
@@ -90,10 +92,11 @@ AnyJudged = TypeVar("AnyJudged", bound=msgspec.Struct)  # that has a `verdict` a
 
 
 class PairVerdict(msgspec.Struct, Judged, frozen=True, kw_only=True):
-    """What every comparison comes to. `ratio`: variant over baseline, under 1 is slower, with its interval.
+    """The outcome of a comparison. `ratio`: variant over baseline, below 1 is slower, with its interval.
 
-    `alpha`: the interval's share of the 5 % that all comparisons of a run err in together, so `ci95` is wider than
-    one alone. `smallest_effect` that could have been found. `margin`: as a share. `reason`: why it is not decided.
+    `alpha`: the interval's share of the 5 % in which all comparisons of a run err together, so that `ci95` is wider
+    than for one comparison alone. `smallest_effect`: the smallest that could have been found. `margin`: a share.
+    `reason`: why it is not decided.
     """
 
     verdict: Word = OPEN
@@ -109,8 +112,8 @@ class OrderEffect(msgspec.Struct, frozen=True, kw_only=True):
     """The effect by which of two variants is measured first in a group (scenarios/experiment/order.py).
 
     `ratios`, `ci95`, `groups`: of the groups with the baseline first, then of those with the variant first. `second`:
-    how many times as fast a variant is because it is measured second, with its 99.5 % interval; `is_established`: more
-    than a quarter of the margin, and that interval excludes 1.
+    how many times as fast a variant is because it is measured second, with its 99.5 % interval. `is_established`: it is
+    more than a quarter of the margin, and that interval excludes 1.
     """
 
     ratios: tuple[of.Ratio, of.Ratio]
@@ -122,7 +125,7 @@ class OrderEffect(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class GroupVerdict(PairVerdict, frozen=True, kw_only=True):
-    """Over groups: `ci95` holds at 95 % for all looks and all comparisons of the run together."""
+    """A verdict over groups: `ci95` holds at 95 % for all interim analyses and all comparisons of the run together."""
 
     groups: of.Number = 0
     look: of.Number = 0
@@ -136,10 +139,10 @@ class GroupVerdict(PairVerdict, frozen=True, kw_only=True):
 
 
 class Trend(msgspec.Struct, Judged, frozen=True, kw_only=True):
-    """What a series of rounds comes to. Slopes are fractions of round 1 a round (a GB), below 0 is slower.
+    """The outcome of a series of rounds. Slopes are shares of round 1 per round (per GB); below 0 is slower.
 
-    `smallest_effect`: half the width of the interval, a round. `shows_after`: the rounds after which a loss
-    of 2 % a round would have been called about eight times out of ten.
+    `smallest_effect`: half the width of the interval, per round. `shows_after`: the rounds after which a loss of 2 %
+    per round would have been called in about eight of ten cases.
     """
 
     verdict: Word = OPEN
@@ -218,7 +221,9 @@ class UndecidedReason(Enum):
 
 
 class IntervalWithin(NamedTuple):
-    """Where another interval than the effect's own shows that there is none. `telling`: it could have shown one."""
+    """Another interval than the effect's own, which shows that there is no material difference. `telling`: it could
+    have shown one.
+    """
 
     low: float
     high: float
@@ -227,12 +232,14 @@ class IntervalWithin(NamedTuple):
 
 
 class EffectEstimate(NamedTuple):
-    """An effect with its interval and margin (`edge`) in one unit, 0 being none: logs of ratios, for example.
+    """An effect with its interval and margin (`edge`) in one unit in which 0 is no effect, for example logs of
+    ratios.
 
-    units, least  of inference: how many there are, and below how many only a large effect is called. 0 where the
-                  interval itself is wide enough for few units.
-    agree         the share of pairs of blocks that fall alike, where the units are too few without them.
-    last          no look follows. within: for "no material difference", where the interval is not the one for that.
+    units, least: how many units of inference there are, and below how many only a large effect is called; 0 where the
+    interval itself is wide enough for few units.
+    agree: the share of pairs of windows that agree, where the units alone are too few.
+    last: no interim analysis follows.
+    within: the interval for "no material difference", where it is another one.
     """
 
     effect: float
@@ -247,6 +254,8 @@ class EffectEstimate(NamedTuple):
 
 
 class Ruling(NamedTuple):
+    """The word for an effect, and why where it is undecided."""
+
     word: Word
     why: UndecidedReason = UndecidedReason.DECIDED
 

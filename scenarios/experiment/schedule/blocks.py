@@ -20,27 +20,27 @@ MIN_GROUPS = 4
 
 
 class VariantBench(Protocol):
-    """One variant of the load. `make_active` is called before a block whenever another variant was measured before
-    it.
+    """Measures one variant of the load. `make_active` is called before a window whenever another variant was
+    measured before it.
     """
 
     variant: str  # its id, as in the plan
 
     async def make_active(self) -> None:
-        """Makes the variant active and checks that it is. Raises NotApplicable with the reason."""
+        """Make the variant active and check that it is. Raise NotApplicable with the reason."""
         return
 
     async def measure_block(self, seconds: float) -> Measured:
-        """Measures for about `seconds`. Cancelling it stops the load at once and leaves nothing running."""
+        """Measure for about `seconds`. Cancelling stops the load at once and leaves nothing running."""
         ...
 
     async def wait_until_idle(self) -> None:
-        """Waits (bounded) until what this variant has in flight is done: fdatasync, in-flight zero."""
+        """Wait, for a limited time, until the requests of this variant are done: fdatasync, nothing in flight."""
         return
 
 
 class BlockScheduler(LoadScheduler):
-    """Every variant is made active before its block; `blocks` keeps those that count."""
+    """Measures in windows: every variant is made active before its window. `blocks` keeps the windows that count."""
 
     noun = "group"
 
@@ -72,9 +72,10 @@ class BlockScheduler(LoadScheduler):
         return self._group_s
 
     async def warm_up(self, most_s: float) -> bool:
-        """A block of the next variant, which never counts; it tells how long a block must be for the fewest operations.
+        """Measure a window of the next variant, which never counts; it shows how long a window must be for the
+        fewest operations.
 
-        What it took as a whole tells nothing: workers start in it. Its blocks' own length and the switches do.
+        Its whole time shows nothing, because workers start in it. The windows' own length and the switches do.
         """
         cold = [bench for variant, bench in self.benches.items() if variant not in self._took]
         if cold:
@@ -151,7 +152,7 @@ class BlockScheduler(LoadScheduler):
             raise VariantsUnfit([bench.variant], str(why)) from why
 
     async def _switch_to(self, bench: VariantBench) -> None:
-        """Waits for what the other one has in flight before the next is made active."""
+        """Wait until the other variant's requests are done, then make this one active."""
         if self._active is bench and not self._settle_s:
             return
         began = self.run.clock.now()
@@ -163,7 +164,7 @@ class BlockScheduler(LoadScheduler):
         self._switching_s += self.run.clock.now() - began
 
     def settle_longer(self, left_s: float) -> bool:
-        """Every block, also the second of two of one variant, begins after a flush and an idle second."""
+        """Begin every window after a flush and an idle second, also the second of two windows of one variant."""
         group_s = self._group_s + 2 * len(self.benches) * SETTLE_S
         if self._settle_s or left_s < self.fewest * group_s:
             return False

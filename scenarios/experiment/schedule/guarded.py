@@ -22,7 +22,7 @@ async def measure_watched(
     as_block: Callable[[T], Measured],
     variant: str = "",
 ) -> tuple[T, Disturbance | None]:
-    """What `work` measured, and what disturbed it; `variant`: whose it is, "" for all of them in turn."""
+    """Return what `work` measured, and what disturbed it. `variant`: the one measured; "" for all of them in turn."""
     if watch is not None:
         watch.begin()
     done = await work
@@ -30,8 +30,8 @@ async def measure_watched(
 
 
 class GuardedBlocks:
-    """`measure` a block, then `spare_others`; a group that is disturbed is `left_out`. Without a watch nothing
-    disturbs.
+    """Measures windows and judges interference: `measure` a window, then `spare_others`; `leave_out` a group that
+    was disturbed. Without a watch nothing is disturbed.
     """
 
     def __init__(self, run: Run, watch: InterferenceWatch | None = None) -> None:
@@ -43,7 +43,7 @@ class GuardedBlocks:
 
     @property
     def stop_reason(self) -> str:
-        """Why nothing may be measured any more, or ""."""
+        """Return why nothing more may be measured, or ""."""
         return self.watch.stopped if self.watch is not None else ""
 
     async def measure(
@@ -55,7 +55,7 @@ class GuardedBlocks:
         group: int,
         phase: ev.Phase = "steady",
     ) -> tuple[Measured, Disturbance | None]:
-        """What `block` measured, and what disturbed it; a warm-up is recorded and never disturbed."""
+        """Return what `block` measured, and what disturbed it. A warm-up is recorded and never counts as disturbed."""
         measured, disturbance = await measure_watched(self.watch, workload, block(), lambda m: m, variant)
         disturbed = self._report_disturbance(disturbance, workload, group) if phase != "warmup" else None
         for event in _block_events(
@@ -75,7 +75,9 @@ class GuardedBlocks:
         return measured, disturbed
 
     async def spare_others(self, workload: str, group: int) -> Disturbance | None:
-        """Where others wait long for their I/O, pauses and finds out whose doing it is: ours stops the run."""
+        """Pause where other programs wait long for their I/O, and find out who causes it. If this run does, it
+        stops.
+        """
         return (
             None
             if self.watch is None
@@ -83,11 +85,11 @@ class GuardedBlocks:
         )
 
     def leave_out(self, workload: str, group: int) -> None:
-        """Nothing of that group counts."""
+        """Count nothing of that group."""
         self._left_out.add((workload, group))
 
     def counted_blocks(self, workload: str) -> list[ev.Block]:
-        """The blocks that count, onsets among them, in the order measured."""
+        """Return the windows that count, with their onsets, in the order measured."""
         return [
             b for b in self._blocks if b.workload == workload and (workload, b.group) not in self._left_out
         ]
@@ -104,7 +106,7 @@ class GuardedBlocks:
 def metric_values(
     blocks: list[ev.Block], variant: str, metric: str, phase: ev.Phase = "steady"
 ) -> list[float]:
-    """One metric of one variant, block by block."""
+    """Return one metric of one variant, window by window."""
     return [
         b.values[metric] for b in blocks if b.variant == variant and b.phase == phase and metric in b.values
     ]
@@ -121,7 +123,7 @@ def _block_events(
     phase: ev.Phase = "steady",
     disturbed: tuple[Disturbance, ...] = (),
 ) -> Iterator[ev.AnyEvent]:
-    """What happened inside the block, its onset apart, then the block itself; all at its end, `t`."""
+    """Yield the events of one window, all at its end `t`: what happened in it, its onset, then the window itself."""
     began = t - measured.seconds
     for within in measured.within:
         yield ev.SampleTaken(

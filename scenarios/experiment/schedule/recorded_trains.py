@@ -7,7 +7,7 @@ from scenarios import events as ev
 
 
 def groups_in_batch(train: ev.SliceBatch) -> list[ev.Group]:
-    """Its groups as single ones are recorded; without log ratios where it was disturbed."""
+    """Return the groups of a slice batch as single group events; without log ratios where the batch was disturbed."""
     orders: dict[int, list[str]] = {}
     for group, variant, _ in slices_in_batch(train):
         orders.setdefault(group, []).append(variant)
@@ -29,7 +29,9 @@ def groups_in_batch(train: ev.SliceBatch) -> list[ev.Group]:
 
 
 def blocks_in_batch(train: ev.SliceBatch) -> list[ev.Block]:
-    """One for each group and variant: the mean of its slices. The train's latencies stand with its first group."""
+    """Return one window for each group and variant: the mean of its slices. The latencies of the batch are with its
+    first group.
+    """
     places: dict[tuple[int, str], list[int]] = {}
     for group, variant, place in slices_in_batch(train):
         places.setdefault((group, variant), []).append(place)
@@ -66,9 +68,9 @@ def blocks_in_batch(train: ev.SliceBatch) -> list[ev.Block]:
 
 
 def slices_in_batch(train: ev.SliceBatch) -> Iterator[tuple[int, str, int]]:
-    """(group, variant, place in `values`) of every slice; what makes no sense is passed over.
+    """Yield (group, variant, position in `values`) of every slice; slices that make no sense are skipped.
 
-    So is the incomplete group in which a measured train was cut off: the next train's first one has its number.
+    An incomplete group at the end of a batch is skipped too: the first group of the next batch has its number.
     """
     place = 0
     slices_of_group = 2 * len(train.variants) if train.phase == "steady" else 1
@@ -81,7 +83,9 @@ def slices_in_batch(train: ev.SliceBatch) -> Iterator[tuple[int, str, int]]:
 
 
 def _own_device_bytes(train: ev.SliceBatch, variant: str) -> int | None:
-    """The disks count the train as a whole: a variant's part goes by the bytes that it asked for."""
+    """Return a variant's part of the bytes that the disks counted for the whole batch, by the bytes that it asked
+    for.
+    """
     total_bytes = sum(train.bytes.values())
     if train.device_bytes is None or total_bytes <= 0:
         return train.device_bytes

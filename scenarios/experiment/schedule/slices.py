@@ -29,9 +29,9 @@ Why: TypeAlias = Literal["shortest", "operations", "switch", "block"]
 
 
 class WarmUpSlice(NamedTuple):
-    """One slice as measured right after a switch to `variant`.
+    """One slice, measured right after a switch to `variant`.
 
-    `parts`: the rate (any unit) of four equal parts of it, the first one first.
+    `parts`: the rate (any unit) of its four quarters, the first quarter first.
     """
 
     variant: str
@@ -41,9 +41,10 @@ class WarmUpSlice(NamedTuple):
 
 
 class FirstQuarter(NamedTuple):
-    """How a side's rate in the first quarter differs from its rest, as a share of its mean (-0.2: 20 % lower).
+    """How far a variant's rate in the first quarter differs from the rest, as a share of its mean (-0.2: 20 %
+    lower).
 
-    `low` to `high`: the interval at 99 %, all sides together.
+    `low` to `high`: the interval at 99 % for all variants together.
     """
 
     variant: str
@@ -80,10 +81,11 @@ def slice_length(
     least_operations: int = MIN_SLICE_OPERATIONS,
     least_s: float = MIN_SLICE_S,
 ) -> ChosenSliceLength:
-    """The length to go on with. Of slices of several lengths those count that are about as long as is asked for.
+    """Return the slice length to go on with. Of slices of several lengths those count that are about as long as the
+    one asked for.
 
-    most_s            today's block: no slice is longer.
-    least_operations  50 times the queue depth; 15 where that takes over 100 ms (a hard disk).
+    most_s: the length of a window; no slice is longer.
+    least_operations: 50 times the queue depth; 15 where that takes over 100 ms (a hard disk).
     """
     slices = list(warm)
     if not slices:
@@ -121,7 +123,9 @@ def _whole_ms(seconds: float) -> float:
 
 
 def first_quarters(slices: Sequence[WarmUpSlice]) -> list[FirstQuarter] | None:
-    """Of each side, from slices of about one length; None while a side has fewer than 8 or stood still."""
+    """Return the first quarter of each variant, from slices of about one length; None while one has fewer than 8
+    slices or stood still.
+    """
     by_side: dict[str, list[Sequence[float]]] = {}
     for w in slices:
         by_side.setdefault(w.variant, []).append(w.parts)
@@ -141,10 +145,11 @@ def first_quarters(slices: Sequence[WarmUpSlice]) -> list[FirstQuarter] | None:
 def longest_slice(
     load: Workload, warm_up_slices: Sequence[WarmUpSlice], variants: int, affordable_s: float
 ) -> float:
-    """No slice is longer than a block: half a second or its operations, at most its bound.
+    """Return the longest slice that is allowed: a window of half a second or of its operations, at most its bound.
 
-    For the operations that it must hold a slice may get as long; for what a switch costs only as long as the first
-    look comes within seconds and enough groups within the bytes that may be written: then the onset is cut off.
+    A slice may be that long for the operations that it must hold. For the cost of a switch it may be only so long that
+    the first interim analysis comes within seconds and that enough groups fit into the bytes that may be written; then
+    the onset is cut off.
     """
     rate = sum(w.operations for w in warm_up_slices) / sum(w.seconds for w in warm_up_slices)
     needed = load.min_operations / rate if rate > 0 else load.max_block_s

@@ -12,13 +12,15 @@ from scenarios.model import Run, RunRefused
 
 
 def attribute_change(path: str, own: str, value: str, *, risk: str) -> Action:
-    """The change of one sysfs or procfs attribute from the host's own value; asks for consent."""
+    """Return the change of one sysfs or procfs attribute from the host's own value, which needs consent."""
     title = f"{path}: {own} to {value}"
     return Action(kind="attribute", title=title, target=path, old=own, new=value, consent=True, risk=risk)
 
 
 def scheduler_change(leaf: str, current: str, scheduler: str) -> Action:
-    """Of a disk's I/O scheduler; what a switch resets silently is saved and restored with it."""
+    """Return the change of a disk's I/O scheduler. Settings that the kernel resets at a switch are saved and
+    restored with it.
+    """
     queue = f"/sys/block/{leaf}/queue"
     return Action(
         kind="attribute",
@@ -35,11 +37,11 @@ def scheduler_change(leaf: str, current: str, scheduler: str) -> Action:
 
 
 class Switch:
-    """Which value is active, and the way back to the host's own. `switch_back` must be called however the run ends.
+    """Knows which value is active, and restores the host's own. `switch_back` must be called however the run ends.
 
-    own      the value found before the run; staying in it needs no change.
-    change   the change that leads from `own` to a value.
-    active   reads the value that is active now.
+    own: the value before the run; keeping it needs no change.
+    change: the change that leads from `own` to a value.
+    active: reads the value that is active now.
     """
 
     def __init__(
@@ -59,7 +61,7 @@ class Switch:
         await self.switch_back()
 
     async def switch_to(self, value: str) -> None:
-        """Makes it active and checks that it is. Raises RunRefused where it is not."""
+        """Make the value active and check that it is. Raise RunRefused where it is not."""
         if value != self.value:
             await self.switch_back()
             self.check()
@@ -73,7 +75,7 @@ class Switch:
         await stay.aclose()
 
     def check(self) -> None:
-        """Somebody else may set it at any time: then nothing is measured. Raises RunRefused."""
+        """Raise RunRefused if somebody else changed the value meanwhile: then nothing may be measured."""
         now = self._active()
         if now != self.value:
             raise RunRefused(
@@ -82,7 +84,7 @@ class Switch:
 
 
 class SwitchedLoad(Protocol):
-    """What a `SwitchedVariantBench` measures: a bench such as `probes.bench.run.command.CommandBench`."""
+    """The load that a `SwitchedVariantBench` measures: a bench such as `probes.bench.run.command.CommandBench`."""
 
     async def measure_block(self, seconds: float) -> Measured: ...
 
@@ -90,7 +92,7 @@ class SwitchedLoad(Protocol):
 
 
 class SwitchedVariantBench:
-    """One value of the setting under a load. `value` differs from `variant` where a value is measured twice."""
+    """One value of the setting under a load. `value` differs from `variant` where one value is measured twice."""
 
     def __init__(self, variant: str, switch: Switch, load: SwitchedLoad, value: str = "") -> None:
         self.variant = variant

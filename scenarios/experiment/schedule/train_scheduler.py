@@ -50,7 +50,9 @@ CARRY_TEST_S = 5.0
 
 
 class BatchScheduler(LoadScheduler):
-    """`counted`: the trains that hold the groups that count, of slices as long as now."""
+    """Measures in slice batches. `counted` holds the batches of the groups that count, with slices of the length
+    that is used now.
+    """
 
     noun = "train"
 
@@ -86,7 +88,7 @@ class BatchScheduler(LoadScheduler):
         return max(1, int(min(round(TRAIN_S / self.group_s), affordable)))
 
     async def warm_up(self, most_s: float) -> bool:
-        """A first look at every variant, then slices with a switch before each, until a switch no longer shows."""
+        """Measure every variant once, then slices with a switch before each, until a switch no longer shows."""
         load, names, chosen = self.workload, self.variant_names, self._chosen_length
         if chosen is None:
             self._warm_until = self._warm_until or self.run.clock.now() + min(WARM_UP_S, most_s)
@@ -124,7 +126,7 @@ class BatchScheduler(LoadScheduler):
 
     @property
     def _least_s(self) -> float:
-        """Of a slice; as many groups as there must be fit into the write limit."""
+        """Return the shortest slice with which the needed groups fit into the write limit."""
         return max(MIN_SLICE_S, min(self.workload.slice_s, self.batches.affordable_s(self.fewest)))
 
     def _end_warm_up(self, chosen: ChosenSliceLength) -> bool:
@@ -136,8 +138,8 @@ class BatchScheduler(LoadScheduler):
         return True
 
     def shorten_groups(self, factor: float) -> bool:
-        """Where it is their operations that make slices long. Fewer scatter more; the error stays what it is, for the
-        order is drawn all the same.
+        """Shorten the slices where their operations make them long. Fewer operations scatter more; the error rate
+        stays, because the order is still drawn.
         """
         least_s = self.workload.slice_operations / FEWER / self._rate if self._rate > 0 else self.slice_s
         wanted_s = max(least_s, self.slice_s * factor, self._least_s)
@@ -189,8 +191,9 @@ class BatchScheduler(LoadScheduler):
         )
 
     def latency_histogram(self, variant: str, groups: int) -> list[tuple[int, int]]:
-        """How long the operations of the first groups that count took. A train keeps them as a whole, so the last one
-        may reach some groups further."""
+        """Return the latencies of the operations in the first groups that count. A batch keeps them as a whole, so
+        the last one may hold some groups more.
+        """
         side, histogram, before = self.variant_names.index(variant), list[tuple[int, int]](), 0
         for train in self.counted_batches:
             if before < groups:
@@ -203,7 +206,7 @@ class BatchScheduler(LoadScheduler):
         self.counted_batches = []
 
     def begin_anew_if_needed(self, groups: Sequence[GroupBlocks]) -> bool:
-        """Where one side leaves work to the other: with longer slices, or in blocks."""
+        """Begin anew with longer slices or in windows, where one variant leaves work to the other."""
         then = self.carry.analyse(groups, self.workload.metrics[0].name, self.pairs, self.slice_s)
         if then is None:
             return False
@@ -213,7 +216,7 @@ class BatchScheduler(LoadScheduler):
         return True
 
     def settle_longer(self, left_s: float) -> bool:
-        """In blocks, each of which is flushed and waited for."""
+        """Measure in windows, with a flush and a wait after each."""
         block_s = max(self.slice_s, self.workload.block_s)
         is_in_blocks = self.carry.in_blocks or self._is_settled
         if is_in_blocks or left_s < self.fewest * 2 * len(self.variant_names) * block_s:
@@ -243,7 +246,7 @@ class BatchScheduler(LoadScheduler):
         self.run.emit(length)
 
     def is_open(self, groups: int, *, called: bool, decided: bool) -> bool:
-        """Whether the sides carry work over to each other cannot be told yet."""
+        """Return whether it cannot be told yet if the variants leave work to each other."""
         if self.carry.groups_until_known(groups):  # something was found already
             return called or (not self.carry.in_blocks and decided)
         return called and groups < TELLING_GROUPS and TELLING_GROUPS * self.group_s <= CARRY_TEST_S

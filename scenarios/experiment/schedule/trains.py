@@ -16,24 +16,25 @@ from scenarios.plan import Workload
 
 
 class BatchSource(Protocol):
-    """One workload on all variants, ready to be measured slice by slice: the same workers serve every side.
+    """One load on all variants, measured slice by slice: the same workers serve every variant, which is switched
+    within a millisecond.
 
-    For what can be switched within a millisecond. `start_workers` and `measure_batch` raise NotApplicable (Unfit
-    where it is some variants only), Spent, BenchRefused; cancelling stops the load at once and leaves nothing running.
+    `start_workers` and `measure_batch` raise NotApplicable (VariantsUnfit for some variants only), WriteBudgetSpent and
+    BenchRefused. Cancelling stops the load at once and leaves nothing running.
     """
 
     @property
     def variant_names(self) -> tuple[str, ...]:
-        """Their ids, as in the plan. `order` below numbers them."""
+        """Return the ids of the variants, as in the plan. `order` below numbers them."""
         ...
 
     @property
     def places(self) -> int:
-        """How many pairs of places (see `places`) the variants have; 1 where they have none of their own."""
+        """Return how many pairs of file sets (see `places`) the variants have; 1 where they have none of their own."""
         return 1
 
     async def start_workers(self) -> MeasuredBatch:
-        """Starts what is needed and measures one short slice of each, which tells how fast they are."""
+        """Start the workers and measure one short slice of each variant, which shows how fast it is."""
         ...
 
     async def measure_batch(
@@ -45,30 +46,30 @@ class BatchSource(Protocol):
         quarters: bool = False,
         places: Sequence[int] = (),
     ) -> MeasuredBatch:
-        """Slices of `slice_s` seconds in this order, the first `onset_s` of each not counted.
+        """Measure slices of `slice_s` seconds in this order; the first `onset_s` seconds of each do not count.
 
-        quarters  whether the rates within the slices are wanted.
-        places    where each slice is measured; without, it does not matter.
+        quarters: whether the rates within the slices are wanted.
+        places: the file set of each slice; empty where it does not matter.
         """
         ...
 
     def affordable_s(self, groups: int) -> float:
-        """How long slices may be, so that so many groups fit into the bytes that may be written; infinite without."""
+        """Return how long slices may be so that so many groups fit into the write limit; infinite without a limit."""
         return math.inf
 
     async def wait_until_idle(self) -> None:
-        """Waits (bounded) until nothing is in flight, and what was written is on the device."""
+        """Wait, for a limited time, until nothing is in flight and all written data are on the device."""
         return
 
     def without_variants(self, variants: Sequence[str]) -> BatchSource:
-        """The same for the others."""
+        """Return the same source without these variants."""
         ...
 
 
 async def measure_in_blocks(
     trains: BatchSource, order: Sequence[int], block_s: float, places: Sequence[int] = ()
 ) -> MeasuredBatch:
-    """Each block by itself; what a side has in flight or unwritten is waited for before the other one begins."""
+    """Measure each window by itself, and wait for requests and unwritten data of one variant before the next begins."""
     parts: list[MeasuredBatch] = []
     before = None
     for at, side in enumerate(order):
@@ -84,9 +85,9 @@ async def measure_in_blocks(
 def batch_groups(
     train: MeasuredBatch, variants: Sequence[str], first: int, places: Sequence[int] = (), loud: bool = False
 ) -> list[GroupBlocks]:
-    """The complete groups of a train, numbered from `first`: two slices of every variant each.
+    """Return the complete groups of a batch, numbered from `first`: two slices of every variant each.
 
-    `places`: the pair of places of each; `loud`: see `GroupBlocks`.
+    `places`: the pair of file sets of each group. `loud`: see `GroupBlocks`.
     """
     size = 2 * len(variants)
     groups = []
@@ -102,7 +103,7 @@ def batch_groups(
 
 
 def batch_as_group(train: MeasuredBatch, variants: Sequence[str], group: int) -> GroupBlocks:
-    """The whole train as one group: for what is shown of it and needs many operations (p99)."""
+    """Return the whole batch as one group, for figures that need many operations (p99)."""
     pooled = GroupBlocks(group, variants)
     for variant, side in zip(variants, train.sides, strict=True):
         pooled.add(variant, side)
@@ -110,7 +111,7 @@ def batch_as_group(train: MeasuredBatch, variants: Sequence[str], group: int) ->
 
 
 def warm_up_slices(train: MeasuredBatch, variants: Sequence[str], onset_s: float) -> list[WarmUpSlice]:
-    """The slices right after a switch, with what happened within them, without `onset_s` that was cut off."""
+    """Return the slices right after a switch, with the rates within them, without the first `onset_s` seconds."""
     each = zip(
         train.order, [None, *train.order], train.lengths, train.operations, train.quarters, strict=False
     )
@@ -133,7 +134,7 @@ def batch_event(
     phase: ev.Phase,
     disturbed: tuple[Disturbance, ...] = (),
 ) -> ev.SliceBatch:
-    """A train as the event that records it: five digits of each value, no more."""
+    """Return the event that records a batch, with five digits of each value."""
     ratios: dict[str, list[float]] = {}
     if not disturbed and phase == "steady":
         for group in groups:

@@ -23,7 +23,7 @@ _LENGTHS = 4  # a batch is so many times the correlation's length: then the batc
 
 
 def batch_length(log_ratios: Sequence[float]) -> int:
-    """How many consecutive groups are one unit of inference: 1 where they are independent."""
+    """Return how many consecutive groups are one unit of inference: 1 where they are independent."""
     n = len(log_ratios)
     if n < MIN_GROUPS:
         return 1
@@ -49,12 +49,12 @@ def _cumulative_sums(values: Sequence[float]) -> list[float]:
 
 
 def _sums_after(cumulated: list[float], lag: int) -> Iterator[float]:
-    """Of each value the sum of the `lag` ones that follow it (of fewer at the end)."""
+    """Yield for each value the sum of the `lag` values that follow it; fewer at the end."""
     return map(sub, [*cumulated[lag + 1 :], *[cumulated[-1]] * lag], cumulated[1:])
 
 
 def _clipped_scores(values: Sequence[float]) -> list[float]:
-    """Centred, in units of the usual deviation, and clipped."""
+    """Return the values, centred, in units of the usual deviation, and clipped."""
     middle = median(values)
     deviations = [value - middle for value in values]
     usual = 1.4826 * median([abs(x) for x in deviations])
@@ -66,7 +66,7 @@ def _clipped_scores(values: Sequence[float]) -> list[float]:
 def batch_means(
     values: Sequence[float], weights: Sequence[float] | None, length: int
 ) -> tuple[list[float], list[float]]:
-    """The (weighted) means of consecutive values and their weights; a shorter rest joins the last batch."""
+    """Return the (weighted) means of consecutive values and their weights; a shorter rest joins the last batch."""
     weights = [1.0] * len(values) if weights is None else weights
     cuts = [i * length for i in range(max(1, len(values) // length))]
     means, sums = [], []

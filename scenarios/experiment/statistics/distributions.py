@@ -14,17 +14,17 @@ _EXACT_UP_TO = 60  # signed ranks: the exact table costs n**3/6 additions, 4 ms 
 
 
 def normal_tail(z: float) -> float:
-    """P(Z > z) of the standard normal distribution."""
+    """Return P(Z > z) of the standard normal distribution."""
     return 0.5 * math.erfc(z / math.sqrt(2))
 
 
 def normal_quantile(p: float) -> float:
-    """z with P(Z <= z) = p, 0 < p < 1."""
+    """Return z with P(Z <= z) = p, 0 < p < 1."""
     return _NORMAL.inv_cdf(p)
 
 
 def _beta_fraction(a: float, b: float, x: float) -> float:
-    """Lentz's continued fraction of the incomplete beta function (DLMF 8.17.22)."""
+    """Return Lentz's continued fraction of the incomplete beta function (DLMF 8.17.22)."""
     c = 1.0
     d = 1.0 - (a + b) * x / (a + 1.0)
     d = 1.0 / (d if abs(d) > _TINY else _TINY)
@@ -46,7 +46,7 @@ def _beta_fraction(a: float, b: float, x: float) -> float:
 
 
 def beta_cdf(x: float, a: float, b: float) -> float:
-    """The regularised incomplete beta function I_x(a, b)."""
+    """Return the regularised incomplete beta function I_x(a, b)."""
     if x <= 0:
         return 0.0
     if x >= 1:
@@ -58,14 +58,14 @@ def beta_cdf(x: float, a: float, b: float) -> float:
 
 
 def t_tail(t: float, df: float) -> float:
-    """P(T > t) of Student's distribution with `df` degrees of freedom."""
+    """Return P(T > t) of Student's distribution with `df` degrees of freedom."""
     half = beta_cdf(df / (df + t * t), df / 2, 0.5) / 2
     return half if t >= 0 else 1.0 - half
 
 
 @lru_cache(maxsize=4096)
 def t_quantile(p: float, df: float) -> float:
-    """t with P(T <= t) = p, 0 < p < 1."""
+    """Return t with P(T <= t) = p, 0 < p < 1."""
     if p == 0.5:
         return 0.0
     if p < 0.5:
@@ -84,7 +84,7 @@ def t_quantile(p: float, df: float) -> float:
 
 
 def binomial_tail(k: int, n: int, p: float) -> float:
-    """P(X >= k) for n draws with probability p."""
+    """Return P(X >= k) for n draws with probability p."""
     if k <= 0:
         return 1.0
     if k > n:
@@ -94,7 +94,7 @@ def binomial_tail(k: int, n: int, p: float) -> float:
 
 @lru_cache(maxsize=256)
 def signed_rank_cdf(n: int) -> tuple[float, ...]:
-    """P(W <= w), w = 0, 1, ..., of Wilcoxon's signed-rank sum of n values without ties, exact."""
+    """Return P(W <= w), w = 0, 1, ..., of Wilcoxon's signed-rank sum of n values without ties, exact."""
     weights = [1.0]
     for rank in range(1, n + 1):
         longer = weights + [0.0] * rank
@@ -111,10 +111,10 @@ def signed_rank_cdf(n: int) -> tuple[float, ...]:
 
 @lru_cache(maxsize=4096)
 def signed_rank_critical(n: int, alpha: float) -> int | None:
-    """The largest w with 2 P(W <= w) <= alpha; None when even w = 0 is too likely (2**(1-n) > alpha).
+    """Return the largest w with 2 P(W <= w) <= alpha; None where even w = 0 is too likely (2**(1-n) > alpha).
 
-    Beyond 60 values Cornish and Fisher's expansion with the fourth cumulant (the third is zero), one rank on the
-    safe side: against the exact table it is never too large and at most 3 ranks too small (tested to 400 values).
+    Beyond 60 values it uses Cornish and Fisher's expansion with the fourth cumulant (the third is zero), one rank on
+    the safe side: against the exact table it is never too large and at most 3 ranks too small (tested to 400 values).
     """
     if n < 1 or 2.0 ** (1 - n) > alpha:
         return None

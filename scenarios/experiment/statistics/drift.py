@@ -69,10 +69,10 @@ def _fit_line(values: tuple[float, ...]) -> FittedLine | None:
 def drifting_variants(
     baseline: Sequence[float], variant: Sequence[float], pair: tuple[str, str]
 ) -> list[Drift]:
-    """The sides with a course of their own, the stronger one first; not empty: no effect can be given.
+    """Return the variants that drift on their own, the stronger one first; not empty: no effect can be given.
 
-    baseline, variant: each group's mean of either side, in the metric's unit, in the order measured; groups where one
-    gave nothing are left out.
+    baseline, variant: each group's mean, in the metric's unit, in the order measured; groups in which one of them gave
+    nothing are left out.
     """
     both = [(a, b) for a, b in zip(baseline, variant, strict=True) if a > 0 and b > 0]
     ratio = fit_trend([math.log(b) - math.log(a) for a, b in both])
@@ -86,7 +86,9 @@ def drifting_variants(
 def moving_variants(
     baseline: Sequence[float], variant: Sequence[float], pair: tuple[str, str]
 ) -> list[Drift]:
-    """The sides that halve or double, whatever the other does, the stronger one first: their levels are of no state."""
+    """Return the variants that halve or double, whatever the other does, the stronger one first: their levels
+    describe no steady state.
+    """
     drifts = []
     for name, values in zip(pair, (baseline, variant), strict=True):
         own = fit_trend([math.log(value) for value in values if value > 0])
@@ -96,12 +98,12 @@ def moving_variants(
 
 
 def _value(logarithm: float) -> float:
-    """A line through the largest numbers that there are ends beyond them."""
+    """Return the exponential, limited to the largest number that there is."""
     return math.exp(min(logarithm, MAX_LOG))
 
 
 def _average_stretches(values: Sequence[float]) -> list[float]:
-    """As they are, or the means of stretches of equal length; a rest at the beginning is left out."""
+    """Return the values, or the means of stretches of equal length; a rest at the beginning is left out."""
     each = max(1, len(values) // _POINTS)
     start = len(values) % each
     return [math.fsum(values[i : i + each]) / each for i in range(start, len(values), each)]

@@ -18,7 +18,7 @@ _STEPS = 200  # a bisection of any two floats needs fewer; it only bounds the se
 
 
 class WalshEnds(NamedTuple):
-    """The middle average and those `critical` places from either end."""
+    """The middle Walsh average, and those `critical` places from either end."""
 
     middle: float
     low: float
@@ -26,9 +26,9 @@ class WalshEnds(NamedTuple):
 
 
 def walsh_averages(values: Sequence[float], weights: Sequence[float] | None = None) -> list[float]:
-    """All of them, sorted.
+    """Return all Walsh averages, sorted.
 
-    The signed ranks of weight * (value - delta) are positive in sum as often as such a mean exceeds delta.
+    The signed ranks of weight * (value - delta) have a positive sum as often as such a mean exceeds delta.
     """
     if weights is None:
         values = sorted(values)  # rising runs: they are merged, in half of the time for 120 values
@@ -38,7 +38,9 @@ def walsh_averages(values: Sequence[float], weights: Sequence[float] | None = No
 
 
 def walsh_ends(values: Sequence[float], weights: Sequence[float] | None, critical: int) -> WalshEnds:
-    """Of `critical` averages left out at either end; with more than 120 values at most n/20 too few are left out."""
+    """Return the averages that remain after `critical` are left out at either end; with more than 120 values at most
+    n/20 too few are left out.
+    """
     if len(values) <= _LISTED_UP_TO:
         averages = walsh_averages(values, weights)
         return WalshEnds(median(averages), averages[critical], averages[len(averages) - 1 - critical])
@@ -53,7 +55,7 @@ def walsh_ends(values: Sequence[float], weights: Sequence[float] | None, critica
 
 
 def _point_below(values: Sequence[float], weights: Sequence[float], target: int, slack: int) -> float:
-    """A point with at most `target` averages below it, and at least `target - slack` unless many are equal."""
+    """Return a point with at most `target` averages below it, and at least `target - slack` unless many are equal."""
     low, high = min(values), max(values)
     at_low, at_high = 0, len(values) * (len(values) + 1) // 2
     aim = target - slack / 2
@@ -76,7 +78,7 @@ def _point_below(values: Sequence[float], weights: Sequence[float], target: int,
 
 
 def averages_below(point: float, values: Sequence[float], weights: Sequence[float]) -> int:
-    """How many Walsh averages lie below the point (one at the point itself may be counted): the rank sum."""
+    """Return how many Walsh averages lie below the point (one at the point itself may be counted): the rank sum."""
     distances = [weight * (value - point) for value, weight in zip(values, weights, strict=True)]
     distances.sort(key=math.fabs)
     return sum(compress(count(1), [distance < 0 for distance in distances]))

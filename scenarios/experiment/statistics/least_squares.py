@@ -11,7 +11,7 @@ _NOTHING = 1e-12  # a column of differences below it is none: a full walk has lo
 
 
 class Coefficient(NamedTuple):
-    """A coefficient: `error` its standard error, `noise` the residual standard deviation of one observation."""
+    """A coefficient with its standard error; `noise` is the residual standard deviation of one observation."""
 
     value: float
     error: float
@@ -20,6 +20,7 @@ class Coefficient(NamedTuple):
     noise: float
 
     def half_width(self, alpha: float = 0.05) -> float:
+        """Return half the width of the interval at level 1 - alpha."""
         return t_quantile(1 - alpha / 2, self.freedom) * self.error
 
     @property
@@ -29,11 +30,12 @@ class Coefficient(NamedTuple):
 
     @property
     def p_value_of_zero(self) -> float:
+        """Return the two-sided p of the coefficient being 0."""
         return p_value(self.value, self.error, self.freedom)
 
 
 class LeastSquaresFit(NamedTuple):
-    """Coefficients, the diagonal of (X'X)^-1, the residual sum of squares and what is left to estimate it from."""
+    """Coefficients, the diagonal of (X'X)^-1, the residual sum of squares and its degrees of freedom."""
 
     values: list[float]
     spreads: list[float]
@@ -50,7 +52,7 @@ class LeastSquaresFit(NamedTuple):
 
 
 def p_value(value: float, error: float, freedom: int) -> float:
-    """Two-sided."""
+    """Return the two-sided p of a value with this standard error."""
     if error <= 0:
         return 0.0 if value else 1.0
     return min(1.0, 2 * t_tail(abs(value) / error, freedom))
@@ -59,7 +61,8 @@ def p_value(value: float, error: float, freedom: int) -> float:
 def least_squares(
     columns: Sequence[Sequence[float]], ys: Sequence[float], correlation: float
 ) -> LeastSquaresFit | None:
-    """`correlation` (0..1): of neighbouring errors. At 1 a constant column is lost in the differences: 0 is given.
+    """Return the fit. `correlation` (0..1) of neighbouring errors; at 1 a constant column is lost in the differences
+    and gives 0.
 
     None where the columns depend on each other, or are as many as the observations.
     """
@@ -93,7 +96,7 @@ def _dot_product(a: Sequence[float], b: Sequence[float]) -> float:
 
 
 def _invert_matrix(matrix: Sequence[Sequence[float]]) -> list[list[float]] | None:
-    """Gauss and Jordan's, with pivots; None where it has none."""
+    """Return the inverse by Gauss and Jordan's method with pivots; None where there is none."""
     size = len(matrix)
     rows = [[*row, *(float(i == k) for k in range(size))] for i, row in enumerate(matrix)]
     for k in range(size):

@@ -43,9 +43,9 @@ Sides: TypeAlias = tuple[tuple[float, ...], tuple[float, ...]]
 
 
 class GroupValue(NamedTuple):
-    """One group's log ratio (below 0 is slower) and how far blocks of the same variant lay apart in it.
+    """One group's log ratio (below 0 is slower), and how far windows of the same variant lay apart in it.
 
-    `sides`: the blocks' values, baseline and variant, turned so that less is slower.
+    `sides`: the windows' values of baseline and variant, turned so that less is slower.
     """
 
     log_ratio: float
@@ -56,11 +56,11 @@ class GroupValue(NamedTuple):
 def group_value(
     baseline: Sequence[float], variant: Sequence[float], better: Better = "more"
 ) -> GroupValue | None:
-    """ln(variant/baseline) of one group from its blocks' values, turned so that below 0 is always slower.
+    """Return ln(variant/baseline) of one group from its windows' values, turned so that below 0 is always slower.
 
-    The ratio of the means: what was done in the variant's seconds over what was done in the baseline's. A
-    drift of 1 % a block leaves less than 0.01 % of itself in ABBA. `scatter`: the pooled standard deviation of
-    the logs of equal blocks. None when a value is not positive and finite: a stalled block has no ratio.
+    It is the ratio of the means: the work done in the variant's seconds over that in the baseline's. A drift of 1 % per
+    window leaves less than 0.01 % of itself in ABBA. `scatter` is the pooled standard deviation of the logs of equal
+    windows. None where a value is not positive and finite: a stalled window has no ratio.
     """
     if not baseline or not variant:
         return None
@@ -79,30 +79,32 @@ def group_value(
 
 
 def log_ratio(baseline: Sequence[float], variant: Sequence[float], better: Better = "more") -> float | None:
-    """The first field of `group_value` alone."""
+    """Return the log ratio of `group_value` alone."""
     value = group_value(baseline, variant, better)
     return None if value is None else value.log_ratio
 
 
 def mean_difference(baseline: Sequence[float], variant: Sequence[float]) -> float:
-    """variant - baseline of one group's blocks, in the metric's own unit and direction."""
+    """Return variant minus baseline of one group's windows, in the metric's own unit and direction."""
     return math.fsum(variant) / len(variant) - math.fsum(baseline) / len(baseline)
 
 
 def slower_pairs(sides: Sequence[Sides]) -> float:
-    """Of all pairs of a baseline's and a variant's block, over all groups, the share in which the variant is slower."""
+    """Return the share of all pairs of windows, one of the baseline and one of the variant over all groups, in which
+    the variant is slower.
+    """
     baseline = [value for baseline_values, _ in sides for value in baseline_values]
     variant = [value for _, variant_values in sides for value in variant_values]
     return sum(b < a for a in baseline for b in variant) / max(1, len(baseline) * len(variant))
 
 
 def calm_weights(scatters: Sequence[float]) -> list[float]:
-    """Groups in a calm stretch count more: 1 / (local variance + usual variance).
+    """Return a weight for each group, larger in a calm stretch: 1 / (local variance + usual variance).
 
-    `local` is the mean scatter of a group and its two neighbours, `usual` the median of all. The differences of
-    equal blocks know neither the effect nor which variant came first, so weights made of them leave the signs
-    fair coins and the interval exact. Neighbours are included so that a variant which stalls now and then
-    cannot hide its stalls in groups without weight.
+    `local` is the mean scatter of a group and its two neighbours, `usual` the median of all. Differences of equal
+    windows know neither the effect nor which variant came first, so these weights leave the signs fair coins and the
+    interval exact. Neighbours are included so that a variant which stalls now and then cannot hide its stalls in groups
+    without weight.
     """
     usual = median(scatters)
     if usual <= 0:
@@ -116,13 +118,13 @@ def calm_weights(scatters: Sequence[float]) -> list[float]:
 
 
 def sample_deviation(values: Sequence[float]) -> float:
-    """The sample's standard deviation; two values at least."""
+    """Return the standard deviation of a sample of two values or more."""
     mean = math.fsum(values) / len(values)
     return math.sqrt(math.fsum((value - mean) ** 2 for value in values) / (len(values) - 1))
 
 
 def student_interval(values: Sequence[float], alpha: float, floor: float = 0.0) -> Spread:
-    """The mean with Student's interval; two values at least. `floor`: the least deviation to reckon with."""
+    """Return the mean of two values or more with Student's interval. `floor`: the least deviation to assume."""
     n = len(values)
     mean = math.fsum(values) / n
     half = t_quantile(1.0 - alpha / 2, n - 1) * max(floor, sample_deviation(values)) / math.sqrt(n)
@@ -135,10 +137,10 @@ def interval_over_groups(
     weights: Sequence[float] | None = None,
     floor: float = 0.0,
 ) -> Spread | None:
-    """Estimate (Hodges and Lehmann's) and interval at level 1 - alpha. None below two groups.
+    """Return Hodges and Lehmann's estimate and its interval at level 1 - alpha; None below two groups.
 
-    `floor`: the deviation that Student's interval reckons with at least. A handful of groups can agree by
-    chance; what their blocks scatter inside of the groups tells.
+    `floor`: the least deviation that Student's interval assumes. A handful of groups can agree by chance; the scatter
+    of windows within the groups shows that.
     """
     n = len(values)
     if n < 2:
@@ -152,7 +154,9 @@ def interval_over_groups(
 
 
 def sign_test(a: int, b: int) -> float:
-    """The exact two-sided p of `a` against `b` events where each is as likely on either side; 1 without any."""
+    """Return the exact two-sided p of `a` against `b` events where each is as likely on either side; 1 without
+    events.
+    """
     return min(1.0, 2 * binomial_tail(max(a, b), a + b, 0.5))
 
 
@@ -162,10 +166,11 @@ STRETCHES = 8
 def level_interval(
     values: Sequence[float], given_value: float | None = None
 ) -> tuple[float, tuple[float, float] | None]:
-    """The median of blocks or slices in the order measured, and its 95 % interval; None where they are too few.
+    """Return the median of windows or slices in the order measured, and its 95 % interval; None where they are too
+    few.
 
-    The interval is Student's, of the medians of up to eight stretches: neighbours in time are correlated.
-    `given_value`: the value that stands beside the effect (`levels`); it takes the median's place.
+    The interval is Student's, over the medians of up to eight stretches, because neighbours in time are correlated.
+    `given_value`, the value shown beside the effect (`levels`), takes the median's place.
     """
     if given_value is not None and (middle := median(values)) > 0:
         _, ends = level_interval(values)
@@ -186,12 +191,12 @@ OPERATIONS_FOR_P99 = 1000
 
 
 def p99_ns(pairs: Iterable[tuple[int, int]]) -> int | None:
-    """Of recorded [upper bound in ns, count] pairs, all blocks' together; None without any."""
+    """Return the 99th percentile of recorded [upper bound in ns, count] pairs of all windows; None without any."""
     return percentile_ns(pairs, 0.99)
 
 
 def percentile_ns(pairs: Iterable[tuple[int, int]], share: float) -> int | None:
-    """The upper bound at or below which `share` (0..1) of them lie."""
+    """Return the upper bound at or below which `share` (0..1) of the operations lie."""
     counts: dict[int, int] = {}
     for upper, count in pairs:
         counts[upper] = counts.get(upper, 0) + count
