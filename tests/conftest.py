@@ -16,12 +16,18 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-import pytest
-from hypothesis import settings
+# Hundreds of children are started: where the environment forbids compiled modules each of them compiles 350 again.
+# Before the imports: pytest rewrites the assertions of all 93 modules of Hypothesis, in four seconds of each process.
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+os.environ.pop("PYTHONUNBUFFERED", None)  # an admin has none
+sys.dont_write_bytecode = False
 
-from probes.bench.run.supervised import Supervisors
-from scenarios.rules import words
-from tests.needs import need
+import pytest  # noqa: E402
+from hypothesis import settings  # noqa: E402
+
+from probes.bench.run.supervised import Supervisors  # noqa: E402
+from scenarios.rules import words  # noqa: E402
+from tests.needs import need  # noqa: E402
 
 WORKERS = 4  # most real tests wait half of their time
 SLOW = re.compile(r"_real\.py$|/tui/")  # files with few tests that take long
@@ -34,11 +40,6 @@ settings.load_profile("untimed")
 # A collection for every 700 new objects is a tenth of the screens' time, and finds next to nothing. With the thousands
 # of tests that a process keeps, a full one takes half a second.
 gc.set_threshold(100_000, 20, 100)
-
-# Hundreds of children are started: where the environment forbids compiled modules each of them compiles 350 again.
-os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
-os.environ.pop("PYTHONUNBUFFERED", None)  # an admin has none
-sys.dont_write_bytecode = False
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

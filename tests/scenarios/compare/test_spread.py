@@ -6,9 +6,9 @@ import math
 import random
 
 import pytest
-from scipy import special
 
 from scenarios.compare.spread import MAX_BORROWED_FREEDOM, Observed, digamma, moderate_variances, trigamma
+from tests.scenarios.oracle import special
 
 
 @pytest.mark.parametrize("x", [0.1, 0.5, 1.0, 2.5, 7.9, 8.0, 40.0])

@@ -5,12 +5,12 @@ from __future__ import annotations
 import math
 from random import Random
 
-import numpy as np
 import pytest
-from scipy.optimize import nnls
 
 from scenarios.contention.usl import Usl, fit_usl, fit_with_intervals
 from tests.needs import one_always
+from tests.scenarios.oracle import numpy as np
+from tests.scenarios.oracle import optimize
 
 COUNTS = (1, 2, 4, 8, 16, 32)
 
@@ -28,7 +28,7 @@ def test_it_is_what_scipy_finds(seed: int) -> None:
     rates = [(n, law(n, 1e5, *planted) * math.exp(rng.gauss(0, 0.1))) for n in counts]
     rows = np.array([[x / n, x / n * (n - 1), x * (n - 1)] for n, x in rates])
     scale = np.linalg.norm(rows, axis=0)
-    a, b, c = nnls(rows / scale, np.ones(len(rows)))[0] / scale
+    a, b, c = optimize.nnls(rows / scale, np.ones(len(rows)))[0] / scale
     found = fit_usl(rates)
     assert found.coherence is not None
     assert (found.single, found.contention, found.coherence) == pytest.approx((1 / a, b / a, c / a), abs=1e-7)

@@ -5,10 +5,10 @@ from __future__ import annotations
 import math
 import random
 
-import numpy as np
 import pytest
 
 from scenarios.experiment.before_after import conclude_before_after, judge_before_after, mean_variance_share
+from tests.scenarios.oracle import numpy as np
 
 
 def phase(rng: random.Random, level: float, n: int = 20, deviation: float = 0.05) -> list[float]:

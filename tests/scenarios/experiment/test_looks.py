@@ -6,13 +6,13 @@ import itertools
 import math
 from collections.abc import Iterable
 
-import numpy as np
 import pytest
-from scipy import integrate
-from scipy import stats as oracle
 
 from scenarios.experiment import looks as boundary
 from tests.needs import one_always
+from tests.scenarios.oracle import integrate
+from tests.scenarios.oracle import numpy as np
+from tests.scenarios.oracle import stats as oracle
 
 
 def criticals(levels: Iterable[float]) -> tuple[float, ...]:

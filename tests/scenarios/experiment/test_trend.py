@@ -5,11 +5,9 @@ from __future__ import annotations
 import math
 import random
 
-import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from scipy import stats as oracle
 
 from scenarios.experiment.trend import (
     fit_line,
@@ -19,6 +17,8 @@ from scenarios.experiment.trend import (
     trend_estimate,
 )
 from tests.needs import one_always
+from tests.scenarios.oracle import numpy as np
+from tests.scenarios.oracle import stats as oracle
 
 
 def noise(rng: random.Random, n: int, deviation: float, correlation: float) -> list[float]:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import numpy
 import pytest
-from scipy import stats as oracle
 
 from scenarios.experiment.statistics import distributions as ours
+from tests.scenarios.oracle import numpy
+from tests.scenarios.oracle import stats as oracle
 
 
 @pytest.mark.parametrize("df", [1, 2, 3, 5, 7, 11, 29, 39, 200])

@@ -9,12 +9,12 @@ import random
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from scipy import stats as oracle
 
 from scenarios.experiment.statistics import hodges_lehmann
 from scenarios.experiment.statistics.distributions import signed_rank_critical
 from scenarios.experiment.statistics.hodges_lehmann import averages_below, walsh_averages, walsh_ends
 from scenarios.experiment.statistics.stats import calm_weights, interval_over_groups
+from tests.scenarios.oracle import stats as oracle
 
 
 def heavy(rng: random.Random, groups: int) -> list[float]:

@@ -10,7 +10,6 @@ import statistics
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from scipy import stats as oracle
 
 from scenarios.experiment.statistics.stats import (
     calm_weights,
@@ -22,6 +21,7 @@ from scenarios.experiment.statistics.stats import (
     slower_pairs,
     student_interval,
 )
+from tests.scenarios.oracle import stats as oracle
 
 rates = st.floats(min_value=1e-3, max_value=1e9)
 logs = st.floats(min_value=-3, max_value=3)
