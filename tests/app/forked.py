@@ -3,7 +3,8 @@ that has imported hostdx forks once for each command.
 
 The command becomes a child of the test process, with its own pid, arguments, environment, directory, streams and exit
 status. A real start is made instead where a fork would differ: another locale, other PYTHON* variables, other options
-of Popen, or a test process that has changed what its children inherit. Tests of the start itself use subprocess.
+of Popen, or a test process that has changed what its children inherit. Tests of the start itself use subprocess, and
+tests that find a process by its words or by /proc/PID/environ: a fork has those of its parent (`list_commands`).
 """
 
 from __future__ import annotations
@@ -27,6 +28,8 @@ import types
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
+
+from probes.process_stat import is_running
 
 ROOT = Path(__file__).resolve().parents[2]
 LOCALE = "C.UTF-8"
@@ -54,6 +57,7 @@ class ForkingParent:
     def __init__(self) -> None:
         self.owner = os.getpid()
         self.inherited = inherited_state()
+        self.environments: dict[int, dict[str, str]] = {}  # by the pid of the command
         self._lock = threading.Lock()
         self._socket, theirs = socket.socketpair()
         with theirs:
@@ -80,7 +84,9 @@ class ForkingParent:
                 prctl(PR_SET_CHILD_SUBREAPER, 0, 0, 0, 0)
         if len(answer) < HEADER_BYTES:
             raise EOFError(f"{PARENT}: has ended ({self._process.poll()})")
-        return int.from_bytes(answer)
+        pid = int.from_bytes(answer)
+        self.environments[pid] = request.environment
+        return pid
 
 
 _parent: ForkingParent | None = None
@@ -113,6 +119,12 @@ def must_start(argv: Sequence[str], environment: Mapping[str, str]) -> bool:
     if not forkable or words or locale != LOCALE:
         return True
     return parent_of_this_process().inherited != inherited_state()
+
+
+def list_commands(name: str, value: str) -> list[int]:
+    """Return the pids of the commands that run with that variable: /proc/PID/environ of a fork does not tell it."""
+    made = {} if _parent is None else _parent.environments
+    return [pid for pid, told in made.items() if told.get(name) == value and is_running(pid)]
 
 
 class Popen(subprocess.Popen[Any]):

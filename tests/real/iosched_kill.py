@@ -9,6 +9,7 @@ import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+from tests.app import forked
 from tests.app.launcher import hostdx, started
 from tests.real.loop_disk import LoopDisk
 from tests.real.polled import within
@@ -44,7 +45,7 @@ def start(place: Path, disk: LoopDisk, options: tuple[str, ...] = SHORT) -> subp
 def ours(place: Path) -> list[int]:
     """Every process that was started with this place's state directory: runner, workers, supervisor."""
     mark = f"XDG_STATE_HOME={place / 'state'}".encode()
-    found = []
+    found = forked.list_commands("XDG_STATE_HOME", str(place / "state"))
     for entry in Path("/proc").iterdir():
         if not entry.name.isdigit() or int(entry.name) == os.getpid():
             continue
