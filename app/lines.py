@@ -20,7 +20,7 @@ Line: TypeAlias = list[Span]
 BLANK: Line = []
 GAP = 3  # cells between two columns
 KEPT = "\u00a0"  # in place of a blank that no line ends at
-_UNIT = re.compile(r"(?<=\d) (?=[%×]|[kMG] |[KMGT]i?B\b|[a-zµ]?[sB](?:\b|/)|min\b|IOPS\b)")
+_UNIT = re.compile(r"(?<=\d) (?=[%×]|[kMGT](?: |$)|[KMGT]i?B\b|[a-zµ]?[sB](?:\b|/)|min\b|IOPS\b)")
 HIGHLIGHT = "!"  # suffix of a role: the same meaning on the row that the cursor is on
 
 

@@ -51,6 +51,11 @@ class Metric(msgspec.Struct, frozen=True, omit_defaults=True):
     of: Literal["mean", "median", "max"] = "mean"  # which of an imported result's repetitions is its figure
     invalid: str = ""  # why an imported figure is never compared: the tool's own words, or too little work
 
+    @property
+    def sign(self) -> int:
+        """1 where more is better, -1 where less is: of the log ratio variant / baseline, which is turned by it."""
+        return 1 if self.better == "more" else -1
+
     def combine_blocks(self, values: Sequence[float]) -> float:
         """Return one value for the values of a run's blocks: their mean, median or maximum, as `of` says."""
         if self.of == "max":

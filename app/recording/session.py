@@ -187,6 +187,11 @@ class RunSession:
         load = self.find_workload(workload)
         return next((m for m in load.metrics if m.name == name), None) if load is not None else None
 
+    def metric_of(self, verdict: ev.RunVerdict) -> Metric:
+        """Return the verdict's metric; one of its name where no plan was recorded."""
+        planned = self.find_metric(verdict.workload, verdict.metric)
+        return planned or Metric(verdict.metric, verdict.metric)
+
     def order_variants(self, variants: Iterable[str]) -> list[str]:
         """Each once, in the plan's order, the baseline first: they are measured in a random one."""
         there = dict.fromkeys(variants)

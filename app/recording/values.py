@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import math
-from statistics import fmean
+from statistics import fmean, median
 from typing import TYPE_CHECKING
 
 from probes.units import format_percent
 from scenarios import events as ev
-from scenarios.experiment.levels import Pair, are_two_regimes, pair_values
-from scenarios.plan import Metric
+from scenarios.experiment.levels import are_two_regimes, values_of_pair, variant_values, with_difference
 
 if TYPE_CHECKING:
     from app.recording.session import RunSession
 
+MAX_VALUE = 1e100  # what a recording gives beyond it was not measured, and overflows a sum
 SidesOfPair = tuple[list[float], list[float]]  # each counted group's mean, baseline and variant
 
 
@@ -23,23 +23,46 @@ def is_counted(block: ev.Block) -> bool:
 
 
 def values_beside(session: RunSession, verdict: ev.RunVerdict) -> tuple[float | None, float | None]:
-    """Return the values of baseline and variant: variant / baseline is the verdict's effect."""
-    return session.compute_once(
-        ("values", verdict.workload, verdict.metric), lambda: _load_values(session, verdict)
-    )[verdict.baseline, verdict.variant]
+    """Return the values of baseline and variant: variant / baseline is the verdict's effect. None where they do not
+    fit to it."""
+    values = _load_values(session, verdict.workload, verdict.metric)
+    if verdict.ratio is None:
+        return values.get(verdict.baseline), values.get(verdict.variant)
+    return values_of_pair(values, verdict, session.metric_of(verdict).sign) or (None, None)
+
+
+def with_difference_beside(session: RunSession, verdict: ev.RunVerdict) -> ev.RunVerdict:
+    """Return the verdict with the difference of these values; as recorded where the recording has no values."""
+    values, sign = _load_values(session, verdict.workload, verdict.metric), session.metric_of(verdict).sign
+    return with_difference(verdict, values_of_pair(values, verdict, sign), sign) if values else verdict
 
 
 def value_of(session: RunSession, workload: str, metric: str, variant: str) -> float | None:
-    """Return a variant's value in the first verdict about it that has one; None where no verdict is about it."""
-    for verdict in session.verdicts.values():
-        if (verdict.workload, verdict.metric) == (workload, metric) and variant in (
-            verdict.baseline,
-            verdict.variant,
-        ):
-            value = values_beside(session, verdict)[variant == verdict.variant]
-            if value is not None:
-                return value
-    return None
+    """Return a variant's value as it stands beside the verdicts about it; None where no verdict is about it."""
+    return _load_values(session, workload, metric).get(variant)
+
+
+def counted_values(session: RunSession, workload: str, metric: str, variant: str) -> list[float]:
+    """Return a variant's value in each block that counts."""
+    return [
+        value
+        for block in session.blocks.get(workload, ())
+        if block.variant == variant
+        and is_counted(block)
+        and math.isfinite(value := block.values.get(metric, math.nan))
+    ]
+
+
+def shown_value(session: RunSession, workload: str, metric: str, variant: str) -> float | None:
+    """Return a variant's value in every view: as beside its verdicts, else of all its blocks so far."""
+    judged, own = (
+        value_of(session, workload, metric, variant),
+        counted_values(session, workload, metric, variant),
+    )
+    if judged is not None or not own:
+        return judged
+    planned = session.find_metric(workload, metric)
+    return max(own) if planned is not None and planned.of == "max" else median(own)
 
 
 def last_groups(session: RunSession, workload: str) -> dict[str, int]:
@@ -56,59 +79,48 @@ def regimes_words(session: RunSession, verdict: ev.RunVerdict) -> str:
     """Return `medians differ by 65 %: two regimes` where the medians' quotient is outside of the effect's interval."""
     if verdict.ci95 is None or not verdict.is_different:
         return ""
-    left, right = _group_means(session, verdict)
+    left, right = group_means(session, verdict)
     if not (left and right):
         return ""
     low, high = (math.log(max(end, 1e-300)) for end in verdict.ci95)
-    if _metric_sign(session, verdict) < 0:
+    if session.metric_of(verdict).sign < 0:
         low, high = -high, -low
     if not are_two_regimes(left, right, low - math.log1p(verdict.margin), high + math.log1p(verdict.margin)):
         return ""
-    middles = [sorted(side)[len(side) // 2] for side in (left, right)]
-    return f"medians differ by {format_percent(abs(middles[1] / middles[0] - 1))}: two regimes"
+    return f"medians differ by {format_percent(abs(median(right) / median(left) - 1))}: two regimes"
 
 
-def _load_values(session: RunSession, asked: ev.RunVerdict) -> dict[Pair, tuple[float | None, float | None]]:
-    """Return the values of all pairs of the load in the verdict's metric."""
-    sign = _metric_sign(session, asked)
-    verdicts = [
-        v for v in session.verdicts.values() if (v.workload, v.metric) == (asked.workload, asked.metric)
-    ]
-    means = {(v.baseline, v.variant): _group_means(session, v) for v in verdicts}
-    effects = {
-        (v.baseline, v.variant): sign * math.log(v.ratio)
-        for v in verdicts
-        if v.ratio is not None and v.ratio > 0
-    }
-    medians: dict[Pair, tuple[float | None, float | None]] = {
-        pair: (_median(left), _median(right)) for pair, (left, right) in means.items()
-    }
-    return medians | pair_values(means, effects)
+def _load_values(session: RunSession, workload: str, metric: str) -> dict[str, float]:
+    """Return the value of each variant: the median of its groups where no verdict about it has an effect."""
+
+    def compute() -> dict[str, float]:
+        verdicts = [v for v in session.verdicts.values() if (v.workload, v.metric) == (workload, metric)]
+        means = {(v.baseline, v.variant): group_means(session, v) for v in verdicts}
+        effects = {
+            (v.baseline, v.variant): session.metric_of(v).sign * math.log(v.ratio)
+            for v in verdicts
+            if v.ratio is not None and v.ratio > 0
+        }
+        values = variant_values(means, effects)
+        for pair, sides in means.items():
+            for variant, side in zip(pair, sides, strict=True):
+                if side:
+                    values.setdefault(variant, median(side))
+        return values
+
+    return session.compute_once(("values", workload, metric), compute)
 
 
-def _median(values: list[float]) -> float | None:
-    ranked = sorted(values)
-    half = len(ranked) // 2
-    return None if not ranked else (ranked[half] + ranked[-1 - half]) / 2
-
-
-def _metric_sign(session: RunSession, verdict: ev.RunVerdict) -> int:
-    metric = session.find_metric(verdict.workload, verdict.metric) or Metric(verdict.metric, verdict.metric)
-    return -1 if metric.better == "less" else 1
-
-
-def _group_means(session: RunSession, verdict: ev.RunVerdict) -> SidesOfPair:
-    """Return each counted group's mean of the baseline and of the variant."""
+def group_means(session: RunSession, verdict: ev.RunVerdict) -> SidesOfPair:
+    """Return the means of the baseline and of the variant in each group behind the verdict, in the order measured."""
     behind = {group.index for group in session.groups_behind(verdict)}
-    groups: dict[tuple[str, int], list[float]] = {}
-    for place, block in enumerate(session.blocks.get(verdict.workload, ())):
+    first = session.counted_from.get(verdict.workload, 0)
+    groups: dict[int, dict[str, list[float]]] = {}
+    for block in session.blocks.get(verdict.workload, ()):
         value = block.values.get(verdict.metric, math.nan)
-        if is_counted(block) and math.isfinite(value) and (not behind or block.group in behind):
-            group = block.group if behind else place
-            groups.setdefault((block.variant, group), []).append(value)
-    sides = (
-        [fmean(values) for (variant, _), values in groups.items() if variant == name]
-        for name in (verdict.baseline, verdict.variant)
-    )
-    left, right = sides
+        counts = block.group in behind if behind else block.group >= first
+        if counts and is_counted(block) and abs(value) < MAX_VALUE:
+            groups.setdefault(block.group, {}).setdefault(block.variant, []).append(value)
+    both = [group for group in groups.values() if verdict.baseline in group and verdict.variant in group]
+    left, right = ([fmean(group[side]) for group in both] for side in (verdict.baseline, verdict.variant))
     return left, right

@@ -10,6 +10,7 @@ from app.recording.reader import BrokenRecording, load
 from app.recording.session import RunSession
 from app.report.validity import list_trust_signs
 from app.report.wording import (
+    detectable_text,
     is_measured,
     metric_title,
     series_sentence,
@@ -221,12 +222,8 @@ def _undecided_answer(session: RunSession, verdicts: list[ev.RunVerdict]) -> Ans
         first = (open_ones or rest)[0]
         parts = (verdict_sentence(session, first), resolution_words(first))
         return Answer("; ".join(filter(None, parts)), "unknown", first)
-    smallest = max((v.smallest_effect for v in open_ones if v.smallest_effect is not None), default=None)
-    could = (
-        f" (smallest detectable effect here: {units.smallest_effect(smallest)})"
-        if smallest is not None
-        else ""
-    )
+    smallest = detectable_text(open_ones)
+    could = f" (smallest detectable effect here: {smallest})" if smallest else ""
     missed = [v for v in rest if v not in open_ones]
     texts = [
         f"{_pair_prefix(session, verdicts)}no material difference for {_loads_text(session, equal)}"

@@ -6,7 +6,7 @@ import msgspec
 
 from app.printable import make_json_printable, make_printable
 from app.recording.session import RunSession
-from app.recording.values import values_beside
+from app.recording.values import values_beside, with_difference_beside
 from app.report.figures.latency import latency_summaries
 from probes.types import Json
 from scenarios import events as ev
@@ -32,7 +32,7 @@ def make_document(session: RunSession, recording: str | None) -> dict[str, Json]
         "reason": ended.reason if ended is not None else UNENDED,
         "verdicts": [
             {
-                **_read_fields(verdict, _VERDICT),
+                **_read_fields(with_difference_beside(session, verdict), _VERDICT),
                 "values": list(values_beside(session, verdict)),
                 "explain": explain_verdict(verdict),
             }

@@ -2,10 +2,9 @@
 
 import math
 from pathlib import Path
-from statistics import median
 
 from app.recording.session import RunSession
-from app.recording.values import is_counted, value_of
+from app.recording.values import counted_values, is_counted, shown_value
 from app.report import wording
 from app.report.figures.histogram import latency_histograms
 from app.report.figures.plot import nice_axis
@@ -60,12 +59,8 @@ def measured_alone(session: RunSession) -> Table | None:
         metric = _leading_metric(session, workload, blocks)
         unit, cells = _unit(session, workload, metric), []
         for variant in variants:
-            own = [
-                b.values[metric]
-                for b in blocks
-                if b.variant == variant and is_counted(b) and metric in b.values
-            ]
-            cells.append(str(units.metric_quantity(median(own), unit)) if own else "–")
+            value = shown_value(session, workload, metric, variant)
+            cells.append("–" if value is None else str(units.metric_quantity(value, unit)))
         rows.append((wording.workload_title(session, workload), *cells))
     header = ("load, median", *(wording.variant_label(session, variant) for variant in variants))
     return Table(header, tuple(rows), frozenset(range(1, len(header)))) if rows else None
@@ -112,7 +107,7 @@ def _effect_table_parts(session: RunSession) -> list[Part]:
         cells = (
             wording.ratio(v.ratio),
             wording.interval(v.ci95),
-            wording.delta_text(v),
+            wording.delta_text(session, v),
             str(v.groups),
             resolution,
         )
@@ -137,26 +132,24 @@ def _reached_table(session: RunSession) -> Table | None:
         steady = [b for b in blocks if is_counted(b)]
         for metric in dict.fromkeys(name for b in steady for name in b.values):
             for variant in session.order_variants(b.variant for b in steady):
-                own = [b for b in steady if b.variant == variant and metric in b.values]
-                values = [b.values[metric] for b in own]
+                values = counted_values(session, workload, metric, variant)
+                value = shown_value(session, workload, metric, variant)
                 unit = _unit(session, workload, metric)
-                if values:
-                    middle = (max if _of_max(session, workload, metric) else median)(values)
-                    judged = value_of(session, workload, metric, variant)  # as beside the verdict
+                if values and value is not None:
                     rows.append(
                         (
                             wording.workload_title(session, workload),
                             metric + (_LARGEST if _of_max(session, workload, metric) else ""),
                             wording.variant_title(session, variant),
-                            _value(middle if judged is None else judged, metric, unit),
+                            _value(value, metric, unit),
                             f"{_value(min(values), metric, unit)} to {_value(max(values), metric, unit)}",
                             str(len(values)),
                         )
                     )
     counted = "groups" if session.trains else "blocks"
     largest = any(metric.endswith(_LARGEST) for _, metric, *_ in rows)
-    value = "value, or max" if largest else "value"
-    header = ("workload", "metric", "variant", value, "least to most", counted)
+    head = "value, or max" if largest else "value"
+    header = ("workload", "metric", "variant", head, "least to most", counted)
     return Table(header, tuple(rows), frozenset({3, 4, 5})).without_empty_columns() if rows else None
 
 

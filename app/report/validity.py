@@ -4,11 +4,11 @@ Each sign is made from fields; what a run has no means to tell is not said.
 """
 
 import math
-from statistics import fmean, median
+from statistics import median
 from typing import Literal, NamedTuple, TypeAlias
 
 from app.recording.session import RunSession
-from app.recording.values import is_counted
+from app.recording.values import group_means, is_counted
 from app.report import wording
 from probes import units
 from scenarios import events as ev
@@ -18,8 +18,6 @@ from scenarios.experiment.wording import drift_text, moves_text
 from scenarios.guards.thresholds import threshold_of
 from scenarios.verdict.order import order_words
 from scenarios.verdict.verdict import OrderEffect
-
-_LARGEST = 1e100  # what a recording gives beyond it was not measured, and overflows a sum
 
 State: TypeAlias = Literal["ok", "notice", "unknown", "unlooked", "critical"]
 MARKS: dict[State, str] = {"ok": "✓", "notice": "▲", "unknown": "?", "unlooked": "–", "critical": "!"}
@@ -52,7 +50,7 @@ def list_trust_signs(session: RunSession) -> list[Sign]:
         *_drift_signs(session, measured),
     ]
     signs += _order_signs(session, measured)
-    return [*signs, *_resolution_signs([v for v in measured if not wording.too_few(session, v)])]
+    return [*signs, *_resolution_signs(wording.resolved_verdicts(session))]
 
 
 def _control_signs(session: RunSession) -> list[Sign]:
@@ -189,7 +187,7 @@ def _drift_signs(session: RunSession, verdicts: list[ev.RunVerdict]) -> list[Sig
     out, is_long_enough = [], False
     for v in verdicts:
         title = wording.workload_title(session, v.workload)
-        left, right = _group_means(session, v)
+        left, right = group_means(session, v)
         is_long_enough = is_long_enough or max(v.groups, len(left)) >= MIN_POINTS
         courses = [Drift(side, first, last) for side, (first, last) in v.drift.items()]
         if courses := courses or drifting_variants(left, right, (v.baseline, v.variant)):
@@ -228,26 +226,12 @@ def _order_distance(order: OrderEffect) -> float:
     return abs(math.log(first) - math.log(second))
 
 
-def _group_means(session: RunSession, verdict: ev.RunVerdict) -> tuple[list[float], list[float]]:
-    """Each group's mean of the baseline and of the variant; groups without one of them are left out."""
-    groups: dict[int, dict[str, list[float]]] = {}
-    first = session.counted_from.get(verdict.workload, 0)
-    for b in session.blocks.get(verdict.workload, ()):
-        value = b.values.get(verdict.metric, math.nan)
-        if is_counted(b) and b.group >= first and abs(value) < _LARGEST:
-            groups.setdefault(b.group, {}).setdefault(b.variant, []).append(value)
-    both = [g for g in groups.values() if verdict.baseline in g and verdict.variant in g]
-    left, right = ([fmean(g[side]) for g in both] for side in (verdict.baseline, verdict.variant))
-    return left, right
-
-
 def _resolution_signs(verdicts: list[ev.RunVerdict]) -> list[Sign]:
     """Without a check mark where an effect that matters may have been missed."""
-    known = [v for v in verdicts if not v.control and v.smallest_effect and wording.may_miss_effect(v)]
-    if not known:
-        return []
-    effects = sorted(v.smallest_effect or 0.0 for v in known)
-    least, most = (units.smallest_effect(value) for value in (effects[0], effects[-1]))
-    misses = any((v.smallest_effect or 0.0) > v.margin for v in known)
-    text = f"smallest detectable effect: {least if least == most else f'{least} to {most}'}"
-    return [Sign("unknown" if misses else "ok", text)]
+    effects = wording.detectable_text(verdicts)
+    misses = any(
+        (v.smallest_effect or 0.0) > v.margin and not v.control and wording.may_miss_effect(v)
+        for v in verdicts
+    )
+    words = f"smallest detectable effect in this run: {effects}"
+    return [Sign("unknown" if misses else "ok", words)] if effects else []

@@ -3,6 +3,7 @@
 from collections.abc import Iterable
 
 from app.recording.session import RunSession
+from app.recording.values import with_difference_beside
 from probes import units
 from scenarios import events as ev
 from scenarios.experiment.wording import effect_cells, explain_verdict, not_measured_text, title_of_workload
@@ -82,6 +83,20 @@ def may_miss_effect(verdict: ev.RunVerdict) -> bool:
     return verdict.is_equal or verdict.is_undecided
 
 
+def detectable_text(verdicts: Iterable[ev.RunVerdict]) -> str:
+    """`±0.9 %`, `±0.9 to ±3.3 %`: the smallest detectable effects of the verdicts that may have missed one."""
+    known = [
+        v.smallest_effect for v in verdicts if v.smallest_effect and not v.control and may_miss_effect(v)
+    ]
+    ends = dict.fromkeys(units.smallest_effect(value) for value in (min(known), max(known))) if known else {}
+    return " to ".join(ends)
+
+
+def resolved_verdicts(session: RunSession) -> list[ev.RunVerdict]:
+    """Those of the run that have groups enough for an interval."""
+    return [v for v in session.verdicts.values() if is_measured(v) and not too_few(session, v)]
+
+
 def resolution_text(verdict: ev.RunVerdict) -> str:
     """The smallest detectable effect, where none was found."""
     if verdict.smallest_effect is None or not may_miss_effect(verdict):
@@ -89,11 +104,12 @@ def resolution_text(verdict: ev.RunVerdict) -> str:
     return units.smallest_effect(verdict.smallest_effect)
 
 
-def delta_text(verdict: ev.RunVerdict) -> str:
-    if verdict.delta is None:
+def delta_text(session: RunSession, verdict: ev.RunVerdict) -> str:
+    delta = with_difference_beside(session, verdict).delta
+    if delta is None:
         return "–"
-    size = units.metric_quantity(abs(verdict.delta), verdict.delta_unit)
-    return f"{'−' if verdict.delta < 0 else '+'}{size}".rstrip()
+    size = units.metric_quantity(abs(delta), verdict.delta_unit or session.metric_of(verdict).unit)
+    return f"{'−' if delta < 0 else '+'}{size}".rstrip()
 
 
 def is_measured(verdict: ev.RunVerdict) -> bool:
@@ -103,8 +119,7 @@ def is_measured(verdict: ev.RunVerdict) -> bool:
 
 def _is_cost(session: RunSession, verdict: ev.RunVerdict) -> bool:
     """Whether less of the metric is better, and its difference is known."""
-    metric = session.find_metric(verdict.workload, verdict.metric)
-    return verdict.delta is not None and metric is not None and metric.better == "less"
+    return session.metric_of(verdict).sign < 0 and with_difference_beside(session, verdict).delta is not None
 
 
 def verdict_sentence(
@@ -131,7 +146,7 @@ def _make_sentence(session: RunSession, verdict: ev.RunVerdict, short: bool) -> 
     if decided:
         size = units.format_effect(verdict.ratio) if verdict.ratio else verdict.verdict
         if _is_cost(session, verdict):  # the interval is of the ratio, and stands beside it
-            return f"{title}: {left} is {size}{within} than {right}: {delta_text(verdict)}{scope}"
+            return f"{title}: {left} is {size}{within} than {right}: {delta_text(session, verdict)}{scope}"
         return f"{title}: {left} is {size} than {right} in {metric}{within}{scope}"
     if verdict.is_equal:
         return f"{title}: no material difference between {left} and {right} in {metric}{within}{scope}"

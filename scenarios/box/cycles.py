@@ -20,7 +20,7 @@ from probes.bench.measured import Measured, NotApplicable, WriteBudgetSpent
 from scenarios import events as ev
 from scenarios.box.results import CornerLevel
 from scenarios.experiment.groups import GroupBlocks
-from scenarios.experiment.levels import pair_values
+from scenarios.experiment.levels import variant_values
 from scenarios.experiment.order import order_effect
 from scenarios.experiment.schedule.guarded import GuardedBlocks
 from scenarios.experiment.statistics.stats import interval_over_groups, level_interval
@@ -241,8 +241,8 @@ class Cycles:
             [blocks[n].values[paired_corner.metric_name] for n in easy if n in hard]
             for paired_corner, blocks in zip(corners, (easy, hard), strict=True)
         ]
-        paired_values = pair_values({(EASY, HARD): (sides[0], sides[1])}, {(EASY, HARD): math.log(ratio)})
-        return paired_values[EASY, HARD][corner.side == HARD] if paired_values else None
+        pair = (EASY, HARD)
+        return variant_values({pair: (sides[0], sides[1])}, {pair: math.log(ratio)}).get(corner.side)
 
     def load_verdicts(self) -> list[ev.RunVerdict]:
         """Hard against easy of each load that has both."""

@@ -239,7 +239,7 @@ def _spread_variances(
 def _outlier_load(
     key: FigureKey, metric: Metric, column: Sequence[tuple[int, float]], chosen: _Choice, names: Sequence[str]
 ) -> OddLoad:
-    sign = 1.0 if metric.better == "more" else -1.0
+    sign = metric.sign
     logs = dict(column)
     outliers = [
         Apart(

@@ -290,7 +290,7 @@ def _load_figure(values: list[float], metric: Metric, *, spread: bool) -> LoadFi
     total = math.fsum(values)
     if not values or not total > 0 or not math.isfinite(total):
         return None
-    sign = 1.0 if metric.better == "more" else -1.0
+    sign = metric.sign
     mean, figure = total / len(values), metric.combine_blocks(values)
     if not figure > 0:
         return None

@@ -164,7 +164,7 @@ class ScalingCurves(Result, frozen=True, tag="contention.curves/1"):
             return None
         levels = sorted({level.workers for curve in self.value for level in curve.levels})
         most = max(curve.max_judged_workers for curve in self.value)
-        header = ("load", "on", *(f"{workers} w" for workers in levels), "gain", "scales", "waits in")
+        header = ("load", "on", *(f"{n} w" for n in levels), f"gain at {most}", "scales", "waits in")
         rows = tuple(
             (
                 curve.title,
@@ -176,11 +176,10 @@ class ScalingCurves(Result, frozen=True, tag="contention.curves/1"):
             )
             for curve in sorted(self.value, key=_worst_first)
         )
-        table = Table(header, rows, frozenset(range(2, 3 + len(levels)))).without_empty_columns()
+        numbers, spare = frozenset(range(2, 3 + len(levels))), frozenset({len(header) - 1, len(header) - 3})
+        table = Table(header, rows, numbers, spare).without_empty_columns()
         open_ones = any("?" in curve.scales_until for curve in self.value)
-        notes = [f"gain: {most} w against 1 w"] if most > 1 else []
-        notes += ["?: inconclusive"] if open_ones else []
-        note_parts = (paragraph_of("; ".join(notes)),) if notes else ()
+        note_parts = (paragraph_of("?: inconclusive"),) if open_ones else ()
         worst = tuple(sorted(self.value, key=_worst_first)[:CHARTED])
         charts = _speedup_charts(worst) if len(levels) > 1 else ()
         return ReportSection("operations/s by workers (w)", (table, *note_parts, *charts))

@@ -16,7 +16,8 @@ from typing import Literal, NamedTuple, TypeAlias
 import msgspec
 
 from scenarios import events as ev
-from scenarios.experiment.groups import GroupBlocks, Pair
+from scenarios.experiment.groups import GroupBlocks
+from scenarios.experiment.levels import Pair
 from scenarios.experiment.statistics.stats import Spread, interval_over_groups
 from scenarios.experiment.wording import carry_over_text
 from scenarios.verdict.verdict import Word, estimate_of_ratio, hold_word, margin_edge

@@ -18,8 +18,9 @@ from probes.units import count_noun
 from scenarios import events as ev
 from scenarios.disturbance import Disturbance, broken_off_reason
 from scenarios.experiment.budget import Pace, Undecided
-from scenarios.experiment.groups import GroupBlocks, Pair
+from scenarios.experiment.groups import GroupBlocks, with_differences
 from scenarios.experiment.judge import Judge, judges_for, undecided_load, with_bytes_to_decide
+from scenarios.experiment.levels import Pair
 from scenarios.experiment.scheduler import Lap, LoadScheduler
 from scenarios.experiment.sequential import GROUPS_BEFORE_FIRST_ANALYSIS, draw_orders
 from scenarios.experiment.statistics.stats import sign_test
@@ -160,9 +161,8 @@ class LoadExperiment:
         if not self.verdicts:
             judged = [self._conclude_judge(judge) for judge in self.judges]
             may_recast = recast is not None and not self.broken_off
-            self.verdicts = [
-                recast(v) if recast and may_recast and v.ratio is not None else v for v in judged
-            ]
+            recasted = [recast(v) if recast and may_recast and v.ratio is not None else v for v in judged]
+            self.verdicts = with_differences(self.groups, self.workload, recasted)
             for verdict in self.verdicts:
                 self.run.emit(verdict)
         return self.verdicts

@@ -6,17 +6,14 @@ from collections.abc import Iterable, Sequence
 from probes.bench.measured import Measured
 from scenarios import events as ev
 from scenarios.disturbance import Disturbance
-from scenarios.experiment.levels import pair_values
+from scenarios.experiment.levels import Pair, values_of_pair, variant_values, with_difference
 from scenarios.experiment.statistics.stats import (
     OPERATIONS_FOR_P99,
     GroupValue,
     group_value,
-    mean_difference,
     p99_ns,
 )
 from scenarios.plan import Metric, Workload
-
-Pair = tuple[str, str]  # baseline, variant
 
 
 class GroupBlocks:
@@ -55,10 +52,6 @@ class GroupBlocks:
         """Return ln(variant / baseline), turned so that below 0 is slower; None where a window gave nothing."""
         return group_value(self.values(pair[0], metric), self.values(pair[1], metric), metric.better)
 
-    def mean_difference(self, metric: Metric, pair: Pair) -> float:
-        """Return variant minus baseline in the metric's own unit and direction."""
-        return mean_difference(self.values(pair[0], metric), self.values(pair[1], metric))
-
     def stalled_variants(self, workload: Workload, pairs: Iterable[Pair]) -> tuple[str, ...]:
         """Return the variants that gave nothing in a window, so that there is no ratio."""
         judged = [metric for metric in workload.metrics if metric.judged]
@@ -89,8 +82,7 @@ class GroupBlocks:
 def values_beside(
     groups: Sequence[GroupBlocks], metric: Metric, verdicts: Iterable[ev.RunVerdict]
 ) -> dict[str, float]:
-    """Each variant's value as the views show it beside the first verdict about it: see `levels`."""
-    sign = 1.0 if metric.better == "more" else -1.0
+    """Return each variant's value as the views show it beside the verdicts about it: see `levels`."""
     means: dict[Pair, tuple[list[float], list[float]]] = {}
     effects: dict[Pair, float] = {}
     for verdict in verdicts:
@@ -101,12 +93,20 @@ def values_beside(
         left, right = (
             [math.fsum(v) / len(v) for g in used if (v := g.values(name, metric))] for name in pair
         )
-        means[pair], effects[pair] = (left, right), sign * math.log(verdict.ratio)
-    values_by_variant: dict[str, float] = {}
-    for pair, values in pair_values(means, effects).items():
-        for variant, value in zip(pair, values, strict=True):
-            values_by_variant.setdefault(variant, value)
-    return values_by_variant
+        means[pair], effects[pair] = (left, right), metric.sign * math.log(verdict.ratio)
+    return variant_values(means, effects)
+
+
+def with_differences(
+    groups: Sequence[GroupBlocks], workload: Workload, verdicts: Sequence[ev.RunVerdict]
+) -> list[ev.RunVerdict]:
+    """Return the verdicts of a load, each with the difference of the values that stand beside it."""
+    values = {metric.name: values_beside(groups, metric, verdicts) for metric in workload.metrics}
+    signs = {metric.name: metric.sign for metric in workload.metrics}
+    return [
+        with_difference(v, values_of_pair(values[v.metric], v, signs[v.metric]), signs[v.metric])
+        for v in verdicts
+    ]
 
 
 def level_values(

@@ -8,11 +8,11 @@ import msgspec
 from probes.bench.measured import WriteBudgetSpent
 from scenarios import events as ev
 from scenarios.experiment.budget import Pace, Undecided
-from scenarios.experiment.groups import GroupBlocks, Pair
+from scenarios.experiment.groups import GroupBlocks
+from scenarios.experiment.levels import Pair
 from scenarios.experiment.order import baseline_first
 from scenarios.experiment.sequential import SequentialComparison
 from scenarios.experiment.statistics.drift import drifting_variants
-from scenarios.experiment.statistics.stats import Spread
 from scenarios.experiment.wording import drift_text
 from scenarios.plan import Metric, Workload
 from scenarios.verdict.verdict import (
@@ -47,7 +47,6 @@ class Judge:
         self.metric = metric
         self.pair = pair
         self.scope = scope
-        self.differences: list[float] = []
         self.sides: tuple[list[float], list[float]] = ([], [])  # each group's mean, baseline and variant
         self.comparison = SequentialComparison(
             baseline=pair[0],
@@ -61,7 +60,6 @@ class Judge:
             all_pairs=all_pairs,
         )
         self.decision: GroupVerdict | None = None
-        self.delta: Spread | None = None
         self.seconds = 0.0
         self.loud = 0  # groups of those that count
 
@@ -75,12 +73,11 @@ class Judge:
         if self.is_decided or value is None:
             return
         self.comparison.add(*value, place=group.place, baseline_first=baseline_first(group.order, *self.pair))
-        self.differences.append(group.mean_difference(self.metric, self.pair))
         self.loud += group.loud
         for side, variant in zip(self.sides, self.pair, strict=True):
             values = group.values(variant, self.metric)
             side.append(math.fsum(values) / len(values))
-        self._keep_decision(self.comparison.at_look(pace.group_s), pace, final=False)
+        self._keep_decision(self.comparison.at_look(pace.group_s), pace)
 
     def seconds_left(self, pace: Pace) -> float | None:
         """Return about how many seconds are needed to decide; None before the first three groups."""
@@ -118,7 +115,7 @@ class Judge:
             text = drift_text(drifting, self.metric.unit)
             return as_not_applicable(self._verdict_event(t, pace.spent_s, drift=drift), text)
         if not self.is_decided:
-            self._keep_decision(self.comparison.final_verdict(pace.group_s), pace, final=True)
+            self._keep_decision(self.comparison.final_verdict(pace.group_s), pace)
         decision = self.decision
         reason = decision.reason if decision else why_ended
         if decision is not None and decision.is_undecided:
@@ -129,7 +126,7 @@ class Judge:
         """Return the verdict by the stricter rule for few groups, where most groups were disturbed: only a large
         difference stands.
         """
-        groups = len(self.differences)
+        groups = len(self.comparison.log_ratios)
         if (
             2 * self.loud <= groups
             or not verdict.is_different
@@ -152,7 +149,7 @@ class Judge:
         """
         if self.is_decided:
             return self.conclude_verdict(t, pace, "")
-        self._keep_decision(self.comparison.final_verdict(pace.group_s), pace, final=True)
+        self._keep_decision(self.comparison.final_verdict(pace.group_s), pace)
         decision = self.decision
         if decision is None or decision.ratio is None:
             return as_undecided(self._verdict_event(t, pace.spent_s), reason)
@@ -166,14 +163,9 @@ class Judge:
             as_not_measured(self._verdict_event(t), reason), seconds_to_decide=needs_s
         )
 
-    def _keep_decision(self, decision: GroupVerdict | None, pace: Pace, *, final: bool) -> None:
+    def _keep_decision(self, decision: GroupVerdict | None, pace: Pace) -> None:
         if decision is not None:
             self.decision = decision
-            self.delta = (
-                None
-                if decision.is_not_measured
-                else self.comparison.spread_of_differences(self.differences, final)
-            )
             self.seconds = pace.spent_s
 
     def _verdict_event(
@@ -183,7 +175,6 @@ class Judge:
         decision: GroupVerdict | None = None,
         drift: dict[str, tuple[float, float]] | None = None,
     ) -> ev.RunVerdict:
-        delta = self.delta if decision is not None else None
         event = ev.RunVerdict(
             t=t,
             workload=self.workload.id,
@@ -191,10 +182,8 @@ class Judge:
             baseline=self.pair[0],
             variant=self.pair[1],
             verdict=OPEN,
-            delta=delta.estimate if delta else None,
-            delta_ci95=(delta.low, delta.high) if delta else None,
             delta_unit=self.metric.unit,
-            groups=len(self.differences) if drift else 0,
+            groups=len(self.comparison.log_ratios) if drift else 0,
             drift=drift or {},
             alpha=self.comparison.alpha_share,
             seconds=round(seconds, 3),

@@ -2,8 +2,8 @@
 
 A variant's centre is the median over the groups that its first verdict rests on. The centres' quotient is seldom the
 effect: that is estimated within the groups. So the centres are moved in logs, all by least squares, until each quotient
-is the effect. A load then has one value a variant. Only where pairs form a circle (A to B, B to C, A to C) a pair that
-does not fit by more than half a per cent has values of its own.
+is the effect. A load then has one value a variant. Where pairs form a circle (A to B, B to C, A to C) the last one of
+them may not fit, because each rests on groups of its own: where it is off by more than 1 %, no values stand beside it.
 """
 
 from __future__ import annotations
@@ -13,42 +13,73 @@ from collections.abc import Mapping, Sequence
 from statistics import fmean, median
 from typing import TypeAlias
 
+import msgspec
+
+from scenarios import events as ev
+
 Pair: TypeAlias = tuple[str, str]  # baseline, variant
-FITS = math.log(1.005)
+FITS = math.log(1.01)
 
 
-def pair_values(
+def variant_values(
     means: Mapping[Pair, tuple[Sequence[float], Sequence[float]]], effects: Mapping[Pair, float]
-) -> dict[Pair, tuple[float, float]]:
-    """Return the values of baseline and variant of each pair.
+) -> dict[str, float]:
+    """Return the value of each variant.
 
     means: each counted group's mean of the baseline and of the variant, in the metric's unit. effects: the logarithm of
     variant over baseline in that unit (not turned). Pairs without an effect or a mean above 0 are left out.
     """
     centres: dict[str, float] = {}
-    usable_pairs = [pair for pair in effects if all(min(side, default=0.0) > 0 for side in means[pair])]
-    for pair in usable_pairs:
+    pairs = [pair for pair in effects if all(min(side, default=0.0) > 0 for side in means[pair])]
+    for pair in pairs:
         for variant, side in zip(pair, means[pair], strict=True):
             centres.setdefault(variant, math.log(median(side)))
-    values_by_pair: dict[Pair, tuple[float, float]] = {}
-    waiting = list(usable_pairs)
-    while waiting:
-        offsets = {waiting[0][0]: 0.0}  # of one connected part, from its first baseline
-        while joined := [pair for pair in waiting if (pair[0] in offsets) != (pair[1] in offsets)]:
+    values: dict[str, float] = {}
+    for first in centres:
+        if first in values:
+            continue
+        offsets = {first: 0.0}  # of one connected part
+        while joined := [pair for pair in pairs if (pair[0] in offsets) != (pair[1] in offsets)]:
             for baseline, variant in joined:
                 if baseline in offsets:
                     offsets.setdefault(variant, offsets[baseline] + effects[baseline, variant])
                 elif variant in offsets:
                     offsets[baseline] = offsets[variant] - effects[baseline, variant]
         shift = fmean(centres[variant] - offset for variant, offset in offsets.items())
-        for pair in [pair for pair in waiting if pair[0] in offsets]:
-            left, right = (shift + offsets[variant] for variant in pair)
-            if abs(right - left - effects[pair]) > FITS:
-                middle, half = (left + right) / 2, effects[pair] / 2
-                left, right = middle - half, middle + half
-            values_by_pair[pair] = math.exp(left), math.exp(right)
-            waiting.remove(pair)
-    return values_by_pair
+        values |= {variant: math.exp(shift + offset) for variant, offset in offsets.items()}
+    return values
+
+
+def values_of_pair(
+    values: Mapping[str, float], verdict: ev.RunVerdict, sign: int
+) -> tuple[float, float] | None:
+    """Return the values of baseline and variant; None where their quotient is not the verdict's effect.
+
+    `sign`: the metric's.
+    """
+    baseline, variant = (values.get(name, 0.0) for name in (verdict.baseline, verdict.variant))
+    if not verdict.ratio or min(baseline, variant) <= 0:
+        return None
+    fits = abs(sign * math.log(variant / baseline) - math.log(verdict.ratio)) <= FITS
+    return (baseline, variant) if fits else None
+
+
+def with_difference(
+    verdict: ev.RunVerdict, pair_values: tuple[float, float] | None, sign: int
+) -> ev.RunVerdict:
+    """Return the verdict with the difference of its values, and with that difference's interval.
+
+    The interval has the ends of the effect's interval, times the baseline's value. So the difference excludes 0 where
+    the effect excludes 1. How the level itself wandered is not in it: within a group the level cancels.
+    """
+    delta, ends = None, None
+    if pair_values is not None:
+        baseline, variant = pair_values
+        delta = variant - baseline
+        if verdict.ci95 is not None and min(verdict.ci95) > 0:
+            low, high = sorted(baseline * end**sign - baseline for end in verdict.ci95)
+            ends = (low, high)
+    return msgspec.structs.replace(verdict, delta=delta, delta_ci95=ends)
 
 
 def are_two_regimes(baseline: Sequence[float], variant: Sequence[float], low: float, high: float) -> bool:

@@ -6,7 +6,7 @@ from typing import NamedTuple
 from scenarios import events as ev
 from scenarios.experiment.budget import Budget, next_undecided
 from scenarios.experiment.experiment import LoadExperiment, Recast
-from scenarios.experiment.groups import Pair
+from scenarios.experiment.levels import Pair
 from scenarios.experiment.schedule.blocks import BlockScheduler, VariantBench
 from scenarios.experiment.scheduler import LoadScheduler
 from scenarios.guards.watch import InterferenceWatch

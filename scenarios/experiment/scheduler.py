@@ -8,7 +8,8 @@ from typing import Literal, NamedTuple, Protocol
 
 from scenarios import events as ev
 from scenarios.disturbance import Disturbance
-from scenarios.experiment.groups import GroupBlocks, Pair
+from scenarios.experiment.groups import GroupBlocks
+from scenarios.experiment.levels import Pair
 from scenarios.guards.watch import InterferenceWatch
 from scenarios.model import Run
 from scenarios.plan import Workload

@@ -168,20 +168,19 @@ class SequentialComparison:
         )
 
     def current_spread(self, final: bool = False) -> Spread | None:
-        """Return the estimate and interval of the log ratio at the current level."""
-        if len(self.log_ratios) < _MIN_GROUPS:
+        """Return the estimate and interval of the log ratio at the current level.
+
+        The interval is over the groups, over batches of them where they depend on each other, or over the pairs of
+        file sets once these were measured again; the wider one where two apply.
+        """
+        values: Sequence[float] = self.log_ratios
+        groups = len(values)
+        if groups < _MIN_GROUPS:
             return None
         known_scatters = self._known_scatters()
-        floor = median(known_scatters) if known_scatters else 0.0
-        return self._spread_over(self.log_ratios, final, floor)
-
-    def _spread_over(self, values: Sequence[float], final: bool, floor: float) -> Spread | None:
-        """Return the interval over the groups, over batches of them where they depend on each other, or over the
-        pairs of file sets once these were measured again; the wider one where two apply.
-        """
-        known_scatters = self._known_scatters()
         weights = calm_weights(known_scatters) if known_scatters else None
-        level, length, groups = self.current_level(final), self.batch_groups, len(values)
+        floor = median(known_scatters) if known_scatters else 0.0
+        level, length = self.current_level(final), self.batch_groups
         spreads: list[Spread | None] = []
         if self._visited_again:
             means, sums = means_by_place(values, weights, self.places)
@@ -221,19 +220,6 @@ class SequentialComparison:
         """Return the scatter of all groups; empty where one is unknown."""
         known_scatters = [scatter for scatter in self.scatters if scatter is not None]
         return known_scatters if len(known_scatters) == len(self.log_ratios) else []
-
-    def spread_of_differences(self, differences: Sequence[float], final: bool = False) -> Spread | None:
-        """The same interval over the groups' differences in the metric's own unit (`stats.difference`)."""
-        if len(differences) < _MIN_GROUPS:
-            return None
-        known_scatters = self._known_scatters()
-        own = sample_deviation(self.log_ratios)
-        floor = (
-            median(known_scatters) * sample_deviation(differences) / own
-            if known_scatters and own > 0
-            else 0.0
-        )
-        return self._spread_over(differences, final, floor)
 
     def interim_estimate(self) -> InterimEstimate | None:
         """Return the running estimate; None with fewer than three groups."""

@@ -155,14 +155,10 @@ class TrimSession:
         if change is None:
             self.run.emit(as_not_applicable(event, reason))
             return
-        idle, after = self.phases[1], self.phases[2]
-        delta = None
-        if change.ratio is not None:
-            delta = after.reference_value - idle.reference_value if load.control else after.value - idle.value
         self.run.emit(
             msgspec.structs.replace(
                 with_figures(event, change), reason=change.reason or self._why_undecided(change),
-                delta=delta, groups=len(after.values), seconds=sum(p.seconds for p in self.phases),
+                groups=len(self.phases[2].values), seconds=sum(p.seconds for p in self.phases),
                 explain=change.explain(TREATMENT), scope="this stack",
             )
         )  # fmt: skip

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from probes.bench.streams.bench import METRIC
 from probes.bench.streams.messages import PATHS, Direction, OwnLink, Side
-from scenarios.experiment.groups import Pair
+from scenarios.experiment.levels import Pair
 from scenarios.plan import Metric, Variant, Workload
 
 # The kernel's limits of a disk meter in periods of 0.1 s and give the first one at once: slices of 20 to 100 ms of a

@@ -137,7 +137,7 @@ def _judged_measure(
     places: Mapping[str, int],
 ) -> FleetMeasure:
     load = loads[column.key]
-    sign = 1.0 if load.metric.better == "more" else -1.0
+    sign = load.metric.sign
     two = column.parted
     parts = None
     if two is not None:

@@ -5,6 +5,7 @@ It has a JSON form, so that the screen draws what a child process made of a larg
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import NamedTuple, TypeAlias
 
 import msgspec
@@ -48,11 +49,14 @@ class Bullets(msgspec.Struct, frozen=True, tag=True):
 
 
 class Table(msgspec.Struct, frozen=True, tag=True):
-    """A table. `right` holds the numbers of the columns that are aligned to the right."""
+    """A table. `right` holds the numbers of the columns that are aligned to the right. `spare` holds those of the
+    columns that a narrow panel leaves out, the last one first.
+    """
 
     header: tuple[str, ...]
     rows: tuple[tuple[Cell, ...], ...]
     right: frozenset[int] = frozenset()
+    spare: frozenset[int] = frozenset()
 
     def without_empty_columns(self) -> Table:
         """Return the table without the columns that are empty in all rows."""
@@ -61,11 +65,14 @@ class Table(msgspec.Struct, frozen=True, tag=True):
             for n in range(len(self.header))
             if any(plain_text(row[n]).strip() not in ("", "–") for row in self.rows)
         ]
-        return Table(
-            tuple(self.header[n] for n in filled_columns),
-            tuple(tuple(row[n] for n in filled_columns) for row in self.rows),
-            frozenset(filled_columns.index(n) for n in self.right if n in filled_columns),
+        return self.only_columns(filled_columns)
+
+    def only_columns(self, columns: Sequence[int]) -> Table:
+        right, spare = (
+            frozenset(columns.index(n) for n in kind if n in columns) for kind in (self.right, self.spare)
         )
+        rows = tuple(tuple(row[n] for n in columns) for row in self.rows)
+        return Table(tuple(self.header[n] for n in columns), rows, right, spare)
 
 
 def plain_text(cell: Cell) -> str:

@@ -49,11 +49,6 @@ class Facts(msgspec.Struct, frozen=True, kw_only=True):
         )
 
     @property
-    def loaded_check(self) -> ReversePathRule | None:
-        """The check that the host's packets meet now; None where none is in effect or the ruleset is unreadable."""
-        return next(iter(self.effective_checks), None)
-
-    @property
     def fastest_card(self) -> NetworkCard | None:
         return next(iter(self.cards), None)
 

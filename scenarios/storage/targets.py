@@ -10,7 +10,7 @@ from probes.host import Host
 from probes.number_text import parse_unsigned
 from probes.system.disk.block import block_devices
 from probes.system.disk.directory import directory_traits, file_system_number
-from probes.system.disk.mounts import Mount, read_mounts
+from probes.system.disk.mounts import read_mounts
 from probes.system.disk.topology import memory_of
 from probes.types import Absent, is_present
 from scenarios.files.places import NO_DATA, ComparedDirectory, text
@@ -136,10 +136,6 @@ def close(levels: Sequence[str]) -> bool:
 def same_device(targets: Sequence[ComparedDirectory]) -> bool:
     """All of them lie on the very same leaves."""
     return len({t.place.leaves for t in targets}) == 1 and bool(targets[0].place.leaves)
-
-
-def describe_mount(mount: Mount) -> str:
-    return f"{mount.mountpoint} ({mount.fstype})"
 
 
 Common: TypeAlias = Literal[

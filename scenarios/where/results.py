@@ -52,13 +52,6 @@ class PathTree(msgspec.Struct, frozen=True, kw_only=True):
     lost: of.Count
     nodes: tuple[CallNode, ...]
 
-    def node_depths(self) -> list[int]:
-        """How far each node is from the first caller; one whose caller does not come before it stands at 0."""
-        depths: list[int] = []
-        for n, node in enumerate(self.nodes):
-            depths.append(depths[node.up] + 1 if 0 <= node.up < n else 0)
-        return depths
-
     @property
     def inside_calls(self) -> tuple[Part, ...]:
         """Thread seconds within each system call: `strace -w` and `perf trace` count them so, computing included."""

@@ -9,29 +9,47 @@ from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from app.recording.interference import others_io
 from app.recording.reader import load, read_events
 from app.recording.session import RunSession
 from app.recording.store import list_demos, resolve_recording
-from app.recording.values import values_beside
-from app.report import json_document
+from app.recording.values import value_of, values_beside, with_difference_beside
+from app.report import json_document, wording
 from app.report.figures import verdict_table
+from app.report.figures.latency import latency_summaries
 from app.report.figures.tiles import summary_tiles
 from app.report.first_page import first_page
 from app.report.forms import csv_rows, html, markdown
 from app.report.full_report import report
 from app.report.headline import list_remarks
+from app.report.numbers import number_parts
+from app.report.validity import list_trust_signs
+from app.tui.widgets.measuring.levels import variant_levels
 from app.tui.widgets.measuring.pulse_line import OTHERS_IO, pulse_lines
 from app.tui.widgets.verdict_list import list_effects
+from probes import units
+from probes.bench.corners.corner import CORNERS
 from scenarios import events as ev
+from scenarios.box.results import Corners, Jobs
+from scenarios.compare.bounding_box import Boxed
+from scenarios.fullstack.loads import DISK, NETWORK
+from scenarios.fullstack.results import Streams
+from scenarios.null.findings import MINUTE_S
+from scenarios.null.results import Resolution
 from scenarios.plan import Metric
-from scenarios.results.document import Bullets, plain_text
+from scenarios.results.document import Bullets, Table, plain_text
+from scenarios.rpfilter.measurement.variants import CHECK, NONE
+from scenarios.rpfilter.results import Cost
+from scenarios.storage.results import Levels
+from tests.contract.fake_runs import RUNS
 
 FIXTURES = Path(__file__).parents[1] / "fixtures" / "recordings"
 RECORDINGS = [resolve_recording(name) for name in list_demos()] + sorted(FIXTURES.glob("*.jsonl"))
 WITHIN = 0.01
+RECORDED = 1e-3  # five digits of each number are recorded
 INSTANTS = 20
 
 
@@ -65,6 +83,177 @@ def test_the_values_divide_to_the_effect_and_are_the_same_in_every_form(path: Pa
         assert (entry.left, entry.right) == (cells.left, cells.right)
         for value in (cells.left, cells.right):
             assert str(value) in text and str(value) in page
+
+
+@pytest.mark.parametrize("path", RECORDINGS, ids=lambda path: path.stem)
+def test_a_difference_is_the_one_of_the_values_beside_it_in_every_form(path: Path) -> None:
+    """Whatever was recorded: older code took the median of the groups' differences."""
+    session = load(path)
+    for key, verdict in session.verdicts.items():
+        session.verdicts[key] = msgspec.structs.replace(verdict, delta=123.0, delta_ci95=(122.0, 124.0))
+    of_json = json.loads(json_document.document_json(session, path.name))["verdicts"]
+    tables = [
+        part for part in number_parts(session) if isinstance(part, Table) and "difference" in part.header
+    ]
+    rows = iter([row for table in tables for row in table.rows])
+    for verdict, document in zip(session.verdicts.values(), of_json, strict=True):
+        row = next(rows) if wording.is_measured(verdict) else ()
+        left, right = values_beside(session, verdict)
+        if verdict.ratio is None or left is None or right is None:
+            continue
+        delta = right - left
+        assert document["delta"] == pytest.approx(delta)
+        if verdict.ci95 is not None:
+            low, high = document["delta_ci95"]
+            assert low <= delta <= high
+            assert (low <= 0 <= high) is (verdict.ci95[0] <= 1 <= verdict.ci95[1])
+        shown = str(units.metric_quantity(abs(delta), session.metric_of(verdict).unit)).strip()
+        assert any(plain_text(cell)[1:] == shown for cell in row)
+
+
+def figures_of_results(session: RunSession) -> Iterator[tuple[str, float | None, float | None]]:
+    """What a figure is of, as a result has it, and as it stands beside the verdicts."""
+    verdicts = session.verdicts
+    latencies = {(entry.workload, entry.variant): entry for entry in latency_summaries(session)}
+    if (levels := session.find_result(Levels)) is not None:
+        for level in levels.value:
+            key = (level.workload, level.variant)
+            yield f"{key}", level.median, value_of(session, level.workload, level.metric, level.variant)
+            if level.p50_ns is not None:
+                yield f"{key}, p50", level.p50_ns, latencies[key].p50_ns
+    if (streams := session.find_result(Streams)) is not None:
+        for rate in streams.value.levels:
+            load_id = "zerocopy" if rate.side == "zerocopy" else rate.direction
+            value = value_of(session, load_id, "MB/s", rate.side)
+            yield f"{load_id} {rate.side}", rate.rate / 1e6, value
+        for limit in streams.value.limits:
+            fastest = streams.value.find_level(limit.direction, limit.path)
+            yield f"{limit.direction} limit", limit.rate, fastest and fastest.rate
+            for part, ratio in ((DISK, limit.of_disk), (NETWORK, limit.of_network)):
+                if ratio is not None:
+                    judged = verdicts[limit.direction, "MB/s", part, limit.path]
+                    yield f"{limit.direction} of {part}", ratio, judged.ratio
+    if (corners := session.find_result(Corners)) is not None:
+        boxes = [box for kind in (Jobs, Boxed) if (told := session.find_result(kind)) for box in told.value]
+        for end in (end for box in boxes for end in box.corners):
+            yield f"{end.workload} of a box", end.median, corners.value.corner_median(end.workload)
+        for corner in CORNERS:
+            median = corners.value.corner_median(corner.id)
+            value = value_of(session, corner.load, corner.metric_name, corner.side)
+            if median is not None and value is not None:
+                yield corner.id, median, value
+    if (cost := session.find_result(Cost)) is not None:
+        [checked] = [v for v in verdicts.values() if v.variant == CHECK and v.metric == "ns/packet"]
+        yield "path", cost.value.path_ns, value_of(session, checked.workload, checked.metric, NONE)
+        yield "check", cost.value.cost_ns, with_difference_beside(session, checked).delta
+    if (resolution := session.find_result(Resolution)) is not None:
+        for reach in resolution.value.reaches:
+            [judged] = [v for v in verdicts.values() if v.workload == reach.workload]
+            if reach.in_a_minute is not None and judged.smallest_effect is not None:
+                scaled = judged.smallest_effect * (judged.seconds / MINUTE_S) ** 0.5
+                yield f"{reach.workload} in a minute", reach.in_a_minute, round(scaled, 4)
+
+
+def figures_of_findings(session: RunSession) -> Iterator[tuple[str, str]]:
+    """A finding's key, and a figure that it must have as the verdicts have it."""
+    if (levels := session.find_result(Levels)) is not None:
+        for level in levels.value:
+            value = value_of(session, level.workload, level.metric, level.variant)
+            for key, finding in session.findings.items():
+                is_about = finding.id == "storage.below-class" and finding.subject.endswith(
+                    f" {level.workload}"
+                )
+                if is_about and value is not None and level.usual and level.median < level.usual[0]:
+                    yield key, str(units.metric_quantity(value, level.unit))
+    if (streams := session.find_result(Streams)) is not None:
+        for key, finding in session.findings.items():
+            for limit in streams.value.limits:
+                if finding.id == f"fullstack.limit.{limit.direction}":
+                    value = value_of(session, limit.direction, "MB/s", limit.path)
+                    yield key, units.format_rate((value or 0.0) * 1e6)
+            for rate in streams.value.levels if finding.id == "fullstack.rates" else ():
+                value = value_of(session, rate.direction, "MB/s", rate.side)
+                if rate.side in (DISK, NETWORK) and value is not None:
+                    yield key, units.format_rate(value * 1e6)
+    if session.find_result(Cost) is not None:
+        for verdict in session.verdicts.values():
+            delta = with_difference_beside(session, verdict).delta
+            if verdict.variant == CHECK and verdict.is_slower and delta is not None:
+                yield from (
+                    (key, str(units.metric_quantity(delta, "ns")))
+                    for key, finding in session.findings.items()
+                    if finding.id == "rpfilter.cost"
+                )
+
+
+def list_unlike_figures(session: RunSession) -> list[str]:
+    unlike = [
+        f"{name}: {of_result} and {beside}"
+        for name, of_result, beside in figures_of_results(session)
+        if beside is not None and of_result != pytest.approx(beside, rel=RECORDED, abs=0.1)
+    ]
+    for key, figure in figures_of_findings(session):
+        finding = session.findings[key]
+        if not any(figure in text for text in (finding.title, *(line.text for line in finding.evidence))):
+            unlike.append(f"{finding.title}: no {figure}")
+    return unlike
+
+
+@pytest.mark.parametrize("path", RECORDINGS, ids=lambda path: path.stem)
+def test_results_and_findings_have_the_figures_that_stand_beside_the_verdicts(path: Path) -> None:
+    assert list_unlike_figures(load(path)) == []
+
+
+@pytest.mark.parametrize("name", RUNS)
+def test_so_have_those_of_todays_runs(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    session, run = RunSession(), RUNS[name](tmp_path, monkeypatch)
+    for event in (ev.Planned(t=0.0, plan=run.plan), *run.events):
+        session.apply(event)
+    assert list_unlike_figures(session) == []
+    for verdict in session.verdicts.values():
+        shown = with_difference_beside(session, verdict)
+        assert verdict.delta is None or verdict.delta == pytest.approx(shown.delta, rel=RECORDED)
+
+
+@pytest.mark.parametrize("path", RECORDINGS, ids=lambda path: path.stem)
+def test_a_variant_has_one_value_on_the_screens_and_in_the_report(path: Path) -> None:
+    session = load(path)
+    shown: dict[tuple[str, str, str], set[str]] = {}
+    for row in verdict_table.list_verdict_rows(session):
+        verdict = row.verdict
+        for variant, value in ((verdict.baseline, row.left), (verdict.variant, row.right)):
+            if value is not None:
+                shown.setdefault((verdict.workload, verdict.metric, variant), set()).add(str(value))
+    for workload in session.blocks:
+        leading = session.find_workload(workload)
+        for level in variant_levels(session, workload, 40):
+            key = (workload, leading.metrics[0].name if leading else "", level.variant)
+            if key in shown:
+                shown[key].add(str(level.level))
+    for part in number_parts(session):
+        if isinstance(part, Table) and "variant" in part.header:
+            values = {"".join(map(plain_text, row)): row for row in part.rows}
+            for (workload, metric, variant), told in shown.items():
+                names = (wording.workload_title(session, workload), wording.variant_title(session, variant))
+                rows = [row for row in values.values() if set(names) <= set(map(plain_text, row))]
+                value = value_of(session, workload, metric, variant)
+                assert value is not None
+                digits = units.format_number(value, 4)  # in a table of one unit a row
+                assert not rows or any({digits, *told} & set(map(plain_text, row)) for row in rows)
+    assert {key: told for key, told in shown.items() if len(told) > 1} == {}
+
+
+@pytest.mark.parametrize("path", RECORDINGS, ids=lambda path: path.stem)
+def test_the_smallest_effects_are_one_range(path: Path) -> None:
+    session = load(path)
+    effects = wording.detectable_text(wording.resolved_verdicts(session))
+    if not effects:
+        return
+    assert any(sign.text.endswith(f" {effects}") for sign in list_trust_signs(session))
+    tiles = [tile.value for group in summary_tiles(session) for tile in group.tiles]
+    on_page = [row.verdict for row in verdict_table.on_page(session) if not row.verdict.control]
+    if tiles and on_page and not on_page[0].is_different:
+        assert effects in tiles
 
 
 @pytest.mark.parametrize("path", RECORDINGS, ids=lambda path: path.stem)

@@ -12,6 +12,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
+from app.lines import flow_parts
 from app.printable import make_printable
 from probes import units
 from scenarios.results.document import Axis, Chart, ChartSeries
@@ -113,4 +114,5 @@ def _axis_ticks(axis: Axis, most: int) -> list[float]:
 def chart_lines(chart: Chart, width: int, height: int = HEIGHT) -> list[str]:
     """The points with their legend below."""
     drawn = [line.rstrip() for line in draw_plot(chart.series, width, height, chart.x, chart.y)]
-    return [*drawn, make_printable(", ".join(curve.legend for curve in chart.series))]
+    legend = flow_parts([(make_printable(curve.legend), "text") for curve in chart.series], width, gap="  ")
+    return [*drawn, *("".join(part for part, _ in line) for line in legend)]

@@ -31,7 +31,7 @@ class _Scale(NamedTuple):
 
 
 def _signed_logs(measure: FleetMeasure) -> dict[str, float]:
-    sign = 1.0 if measure.metric.better == "more" else -1.0
+    sign = measure.metric.sign
     return {name: sign * math.log(value) for name, value in measure.values.items()}
 
 
@@ -66,7 +66,7 @@ def strip_lines(
     ]
     left, right = (_value(measure, end) for end in (min(logs.values()), max(logs.values())))
     axis = split_line([(left, "dim")], [(right, "dim")], width)
-    middle = _value(measure, math.log(measure.centre) * (1 if measure.metric.better == "more" else -1))
+    middle = _value(measure, math.log(measure.centre) * measure.metric.sign)
     at = round(scale.share_of(_signed_centre(measure)) * (width - 1)) - len(middle) // 2
     if len(left) + 1 < at < width - len(right) - len(middle) - 1:
         axis = [
@@ -79,11 +79,11 @@ def strip_lines(
 
 
 def _signed_centre(measure: FleetMeasure) -> float:
-    return math.log(measure.centre) * (1 if measure.metric.better == "more" else -1)
+    return math.log(measure.centre) * measure.metric.sign
 
 
 def _value(measure: FleetMeasure, log: float) -> str:
-    sign = 1 if measure.metric.better == "more" else -1
+    sign = measure.metric.sign
     return " ".join(units.metric_quantity(math.exp(sign * log), measure.metric.unit)).strip()
 
 

@@ -41,10 +41,8 @@ def _load_tiles(session: RunSession) -> list[Tile]:
             *out,
             Tile("largest effect", first.size, first.load, verdict_style.verdict_role(first.verdict)),
         ]
-    detectable = [row.verdict.smallest_effect for row in judged if row.verdict.smallest_effect is not None]
-    if detectable:
-        out.append(Tile("smallest detectable effect", units.smallest_effect(min(detectable))))
-    return out
+    effects = wording.detectable_text(wording.resolved_verdicts(session))
+    return [*out, Tile("smallest detectable effect in this run", effects)] if effects else out
 
 
 def _finding_tiles(session: RunSession) -> list[Tile]:

@@ -10,18 +10,17 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from app.recording.session import RunSession
-from app.recording.values import regimes_words, values_beside
+from app.recording.values import regimes_words, value_of, values_beside
 from app.report import verdict_style, wording
 from app.report.figures.interval_chart import drawable_interval, is_drawable_value
 from probes import units
 from scenarios import events as ev
 from scenarios.experiment.wording import effect_cells, title_of_workload
-from scenarios.plan import Metric
 from scenarios.results.document import Bar, Cell, Effects, Intervals, Table, Toned
 from scenarios.verdict.verdict import Word
 
 MAX_REGIMES = 2  # loads of which two regimes are said
-EACH_ITS_OWN = "Each row's values are of the groups that its own verdict rests on."
+NO_VALUES = "– where a verdict rests on other groups than the values of its variants."
 
 
 class VerdictRow(NamedTuple):
@@ -50,7 +49,7 @@ def list_verdict_rows(session: RunSession) -> list[VerdictRow]:
         return is_aside(session, v), v.control, not v.is_different, few, -_effect_distance(v)
 
     for v in sorted(measured, key=sort_key):
-        unit = _find_metric(session, v).unit
+        unit = session.metric_of(v).unit
         title = title_of_workload(wording.verdict_title(session, v), control=v.control)
         left, right = (
             None if value is None else units.metric_quantity(value, unit)
@@ -77,7 +76,7 @@ def notes_on_values(session: RunSession) -> list[str]:
     regime_notes = [f"{load}: {words}." for load, words in regimes if words]
     return [
         words
-        for words in (_cost_note(session), _own_values_note(session), *regime_notes[:MAX_REGIMES])
+        for words in (_cost_note(session), _lacking_values_note(session), *regime_notes[:MAX_REGIMES])
         if words
     ]
 
@@ -85,7 +84,7 @@ def notes_on_values(session: RunSession) -> list[str]:
 def _cost_note(session: RunSession) -> str:
     """`26 % slower` beside 3.46 and 4.65 µs: an effect is a share of the speed, the values are what it takes."""
     for row in on_page(session):
-        ratio, metric = row.verdict.ratio, _find_metric(session, row.verdict)
+        ratio, metric = row.verdict.ratio, session.metric_of(row.verdict)
         if metric.better == "less" and row.verdict.is_different and ratio and not units.is_factor(ratio):
             way = "more" if ratio < 1 else "less"
             share = units.format_percent(abs(1 / ratio - 1))
@@ -93,15 +92,9 @@ def _cost_note(session: RunSession) -> str:
     return ""
 
 
-def _own_values_note(session: RunSession) -> str:
-    """Said where a variant has another value in another row of the same load."""
-    first_values: dict[tuple[str, str, str], units.DisplayQuantity | None] = {}
-    for row in on_page(session):
-        v = row.verdict
-        for variant, value in ((v.baseline, row.left), (v.variant, row.right)):
-            if first_values.setdefault((v.workload, v.metric, variant), value) != value:
-                return EACH_ITS_OWN
-    return ""
+def _lacking_values_note(session: RunSession) -> str:
+    lacking = [row.verdict for row in on_page(session) if row.left is None and row.verdict.ratio]
+    return NO_VALUES if any(value_of(session, v.workload, v.metric, v.variant) for v in lacking) else ""
 
 
 def verdicts_table(session: RunSession, *, narrow: bool = False, appendix: bool = False) -> Table | None:
@@ -187,10 +180,6 @@ def value_text(value: units.DisplayQuantity | None) -> str:
 def pair_text(verdict: ev.RunVerdict) -> str:
     """`bfq against mq-deadline`."""
     return f"{verdict.variant} against {verdict.baseline}"
-
-
-def _find_metric(session: RunSession, verdict: ev.RunVerdict) -> Metric:
-    return session.find_metric(verdict.workload, verdict.metric) or Metric(verdict.metric, verdict.metric)
 
 
 def _effect_distance(verdict: ev.RunVerdict) -> float:

@@ -178,6 +178,13 @@ def _natural_widths(head: list[Line], body: list[list[Line]]) -> list[int]:
     return [max(cell_width(row[column]) for row in (head, *body)) for column in range(len(head))]
 
 
+def panel_lines(table: doc.Table, width: int) -> list[Line]:
+    """Without the spare columns that would make a row wider than the panel."""
+    while table.spare and sum(_natural_widths(*_table_rows(table))) + 2 * (len(table.header) - 1) > width:
+        table = table.only_columns([n for n in range(len(table.header)) if n != max(table.spare)])
+    return table_lines(table, width)
+
+
 def table_lines(table: doc.Table, width: int) -> list[Line]:
     """Columns as wide as they need; where they do not fit text breaks in the column in which the fewest rows do, a long
     word itself at last. Where not even that does each row becomes a block of `name  value` lines."""

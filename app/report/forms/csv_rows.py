@@ -9,12 +9,11 @@ import csv
 import io
 import math
 from collections.abc import Iterable, Mapping
-from statistics import median
 from typing import TypeAlias
 
 from app.printable import make_printable
 from app.recording.session import RunSession
-from app.recording.values import is_counted, values_beside
+from app.recording.values import is_counted, shown_value, values_beside
 from app.report import wording
 from app.report.figures.latency import LatencySummary, latency_summaries
 from probes.safe_read import read_own_data
@@ -88,8 +87,7 @@ def csv_of_comparison(comparison: ComparedRecordings) -> str:
 def _verdict_row(
     session: RunSession, v: ev.RunVerdict, latencies: Mapping[tuple[str, str], LatencySummary]
 ) -> Row:
-    metric = session.find_metric(v.workload, v.metric) or Metric(v.metric, v.metric)
-    row = _load_columns(wording.workload_title(session, v.workload), metric, control=v.control)
+    row = _load_columns(wording.workload_title(session, v.workload), session.metric_of(v), control=v.control)
     row |= _effect_columns(str(v.verdict), effect_cells(v)[0], v.ratio, v.ci95, v.smallest_effect)
     row |= {"groups": v.groups, "measured_s": v.seconds, "reason": v.reason}
     for side, name, value in zip(_SIDES, (v.baseline, v.variant), values_beside(session, v), strict=True):
@@ -107,15 +105,12 @@ def _alone_rows(
         for variant in session.order_variants(b.variant for b in steady):
             own = [b for b in steady if b.variant == variant]
             for name in dict.fromkeys(name for b in own for name in b.values):
-                values = [b.values[name] for b in own if math.isfinite(b.values.get(name, math.nan))]
                 metric = session.find_metric(workload, name) or Metric(name, name)
-                middle = max if metric.of == "max" else median
+                value = shown_value(session, workload, name, variant)
                 yield {
                     **_load_columns(wording.workload_title(session, workload), metric, control=False),
                     "variant": variant,
-                    **_side_columns(
-                        "variant", middle(values) if values else None, latencies.get((workload, variant))
-                    ),
+                    **_side_columns("variant", value, latencies.get((workload, variant))),
                 }
 
 

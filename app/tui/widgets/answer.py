@@ -164,7 +164,10 @@ class VerdictDetails(Panel):
         if low or compared:
             left = max(1, self.most - len(out)) if low else len(signs) + self._max_lines + 1
             if len(signs) > left:  # the red ones come first
-                lines = [row for sign in list_trust_signs(session) for row in sign_lines([sign], width)[:1]]
+                folded = [sign_lines([sign], width) for sign in list_trust_signs(session)]
+                lines = [
+                    crop_line([*rows[0], *(("  …", "dim") for _ in rows[1:2])], width) for rows in folded
+                ]
                 signs = [*lines[: left - 1], text_line("the rest of it: o", "dim")]
             out += [*signs, *on_top_lines(session, width, min(self._max_lines + 1, left - len(signs)))]
         else:

@@ -18,7 +18,7 @@ class OnTop(NamedTuple):
 
 def on_top(session: RunSession, width: int, most: int) -> OnTop | None:
     """None where no result has anything to stand here; at most `most` rows."""
-    from app.report.forms.cells import table_lines  # only where a table is drawn
+    from app.report.forms.cells import panel_lines  # only where a table is drawn
 
     sections = (result.on_top(session.time) for result in session.results.values())
     section = next(filter(None, sections), None)
@@ -30,7 +30,7 @@ def on_top(session: RunSession, width: int, most: int) -> OnTop | None:
         if isinstance(part, Paragraph)
         for word in part.words
     ]
-    rows = [line for part in section.parts if isinstance(part, Table) for line in table_lines(part, width)]
+    rows = [line for part in section.parts if isinstance(part, Table) for line in panel_lines(part, width)]
     shown = rows if len(rows) <= most else rows[: most - 1]
     out = [crop_line(clean_line(line), width) for line in shown]
     if len(shown) < len(rows):

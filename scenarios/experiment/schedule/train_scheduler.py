@@ -9,6 +9,7 @@ import math
 from collections.abc import Sequence
 from typing import Literal
 
+from probes.bench.engine.histogram import coarser_buckets
 from probes.bench.measured import MeasuredBatch
 from scenarios import events as ev
 from scenarios.disturbance import Disturbance
@@ -25,6 +26,7 @@ from scenarios.experiment.schedule.slices import (
     slice_length,
 )
 from scenarios.experiment.schedule.trains import (
+    COARSE,
     BatchSource,
     batch_as_group,
     batch_event,
@@ -191,13 +193,13 @@ class BatchScheduler(LoadScheduler):
         )
 
     def latency_histogram(self, variant: str, groups: int) -> list[tuple[int, int]]:
-        """Return the latencies of the operations in the first groups that count. A batch keeps them as a whole, so
-        the last one may hold some groups more.
+        """Return the latencies of the operations in the first groups that count, in the buckets that are recorded. A
+        batch keeps them as a whole, so the last one may hold some groups more.
         """
         side, histogram, before = self.variant_names.index(variant), list[tuple[int, int]](), 0
         for train in self.counted_batches:
             if before < groups:
-                histogram += train.sides[side].histogram
+                histogram += coarser_buckets(train.sides[side].histogram, COARSE)
             before += len(train.order) // (2 * len(self.variant_names))
         return histogram
 

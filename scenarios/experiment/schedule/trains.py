@@ -10,7 +10,8 @@ from probes.bench.engine.histogram import coarser_buckets
 from probes.bench.measured import Measured, MeasuredBatch, join_batches
 from scenarios import events as ev
 from scenarios.disturbance import Disturbance
-from scenarios.experiment.groups import GroupBlocks, Pair
+from scenarios.experiment.groups import GroupBlocks
+from scenarios.experiment.levels import Pair
 from scenarios.experiment.schedule.slices import WarmUpSlice
 from scenarios.plan import Workload
 

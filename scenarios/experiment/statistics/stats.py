@@ -84,11 +84,6 @@ def log_ratio(baseline: Sequence[float], variant: Sequence[float], better: Bette
     return None if value is None else value.log_ratio
 
 
-def mean_difference(baseline: Sequence[float], variant: Sequence[float]) -> float:
-    """Return variant minus baseline of one group's windows, in the metric's own unit and direction."""
-    return math.fsum(variant) / len(variant) - math.fsum(baseline) / len(baseline)
-
-
 def slower_pairs(sides: Sequence[Sides]) -> float:
     """Return the share of all pairs of windows, one of the baseline and one of the variant over all groups, in which
     the variant is slower.

@@ -45,7 +45,7 @@ def recast_verdict(verdict: RunVerdict, caps: Mapping[str, Throttle]) -> RunVerd
         return verdict  # they had unlike shares of it: what lies under the cap is not known
     reason = f"both at the cap of {cap_words(base)}"
     figures = msgspec.structs.replace(
-        verdict, explain=reason, smallest_effect=None, seconds_to_decide=None, ci95=None, delta_ci95=None
+        verdict, explain=reason, smallest_effect=None, seconds_to_decide=None, ci95=None
     )
     return as_equal(figures, reason)
 

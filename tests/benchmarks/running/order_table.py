@@ -40,7 +40,7 @@ WORDS = {
         "--variant", "image: TMPDIR={directory}", "--variant", "memory: TMPDIR=/dev/shm",
         "--cmd", "sh -c 'f=$(mktemp); dd if=/dev/zero of=$f bs=64k count=600 conv=fdatasync; rm $f'",
     ),
-    "fstrim": ("--dir", "{directory}"),
+    "fstrim": ("--dir", "{directory}"),  # of direct I/O: a cache takes no trim
     "iosched": ("--dir", "{directory}", "--scheduler", "none", "--scheduler", "mq-deadline"),
 }  # fmt: skip
 
@@ -54,7 +54,7 @@ def disk(place: Path, kind: str) -> Iterator[Path]:
     made = OwnDisk(place / f"{kind}.img", place / kind)
     make, is_direct = KINDS[kind]
     made.begin()
-    sh("truncate", "-s", "4G", str(made.image))
+    sh("truncate", "-s", "24G", str(made.image))
     direct = "--direct-io=on" if is_direct else "--direct-io=off"
     try:
         made.device = sh("losetup", direct, "--find", "--show", str(made.image)).removeprefix("/dev/")

@@ -11,6 +11,9 @@ from random import Random
 import msgspec
 import pytest
 
+from app.lines import cell_width
+from app.report.forms.cells import panel_lines
+from probes import units
 from probes.bench.contention.bench import ScalingPoint
 from probes.bench.measured import BenchRefused
 from probes.bench.profile.wait_samples import WaitSample
@@ -24,7 +27,7 @@ from scenarios.contention.results import FITTED, IDEAL, ScalingCurve, ScalingCur
 from scenarios.contention.results import WorkerWait as CurveWait
 from scenarios.contention.scenario import Contention
 from scenarios.model import Options, UsageError
-from scenarios.results.document import Chart, Table, plain_text
+from scenarios.results.document import Chart, Table
 from scenarios.verdict.verdict import Word
 from tests.fakes import FakeClock, FakeRun
 from tests.fakes.run import conduct
@@ -293,10 +296,11 @@ def test_what_stops_stands_first_and_a_load_has_a_row_on_a_narrow_screen() -> No
     table = section.parts[0] if section is not None else None
     assert isinstance(table, Table)
     assert [row[4:6] for row in table.rows] == [("x1.1", "only to 1"), ("x1.1", "to 2")]
-    width = sum(
-        max(len(plain_text(row[n])) for row in (table.header, *table.rows)) for n in range(len(table.header))
-    )
-    assert width + 2 * (len(table.header) - 1) <= 78
+    wide, narrow = panel_lines(table, 116), panel_lines(table, 62)
+    assert len(wide) == len(narrow) == 3  # a row each
+    told = ["".join(part for part, _ in line) for line in narrow]
+    assert all(str(units.format_prefixed(rate)).strip() in told[1] for rate in (14.3e3, 15.1e3))
+    assert cell_width(wide[0]) > cell_width(narrow[0])
 
 
 async def test_the_table_has_a_column_a_level_from_the_first_load_on(tmp_path: Path, eight: None) -> None:

@@ -170,21 +170,6 @@ def test_a_family_shares_the_error() -> None:
     assert five.alpha == pytest.approx(0.01)
 
 
-def test_the_delta_has_the_same_interval_in_natural_units() -> None:
-    comparison = SequentialComparison("off", "on", "ns/packet", better="less")
-    rng = random.Random(6)
-    differences = []
-    for _ in range(12):
-        difference = 40 + rng.gauss(0, 4)
-        differences.append(difference)
-        comparison.add(-difference / 400, 0.01)
-    delta, spread = comparison.spread_of_differences(differences), comparison.current_spread()
-    assert delta is not None
-    assert spread is not None
-    assert delta.estimate == pytest.approx(-400 * spread.estimate)
-    assert (delta.low, delta.high) == pytest.approx((-400 * spread.high, -400 * spread.low))
-
-
 def test_the_planner_names_the_look_that_will_decide() -> None:
     comparison = SequentialComparison("A", "B", "IOPS")
     assert comparison.seconds_left(2.0) is None

@@ -2,16 +2,14 @@
 
 import math
 from collections.abc import Sequence
-from statistics import fmean, median
+from statistics import fmean
 from typing import NamedTuple
 
 from app.recording.session import RunSession
-from app.recording.values import is_counted
-from app.report.figures.verdict_table import list_verdict_rows
+from app.recording.values import shown_value
 from app.tui.widgets.measuring.block_plot import leading_metric, variant_marks
 from probes import units
 from probes.units import DisplayQuantity
-from scenarios import events as ev
 
 MAX_WAITING_VARIANTS = 3  # sides that have a row before they have a value
 
@@ -37,7 +35,6 @@ def variant_levels(session: RunSession, workload: str, room: int) -> list[Varian
         if math.isfinite(value := block.values.get(metric, math.nan)):
             values.setdefault(block.variant, []).append(value)
     top = max((max(own) for own in values.values()), default=0.0)
-    judged = _judged_levels(session, workload, metric)
     planned = [v.id for v in session.planned_variants] or list(marks)
     shown_variants = planned if len(planned) <= MAX_WAITING_VARIANTS else [v for v in planned if v in values]
     out = []
@@ -45,28 +42,10 @@ def variant_levels(session: RunSession, workload: str, room: int) -> list[Varian
         own = values.get(variant, [])
         drawn = bin_values(own, room) if _under_way(session, workload) else spread_values(own, room)
         shares = tuple(max(0.0, v / top) for v in drawn) if top > 0 else ()
-        level = judged.get(variant) or _median_level(blocks, metric, unit, variant)
-        out.append(VariantLevels(variant, *marks[variant], shares, level))
+        level = shown_value(session, workload, metric, variant)
+        shown = None if level is None else units.metric_quantity(level, unit)
+        out.append(VariantLevels(variant, *marks[variant], shares, shown))
     return out
-
-
-def _judged_levels(session: RunSession, workload: str, metric: str) -> dict[str, DisplayQuantity | None]:
-    """As the verdict's table has it, which leaves out what was measured after it decided."""
-    levels: dict[str, DisplayQuantity | None] = {}
-    if any((key[0], key[1]) == (workload, metric) for key in session.verdicts):
-        for row in list_verdict_rows(session):
-            if (row.verdict.workload, row.verdict.metric) == (workload, metric):
-                levels |= {row.verdict.baseline: row.left, row.verdict.variant: row.right}
-    return levels
-
-
-def _median_level(blocks: Sequence[ev.Block], metric: str, unit: str, variant: str) -> DisplayQuantity | None:
-    own = [
-        value
-        for b in blocks
-        if b.variant == variant and is_counted(b) and math.isfinite(value := b.values.get(metric, math.nan))
-    ]
-    return units.metric_quantity(median(own), unit) if own else None
 
 
 def bin_values(values: Sequence[float], room: int) -> list[float]:

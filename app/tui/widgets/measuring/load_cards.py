@@ -280,8 +280,9 @@ def row_lines(
     state_lines = [
         crop_line(load_state(session, *pair)[0], max(16, width // 3)) if effects else [] for pair in shown
     ]
-    trace = (width - names - 2 * (_VALUE + 1) - max(map(cell_width, state_lines), default=0) - 4) // 2
-    trace = max(_MIN_TRACE_CELLS, min(12, trace))
+    left = width - 2 * (_VALUE + 1) - max(map(cell_width, state_lines), default=0) - 3
+    trace = max(_MIN_TRACE_CELLS, min(12, (left - names - 1) // 2))
+    names = min(names, max(8, left - 2 * trace))  # a name is cut before a value is
     out = [
         _load_row(session, *pair, words, names, width, trace)
         for pair, words in zip(shown, state_lines, strict=True)

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from app.recording import store
+from app.recording.session import RunSession
 from app.report.wording import delta_text
 from app.tui.children.feed import RunFeed
 from app.tui.widgets.measuring.load_cards import draw_card, shorter_titles
@@ -62,4 +63,4 @@ def test_a_difference_has_the_digits_of_the_values_beside_it() -> None:
         delta=1216.4,
         delta_unit="ns/packet",
     )
-    assert delta_text(said) == "+1.22 µs/packet"
+    assert delta_text(RunSession(), said) == "+1.22 µs/packet"

@@ -7,6 +7,7 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
+import msgspec
 import pytest
 
 from probes.bench.measured import MeasuredBatch, NotApplicable, VariantsUnfit, WriteBudgetSpent
@@ -18,6 +19,7 @@ from scenarios.experiment.load_schedule import ScheduledLoad, run_campaign
 from scenarios.experiment.schedule.blocks import BlockScheduler
 from scenarios.experiment.schedule.recorded_trains import blocks_in_batch, groups_in_batch
 from scenarios.experiment.schedule.train_scheduler import BatchScheduler
+from scenarios.experiment.statistics.stats import percentile_ns
 from scenarios.guards.watch import watch_for
 from scenarios.plan import Metric, Workload
 from tests.fakes import FakeRun, FakeVariantBench
@@ -52,6 +54,27 @@ async def test_alike_is_decided_within_six_seconds(seed: int) -> None:
     await measured(run, trains)
     [verdict] = run.of(ev.RunVerdict)
     assert verdict.verdict == "no material difference" and verdict.seconds < 6
+
+
+class FineLatencies(FakeTrains):
+    async def measure_batch(self, *given: Any, **more: Any) -> MeasuredBatch:
+        train = await super().measure_batch(*given, **more)
+        buckets = [(100_000, 5), (102_000, 6), (104_000, 5)]
+        sides = [msgspec.structs.replace(side, histogram=buckets) for side in train.sides]
+        return msgspec.structs.replace(train, sides=sides)
+
+
+async def test_latencies_of_a_result_are_in_the_buckets_that_are_recorded() -> None:
+    run = FakeRun(seed=1)
+    trains = FineLatencies(run.clock, {"A": 10_000.0, "B": 9_000.0}, noise=white(1, 0.02))
+    experiment = await measured(run, trains)
+    [verdict] = run.of(ev.RunVerdict)
+    scheduler = experiment.scheduler
+    assert isinstance(scheduler, BatchScheduler)
+    steady = [train for train in run.of(ev.SliceBatch) if train.phase == "steady"]
+    recorded = [pair for train in steady for pair in train.histogram["A"]]
+    own = scheduler.latency_histogram("A", verdict.groups)
+    assert percentile_ns(own, 0.5) == percentile_ns(recorded, 0.5) != 102_000
 
 
 async def test_the_events_hold_every_slice_and_the_views_their_groups() -> None:

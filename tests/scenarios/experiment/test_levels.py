@@ -1,0 +1,67 @@
+"""The values of a load and their differences: what stands beside an effect divides and subtracts to it."""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+
+from scenarios import events as ev
+from scenarios.experiment.levels import values_of_pair, variant_values, with_difference
+from scenarios.verdict.verdict import Word
+
+
+def verdict(
+    ratio: float | None, ci95: tuple[float, float] | None = None, baseline: str = "A", variant: str = "B"
+) -> ev.RunVerdict:
+    return ev.RunVerdict(
+        t=0.0, workload="w", metric="m", baseline=baseline, variant=variant, verdict=Word.SLOWER,
+        ratio=ratio, ci95=ci95, delta=99.0, delta_ci95=(98.0, 100.0),
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("sign", "values", "ci95", "ends"),
+    [
+        (1, (200.0, 100.0), (0.4, 0.6), (-120.0, -80.0)),
+        (-1, (100.0, 200.0), (0.4, 0.8), (25.0, 150.0)),  # of a cost, half the speed is double the value
+        (1, (200.0, 202.0), (0.99, 1.03), (-2.0, 6.0)),
+    ],
+)
+def test_a_difference_is_of_the_printed_values_and_excludes_0_where_the_effect_excludes_1(
+    sign: int, values: tuple[float, float], ci95: tuple[float, float], ends: tuple[float, float]
+) -> None:
+    told = with_difference(verdict((values[1] / values[0]) ** sign, ci95), values, sign)
+    assert told.delta == values[1] - values[0]
+    assert told.delta_ci95 == pytest.approx(ends)
+
+
+@pytest.mark.parametrize("ci95", [None, (0.0, 2.0)])
+def test_without_an_interval_the_difference_has_none(ci95: tuple[float, float] | None) -> None:
+    told = with_difference(verdict(0.5, ci95), (2.0, 1.0), 1)
+    assert (told.delta, told.delta_ci95) == (-1.0, None)
+
+
+def test_without_values_there_is_no_difference() -> None:
+    told = with_difference(verdict(0.5, (0.4, 0.6)), None, 1)
+    assert told.delta is told.delta_ci95 is None
+
+
+def test_values_divide_to_every_effect_that_fits_and_keep_the_centre() -> None:
+    means = {("A", "B"): ([90.0, 100.0, 110.0], [55.0]), ("A", "C"): ([1.0], [200.0])}
+    values = variant_values(means, {("A", "B"): math.log(0.5), ("A", "C"): math.log(2.0)})
+    assert values["B"] / values["A"] == pytest.approx(0.5)
+    assert values["C"] / values["A"] == pytest.approx(2.0)
+    assert math.prod(values.values()) == pytest.approx(100.0 * 55.0 * 200.0)  # of the first medians
+
+
+@pytest.mark.parametrize(("ratio", "fits"), [(4.0, True), (4.03, True), (4.1, False), (None, False)])
+def test_values_stand_beside_an_effect_that_they_divide_to(ratio: float | None, fits: bool) -> None:
+    told = values_of_pair({"B": 50.0, "C": 200.0}, verdict(ratio, baseline="B", variant="C"), 1)
+    assert told == ((50.0, 200.0) if fits else None)
+
+
+def test_a_pair_that_gave_nothing_has_no_values() -> None:
+    pair = ("A", "B")
+    assert variant_values({pair: ([0.0, 1.0], [2.0])}, {pair: 0.0}) == {}
+    assert values_of_pair({"A": 0.0, "B": 2.0}, verdict(1.0), 1) is None
