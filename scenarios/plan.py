@@ -53,7 +53,7 @@ class Metric(msgspec.Struct, frozen=True, omit_defaults=True):
 
     @property
     def sign(self) -> int:
-        """1 where more is better, -1 where less is: of the log ratio variant / baseline, which is turned by it."""
+        """Return 1 where more is better, -1 where less is: the sign that turns ln(variant / baseline)."""
         return 1 if self.better == "more" else -1
 
     def combine_blocks(self, values: Sequence[float]) -> float:

@@ -84,7 +84,7 @@ def may_miss_effect(verdict: ev.RunVerdict) -> bool:
 
 
 def detectable_text(verdicts: Iterable[ev.RunVerdict]) -> str:
-    """`±0.9 %`, `±0.9 to ±3.3 %`: the smallest detectable effects of the verdicts that may have missed one."""
+    """Return `±0.9 %` or `±0.9 % to ±3.3 %`: how small effects these verdicts could have shown."""
     known = [
         v.smallest_effect for v in verdicts if v.smallest_effect and not v.control and may_miss_effect(v)
     ]
@@ -93,7 +93,7 @@ def detectable_text(verdicts: Iterable[ev.RunVerdict]) -> str:
 
 
 def resolved_verdicts(session: RunSession) -> list[ev.RunVerdict]:
-    """Those of the run that have groups enough for an interval."""
+    """Return the verdicts that have groups enough for an interval."""
     return [v for v in session.verdicts.values() if is_measured(v) and not too_few(session, v)]
 
 

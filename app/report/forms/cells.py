@@ -179,7 +179,7 @@ def _natural_widths(head: list[Line], body: list[list[Line]]) -> list[int]:
 
 
 def panel_lines(table: doc.Table, width: int) -> list[Line]:
-    """Without the spare columns that would make a row wider than the panel."""
+    """Return the table's lines, without the spare columns that make a row wider than the panel."""
     while table.spare and sum(_natural_widths(*_table_rows(table))) + 2 * (len(table.header) - 1) > width:
         table = table.only_columns([n for n in range(len(table.header)) if n != max(table.spare)])
     return table_lines(table, width)
