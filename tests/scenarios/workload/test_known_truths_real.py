@@ -62,14 +62,18 @@ def difference(
     return {part.name: part for part in found.parts}
 
 
-@pytest.mark.noisy("the same command measured twice, in turn", false_failures="2 of 4")
+@pytest.mark.noisy("the same command measured twice, in turn", false_failures="0 of 6")
 @needs(TASKSTATS)
 def test_one_cpu_of_two_costs_wall_and_no_cpu_time(supervisors: Supervisors) -> None:
     cpus = sorted(os.sched_getaffinity(0))[:2]
     if len(cpus) < 2:
         not_here("one CPU only")
     spin = "while time.process_time() < 0.2: sum(range(9999))"
-    both = f'{PYTHON} -S -c "import os, time\nchild = os.fork()\n{spin}\nchild and os.wait()"'
+    # as root before whoever else is busy: only its own other half is waited for
+    first = "if os.geteuid() == 0: os.setpriority(os.PRIO_PROCESS, 0, -20)"
+    if Path("/proc/self/autogroup").exists():
+        first += "; open('/proc/self/autogroup', 'w').write('-20')"  # sched(7): of its session, beside others
+    both = f'{PYTHON} -S -c "import os, time\n{first}\nchild = os.fork()\n{spin}\nchild and os.wait()"'
     run = FakeRun()
     benches = [
         CommandVariantBench(run, parse_variant(f"{n}: cpus={c}", both, "/"), supervisors, at_most_s=60.0)
