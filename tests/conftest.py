@@ -80,6 +80,11 @@ def pytest_configure(config: pytest.Config) -> None:
         config.option.markexpr = config.workerinput["markexpr"]
 
 
+def pytest_collection_finish() -> None:
+    """What was imported and collected stays to the end: no collection of garbage looks at it again."""
+    gc.freeze()
+
+
 @pytest.hookimpl(tryfirst=True)
 def pytest_runtest_setup(item: pytest.Item) -> None:
     for mark in item.iter_markers("needs"):

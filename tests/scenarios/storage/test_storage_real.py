@@ -32,7 +32,7 @@ from tests.fakes.run import conduct
 from tests.needs import LOOP, need, not_here
 from tests.real.own_disk import detach, unmount
 
-pytestmark = pytest.mark.real("cpu")
+pytestmark = pytest.mark.real  # disks of its own; no figure is compared with another
 
 
 @contextmanager

@@ -21,7 +21,7 @@ from tests.needs import NOT_INIT, ROOT, need, needs, not_here, program
 from tests.real.network_state import namespaces_in_use, network_state
 from tests.real.polled import within
 
-pytestmark = pytest.mark.real("cpu")
+pytestmark = pytest.mark.real  # a network of its own
 NONE = Treatment(what="none", protocol="IPv6", catches=False)
 CHECK = Treatment(what="check", protocol="IPv6")
 ROUTES = RouteSet(ipv6=(("::/0", "eth0"), ("2001:db8::/32", "eth1")), ipv4=(("0.0.0.0/0", "eth0"),))
@@ -42,6 +42,7 @@ async def network() -> AsyncIterator[Network]:
         await made.close()
 
 
+@pytest.mark.real("cpu")
 @pytest.mark.noisy("a tenth of a packet, measured for a third of a second", false_failures="0 of 4")
 @needs(program("nft"))
 async def test_the_check_costs_and_the_live_system_is_as_before() -> None:
