@@ -250,9 +250,9 @@ class Host:
 
     @contextmanager
     def hold_static(self) -> Iterator[None]:
-        """Within it what is worked out of the whole host (mounts, block devices, CPUs) is read once: one picture of it.
+        """Read mounts, block devices and CPUs once within this context, so that all parts see the same picture.
 
-        What was worked out within is forgotten after it, but for what is read once of a host (`once`).
+        The results are forgotten afterwards, except those that are read once per host (`compute_once_per_host`).
         """
         saved_memo, before = dict(self._memo), self.is_static
         self.is_static = True
@@ -301,7 +301,7 @@ class Host:
         return read_regular(self._to_local(path), limit_bytes, follow=False)
 
     def _resolve_folder(self, root: str, path: str) -> str:
-        """A folder's host path without symlinks; each folder on the way is looked at once."""
+        """Return a folder's host path without symlinks; each folder on the way is resolved once."""
         real = self._folders.get(path)
         if real is None:
             above, _, name = path.rpartition("/")
@@ -356,7 +356,7 @@ class Host:
         return Absent(f"{path}: {error.strerror or error}", kind, path)
 
     def _read_captured_setting(self, path: str, otherwise: Absent) -> str | Absent:
-        """A sosreport holds the settings as the output of `sysctl -a`."""
+        """Return a setting from the output of `sysctl -a` in a sosreport, else `otherwise`."""
         if self.live or otherwise.kind != "captured":
             return otherwise
         return self.compute_once(_read_settings).get(sosreport.setting_key(path), otherwise)
@@ -366,13 +366,17 @@ _LASTING: set[Callable[[Host], Any]] = set()
 
 
 def compute_once_per_host(fn: Callable[[Host], T]) -> Callable[[Host], T]:
-    """Works something out once of a host, whether it stands still or not: what a plan has read, its run has too."""
+    """Decorate a function so that it is computed once per host, even while the host changes: a run sees what its
+    plan has read.
+    """
     _LASTING.add(fn)
     return functools.wraps(fn)(lambda host: host.compute_once(fn))
 
 
 def compute_once_if_static(fn: Callable[[Host], T]) -> Callable[[Host], T]:
-    """Works something out afresh of a host that changes, and once of one that stands still (`Host.is_static`)."""
+    """Decorate a function so that it is computed once on a host that stands still (`Host.is_static`), and each time
+    on a host that changes.
+    """
 
     @functools.wraps(fn)
     def wrapper(host: Host) -> T:
@@ -406,7 +410,9 @@ def root_problem(folder: str) -> str:
 
 
 def _holds_a_host(path: str) -> bool:
-    """A captured /proc has a folder sys too, which holds vm and is not /sys."""
+    """Return whether the folder holds a host. A captured /proc has a folder `sys` too, which holds `vm` and is not
+    /sys.
+    """
     sysctl = os.path.isdir(f"{path}/sys/vm")  # noqa: PTH112
     return any(os.path.isdir(f"{path}/{name}") for name in ("proc", *(() if sysctl else ("sys",))))  # noqa: PTH112
 
@@ -417,7 +423,7 @@ def _read_settings(host: Host) -> dict[str, str]:
 
 
 def _read_usages(host: Host) -> dict[str, os.statvfs_result]:
-    """By mount point, from the two outputs of df that a sosreport holds."""
+    """Return the usage by mount point, from the two outputs of df in a sosreport."""
     blocks, inodes = (host.read_command("df", option, "-x", "autofs") for option in ("-al", "-ali"))
     if isinstance(inodes, Absent):  # sos 4.8 and later
         inodes = host.read_command("df", "-aliT", "-x", "autofs")
@@ -427,7 +433,7 @@ def _read_usages(host: Host) -> dict[str, os.statvfs_result]:
 
 
 def _find_captured_outputs(host: Host) -> dict[str, str]:
-    """The outputs of commands that a sosreport holds, by file name; of two the first."""
+    """Return the paths of captured command outputs by file name; of two files with one name the first."""
     paths: dict[str, str] = {}
     for folder in host.glob_paths(f"{sosreport.FOLDER}/*"):
         for name in host._names_or_empty(folder):

@@ -30,9 +30,11 @@ Directories: TypeAlias = Literal["", "compared", "first", "busiest"]
 
 
 class Complaint(msgspec.Struct, frozen=True, omit_defaults=True):
-    """What is wrong, as who asks for help says it. `place`: in the list of complaints, 0 after those that have one.
+    """A complaint in the words of the person who asks for help. `place`: its position in the list; 0 comes after all
+    numbers.
 
-    Where two scenarios answer the same, `disks` is of the one for a host whose tasks wait for disks rather than CPUs.
+    Where two scenarios answer the same complaint, `disks` marks the one for a host whose tasks wait for disks rather
+    than for CPUs.
     """
 
     words: str
@@ -41,7 +43,7 @@ class Complaint(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 class SampleTrace(msgspec.Struct, frozen=True, omit_defaults=True):
-    """The series of samples that a watch draws look by look, in words, and what it says while there is nothing else."""
+    """The series of samples that a watch draws, in words, and the text that it shows while there are none."""
 
     series: str
     words: str
@@ -49,10 +51,11 @@ class SampleTrace(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 class Card(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """`known_by`: the label of the fact that tells one run of it from the next, where the host's name does not.
+    """What hostdx knows of a scenario without importing it. `known_by`: the label of the fact that tells its runs
+    apart, where the host's name does not.
 
-    `compares`: its loads have blocks of either side, whose ratio is what it asks for. `rates`: its results have
-    `line_rates`. `takes_s`: as usually run, of those that are a next step after another one.
+    `compares`: its loads have windows of two variants, whose ratio is the answer. `rates`: its results have
+    `line_rates`. `takes_s`: the usual time, for a scenario that is suggested as a next step.
     """
 
     id: str = ""

@@ -28,7 +28,7 @@ _BRIEF = {
 class InterferenceCulprit(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """A process, with what it used (`format_rate` in `unit`); or, without a name, why nobody is named on `devices`.
 
-    The name comes from the host: data, never markup.
+    The name comes from the host: it is data, never markup.
     """
 
     name: str = ""
@@ -63,13 +63,13 @@ class InterferenceCulprit(msgspec.Struct, frozen=True, kw_only=True, omit_defaul
 
 
 class Disturbance(msgspec.Struct, frozen=True, omit_defaults=True):
-    """One thing that disturbed.
+    """One event or condition that disturbed a measurement.
 
-    kind     the guard that noticed it ("cpu", "steal", "device", ...), or what happened in the experiment itself:
-             "stall", "not applicable", "budget", "stopped" (the last three with their own `text`).
-    figure   of `unit`: "" is a share 0..1, else "B" (others' bytes beside ours), "B/s" and "IOPS" (others'), "Hz"; of
-             "queue" a number of tasks. `usual` is what it is else.
-    subject  the variant or device that it is about.
+    kind: the guard that noticed it ("cpu", "steal", "device", ...), or what happened in the experiment itself: "stall",
+    "not applicable", "budget", "stopped" (the last three with their own `text`).
+    figure: in `unit`; "" is a share 0..1, "B" bytes of others beside ours, "B/s" and "IOPS" others' rates, "Hz". For
+    "queue" it is a number of tasks. `usual` is the usual value.
+    subject: the variant or device that it is about.
     """
 
     kind: str
@@ -82,7 +82,7 @@ class Disturbance(msgspec.Struct, frozen=True, omit_defaults=True):
 
     @property
     def brief_text(self) -> str:
-        """What happened, without figure and culprit: disturbances are counted by it."""
+        """Return what happened, without figure and culprit. Disturbances are counted by this text."""
         return self._with_subject(_BRIEF.get(self.kind, self.text or self.kind))
 
     @property
@@ -138,9 +138,11 @@ class Disturbance(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 def most_frequent_cause(disturbances: Sequence[Disturbance]) -> str:
-    """What disturbed most often, in a few words without figures: "others' I/O on the measured disk: rsync [77]".
+    """Return what disturbed most often, in a few words without figures: "others' I/O on the measured disk: rsync
+    [77]".
 
-    Counted by process name or device, else by what happened; of equally frequent ones the first.
+    Disturbances are counted by process name or device, else by what happened. Of equally frequent ones the first is
+    returned.
     """
     if not disturbances:
         return ""
@@ -155,7 +157,7 @@ def most_frequent_cause(disturbances: Sequence[Disturbance]) -> str:
 
 
 def broken_off_reason(disturbances: Sequence[Disturbance], of: int, unit_name: str) -> str:
-    """Why a run was broken off. what: "groups"."""
+    """Return why a run was broken off. `unit_name`: "groups"."""
     return f"{len(disturbances)} of {of} {unit_name} were disturbed, most often: {most_frequent_cause(disturbances)}"
 
 
@@ -170,7 +172,7 @@ def _cause_key(disturbance: Disturbance) -> tuple[str, str]:
 
 
 def most_frequent_culprit(culprits: Sequence[InterferenceCulprit]) -> str:
-    """Who was named most often, by name: with the process id where it was always the same; "" without any."""
+    """Return the name that was given most often, with the process id where it was always the same; "" without any."""
     if not culprits:
         return ""
     name = Counter(culprit.name or culprit.label for culprit in culprits).most_common(1)[0][0]

@@ -140,9 +140,10 @@ class ActionEvent(RunEvent, frozen=True, tag="action"):
 
 
 class Block(RunEvent, frozen=True, tag="block"):
-    """One block of one variant. `t` is its end; `values` maps the workload's metric names to the block's value.
+    """One window of one variant. `t` is its end; `values` maps the load's metric names to the window's value.
 
-    `histogram`: [upper bound in ns, count] pairs. `device_bytes`: what the leaf devices moved; `disturbed`: uncounted.
+    `histogram`: [upper bound in ns, count] pairs. `device_bytes`: what the disks below moved. A window with `disturbed`
+    does not count.
     """
 
     workload: str
@@ -163,12 +164,12 @@ class Block(RunEvent, frozen=True, tag="block"):
 
 
 class SliceBatch(RunEvent, frozen=True, tag="train"):
-    """About a second of slices of all variants in turn, several groups of them. `t` is its end.
+    """A slice batch: about a second of slices of all variants in turn, several groups of them. `t` is its end.
 
-    `order` numbers `ordered_variants` slice by slice (0 to 9, a to z), a blank between groups: "0110 1001".
-    `values` holds,
-    by metric, one value a slice; `log_ratios` one a group, by "metric|baseline|variant", more = better; `group` is the
-    number of the first. By variant: operations, bytes, latencies. A disturbed train is measured again as a whole.
+    `order` numbers `ordered_variants` slice by slice (0 to 9, a to z), with a blank between groups: "0110 1001".
+    `values` holds one value for each slice, by metric. `log_ratios` holds one for each group, by
+    "metric|baseline|variant", turned so that more is better. `group` is the number of the first group. Operations,
+    bytes and latencies are by variant. A disturbed batch is measured again as a whole.
     """
 
     workload: str
@@ -194,14 +195,13 @@ class SliceBatch(RunEvent, frozen=True, tag="train"):
 
 
 class SliceLengthChosen(RunEvent, frozen=True, tag="slices"):
-    """How long the slices that follow are, and what decided it.
+    """The length of the slices that follow, and what decided it.
 
-    `onset_s` of each are not counted. `difference`: of the first quarter from the rest of `variant`'s slices, a share,
-    with its interval `ci99`; None: too few slices of this length.
+    The first `onset_s` seconds of each slice do not count. `difference`: how far the first quarter differs from the
+    rest of `variant`'s slices, a share, with its interval `ci99`; None where there are too few slices of this length.
 
-    After `carry-over`: `bias` is by how much the work that a side left to the other shifted ln(variant/baseline), as an
-    interval; `blocks`: slices are blocks from now on, each one flushed and waited for before the other side begins.
-    After `order` (the two orders of a pair contradict each other) a wait is longer. No group before either counts.
+    After `carry-over`, `bias` is the interval of the shift of ln(variant/baseline) by work that one variant left to the
+    other. `blocks`: from now on the load is measured in windows, each flushed and waited for before the next begins.
     """
 
     workload: str
@@ -222,7 +222,7 @@ class SliceLengthChosen(RunEvent, frozen=True, tag="slices"):
 
 
 class SampleTaken(RunEvent, frozen=True, tag="sample"):
-    """A value inside a longer block, or of a watch. `at_s`: when it was taken, where it is written later."""
+    """A value within a longer window, or of a watch. `at_s`: when it was taken, where it is written later."""
 
     series: str
     variant: str
@@ -233,10 +233,12 @@ class SampleTaken(RunEvent, frozen=True, tag="sample"):
 
 
 class ProcessTreeSample(RunEvent, frozen=True, tag="inside"):
-    """A command's process tree while it runs, once a second. `at_s`: since its start; `run` counts the variant's runs.
+    """A command's process tree while it runs, once a second. `at_s`: seconds since its start; `run` counts the
+    variant's runs.
 
-    "PSS" (B), "threads" and "processes" are of that moment, "CPU" (s), "read" and "written" (B) sums since the start.
-    "temperature" (°C, the hottest CPU package) and "frequency" (Hz, mean) are the host's. The unreadable is left out.
+    "PSS" (B), "threads" and "processes" are of that moment; "CPU" (s), "read" and "written" (B) are sums since the
+    start. "temperature" (°C, the hottest CPU package) and "frequency" (Hz, mean) are the host's. Values that cannot be
+    read are left out.
     """
 
     variant: str
@@ -261,7 +263,7 @@ class Group(RunEvent, frozen=True, tag="group"):
 
 
 class RunningEstimate(RunEvent, frozen=True, tag="estimate"):
-    """The running estimate after a group; `ci95` is the interval that would hold if it stopped now."""
+    """The running estimate after a group; `ci95` is the interval that would hold if measuring stopped now."""
 
     workload: str
     metric: str
@@ -300,7 +302,9 @@ class Guard(RunEvent, frozen=True, tag="guard"):
 
 
 class RunVerdict(GroupVerdict, frozen=True, omit_defaults=True, tag_field="type", tag="verdict"):
-    """Of a run: between whom and when. `ratio` is null where it was not measured or is `not applicable`."""
+    """A verdict of a run: which variants, when, and on what. `ratio` is null where it was not measured or is `not
+    applicable`.
+    """
 
     t: of.Seconds
     workload: str
@@ -331,7 +335,7 @@ class RunVerdict(GroupVerdict, frozen=True, omit_defaults=True, tag_field="type"
 
 
 class SeriesVerdict(Trend, frozen=True, omit_defaults=True, tag_field="type", tag="series"):
-    """A trend over rounds, or an after/before beyond the idle control."""
+    """The verdict on a trend over rounds, or on a change beyond the idle control."""
 
     t: of.Seconds
     workload: str
@@ -371,7 +375,9 @@ class Note(RunEvent, frozen=True, tag="note"):
 
 
 class LeftOutLine(RunEvent, frozen=True, tag="left out"):
-    """In the place of a line with a value that does not fit its type; `why` says which. A reader's, never written."""
+    """Stands for a line of a recording with a value that does not fit its type; `why` says which. Only the reader
+    makes it.
+    """
 
     why: str
 

@@ -22,10 +22,10 @@ class Evidence(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 class SuggestedStep(msgspec.Struct, frozen=True, omit_defaults=True):
-    """What to do after a run: in words, and the commands for it, in their order.
+    """What to do after a run: a title, and the commands for it in their order.
 
-    `command` is the first of them, empty where there is none; `then` are the others. Its price, as far as it is
-    known: about how long it takes, the bytes that it writes at most, the rights that it needs.
+    `command` is the first command, empty where there is none; `then` holds the others. The price, as far as it is
+    known: about how long it takes, the most bytes that it writes, the rights that it needs.
     """
 
     title: str
@@ -67,7 +67,7 @@ class Remedy(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
 
     @property
     def as_step(self) -> SuggestedStep:
-        """All of its commands: the first ones often only look, the last one alone often does not suffice."""
+        """Return the remedy as a step with all of its commands, because the first ones often only look."""
         return SuggestedStep(self.title, "".join(self.commands[:1]), self.commands[1:])
 
 

@@ -22,23 +22,25 @@ HERE = Path(__file__).parent
 
 
 def folders_with(file: str) -> tuple[str, ...]:
-    """The scenarios' folders that hold a file of that name, such as `rules.py`."""
+    """Return the folders of scenarios that hold a file of that name, such as `rules.py`."""
     return tuple(sorted(path.parent.name for path in HERE.glob(f"*/{file}")))
 
 
 def scenario_names() -> tuple[str, ...]:
-    """Every id; `offer_order` brings scenarios into the order in which a person is offered them."""
+    """Return every id; `offer_order` gives the order in which a person is offered the scenarios."""
     others = (entry.name for entry in external_entry_points(group=GROUP))
     return tuple(sorted({*folders_with("scenario.py"), *filter(NAME.fullmatch, others)}))
 
 
 def offer_order(scenario: Scenario) -> tuple[bool, float]:
-    """Sort key: what needs no right and no tool first, the quickest first."""
+    """Return the sort key: scenarios that need no rights and no tools first, the quickest first."""
     return bool(scenario.needs), scenario.takes_s
 
 
 def load(name: str) -> Scenario:
-    """The scenario of that id. Raises KeyError for an unknown one, and what a third party's module raises."""
+    """Return the scenario of that id. Raise KeyError for an unknown one, and whatever another package's module
+    raises.
+    """
     if name in folders_with("scenario.py"):
         module = import_module(f"scenarios.{name}.scenario")
         for kind in vars(module).values():
@@ -59,7 +61,9 @@ def load(name: str) -> Scenario:
 
 
 def external_entry_points(group: str) -> EntryPoints:
-    """What other packages bring. Imported only where it is asked: it takes longer than a scenario of our own."""
+    """Return the entry points of other packages. Their modules are imported only when asked for, because that takes
+    longer than a bundled scenario.
+    """
     from importlib import metadata
 
     return metadata.entry_points(group=group)

@@ -8,11 +8,12 @@ from scenarios.ranges import Count, Seconds, Share
 
 
 class MeasuredSurroundings(msgspec.Struct, frozen=True, omit_defaults=True):
-    """One interval's. Shares 0..1 of all CPUs or of the time, bytes and counts of the interval; None: not told here.
+    """What the guards read over one interval. Shares are 0..1 of all CPUs or of the time; bytes and counts are of
+    the interval. None: not known here.
 
-    load   which load of which variant ran; "" where nothing of ours did.
-    uneven what an operation moves comes later and with others (metadata: the journal's commit).
-    exact  our own I/O moves on the devices what it asked for, no journal or metadata beside it (reads do, writes not).
+    load: which load of which variant ran; "" where none of ours did.
+    uneven: what an operation moves comes later and together with others (metadata: the journal's commit).
+    exact: our own I/O moves on the devices what it asked for, without journal or metadata (reads do, writes do not).
     """
 
     seconds: Seconds
@@ -44,20 +45,20 @@ class MeasuredSurroundings(msgspec.Struct, frozen=True, omit_defaults=True):
 
     @property
     def foreign_written(self) -> float:
-        """Bytes a second that others wrote to the devices, our own journal's among them."""
+        """Return the bytes per second that other programs wrote to the devices, our own journal's among them."""
         return max(0, self.device_written - self.own_written) / max(self.seconds, 1e-3)
 
     @property
     def foreign_read(self) -> float:
-        """Bytes a second that others read from the devices."""
+        """Return the bytes per second that other programs read from the devices."""
         read, own = (self.device_bytes or 0) - self.device_written, self.own_bytes - self.own_written
         return max(0, read - own) / max(self.seconds, 1e-3)
 
 
 class Watched(RunEvent, frozen=True, tag="watched"):
-    """What the guards read of a train or block, and what of it was beyond a limit, measured again or not.
+    """What the guards read of a slice batch or window, and what of it was beyond a limit, measured again or not.
 
-    devices  whose counters were read, by kernel name.
+    devices: the kernel names of the devices whose counters were read.
     """
 
     workload: str

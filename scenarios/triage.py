@@ -26,7 +26,7 @@ OUT_OF_TIME = "not read within the time limit: too much to read, or too slow"
 
 
 def all_rules() -> tuple[HostRule, ...]:
-    """Rules in code (`rules.py`) and in data (`rules.toml`), then the site's own."""
+    """Return the rules in code (`rules.py`) and in data (`rules.toml`), then the site's own."""
     coded = (
         rule for name in folders_with("rules.py") for rule in import_module(f"scenarios.{name}.rules").RULES
     )
@@ -34,13 +34,13 @@ def all_rules() -> tuple[HostRule, ...]:
 
 
 def scenario_facts(host: Host) -> Iterator[Entry]:
-    """What the scenarios' own files (`glance.py`) add to the facts of triage."""
+    """Yield the facts that the scenarios' own files (`glance.py`) add to triage."""
     for name in folders_with("glance.py"):
         yield from import_module(f"scenarios.{name}.glance").glance(host)
 
 
 def fact_events(host: Host, time: Callable[[], float]) -> Iterator[ev.AnyEvent]:
-    """The host's facts as events; what could not be read comes as `absent` with its reason."""
+    """Yield the host's facts as events; a fact that could not be read is `absent`, with its reason."""
     from probes.system.summary import summary_facts  # the rules alone need none of them
 
     return as_events(summary_facts(host), time)
@@ -58,7 +58,9 @@ def as_events(entries: Iterable[Entry], time: Callable[[], float]) -> Iterator[e
 
 
 def scenario_offers(host: Host, time: Callable[[], float]) -> Iterator[ev.ScenarioOffer]:
-    """Every scenario with what it answers and, where it cannot run here, why; those that cannot be loaded last."""
+    """Yield every scenario with its answer and, where it cannot run here, the reason. Scenarios that cannot be
+    loaded come last.
+    """
     loaded: list[Scenario] = []
     broken: list[tuple[str, str]] = []
     for name in scenario_names():
@@ -87,7 +89,7 @@ def scenario_offers(host: Host, time: Callable[[], float]) -> Iterator[ev.Scenar
 
 
 def apply_rule(rule: HostRule, host: Host, time: Callable[[], float]) -> Iterator[ev.AnyEvent]:
-    """One rule's events: its findings, then how it went. What was found stands also where the rest is unknown."""
+    """Yield the events of one rule: its findings, then the outcome. Findings stand even where the rest is unknown."""
     findings: list[Finding] = []
     unknown = ""
     try:
@@ -113,21 +115,22 @@ def apply_rule(rule: HostRule, host: Host, time: Callable[[], float]) -> Iterato
 
 
 def findings_about(host: Host, subjects: frozenset[str]) -> list[Finding]:
-    """The findings of the rules on these subjects, the worst first."""
+    """Return the findings of the rules on these subjects, the worst first."""
     rules = (rule for rule in all_rules() if rule.subject in subjects)
     return _sorted_findings(event for rule in rules for event in apply_rule(rule, host, lambda: 0.0))
 
 
 def _sorted_findings(events: Iterable[ev.AnyEvent]) -> list[Finding]:
-    """The worst first."""
+    """Return the findings in these events, the worst first."""
     findings = [event.finding for event in events if isinstance(event, ev.Found)]
     return sorted(findings, key=rank_of)
 
 
 def examine_host(host: Host, time: Callable[[], float], *, facts: bool = True) -> Iterator[ev.AnyEvent]:
-    """Facts, offers, then what programs must be asked for, then every rule. `time` gives the events' `t`.
+    """Yield facts, offers, the facts that programs must be asked for, then every rule. `time` gives the `t` of the
+    events.
 
-    Without `facts` the rules alone.
+    Without `facts` only the rules are applied.
     """
     if facts:
         yield from _until_out_of_time(fact_events(host, time), "facts", time)
@@ -149,7 +152,7 @@ def examine_host(host: Host, time: Callable[[], float], *, facts: bool = True) -
 
 
 def examine_live_host(time: Callable[[], float]) -> tuple[list[ev.AnyEvent], list[Finding]]:
-    """Every read-only rule on this host: the events, and the findings in them, the worst first."""
+    """Apply every read-only rule to this host; return the events, and the findings in them, the worst first."""
     host = Host()
     host.is_static = True
     events = list(examine_host(host, time, facts=False))
@@ -159,7 +162,7 @@ def examine_live_host(time: Callable[[], float]) -> tuple[list[ev.AnyEvent], lis
 def _until_out_of_time(
     events: Iterator[ev.AnyEvent], part_name: str, time: Callable[[], float]
 ) -> Iterator[ev.AnyEvent]:
-    """The time is over for the part that is busy; the others still say that they were not read."""
+    """Yield the events until the time is over. The parts that come later say that they were not read."""
     try:
         yield from events
     except OutOfTime:

@@ -43,12 +43,12 @@ DISK_KINDS = ("randread-4k-qd1", "fsync-4k-qd1")  # of the engine's own loads: w
 
 
 class BenchmarkSet:
-    """One host, and a directory of it.
+    """The benchmark set on one host, with a directory for its disk loads.
 
-    cpus               that may be used.
-    stretch            plants longer operations: by load id, the share.
-    directory          where the disk's test files are made; None: neither disk nor file loads.
-    private            a directory of our own, made and removed by the caller.
+    cpus: the CPUs that it may use.
+    stretch: longer operations on purpose, for tests: by load id, the share.
+    directory: where the disk's test files are made; None: neither disk nor file loads.
+    private: a directory of our own, made and removed by the caller.
     """
 
     def __init__(
@@ -91,7 +91,7 @@ class BenchmarkSet:
         return self._disk.result_notes if self._disk is not None else ()
 
     async def prepare_files(self, progress: Progress | None = None) -> None:
-        """Writes the test files. Raises BenchRefused."""
+        """Write the test files. Raise BenchRefused."""
         if self._private is not None:
             self._names_fd = os.dup(self._private.fd)
             await self._crew.join([self._names_fd])
@@ -99,7 +99,9 @@ class BenchmarkSet:
             await self._disk.prepare_files(progress, DISK_KINDS)
 
     async def measure_slice(self, load: str, slot: Slot) -> Measured:
-        """One slice of a load. Raises NotApplicable where it cannot run here, WriteBudgetSpent, and BenchRefused."""
+        """Measure one slice of a load. Raise NotApplicable where it cannot run here, WriteBudgetSpent, and
+        BenchRefused.
+        """
         call = next((c for c in CALLS if c.id == load), None)
         if call is not None:
             return await self._measure_call(call, slot)
@@ -156,7 +158,7 @@ class BenchmarkSet:
         }
 
     async def close(self) -> None:
-        """Ends the workers and closes the files. May be called twice."""
+        """End the workers and close the files. It may be called twice."""
         await self._processes.close()
         if self._disk is not None:
             await self._disk.close()
@@ -167,8 +169,9 @@ class BenchmarkSet:
 
 
 def _combine_replies(call: CallLoad, replies: Sequence[BlockReply], *, held: bool) -> Measured:
-    """The workers' rates at their lower quartiles, summed. `held` back by a CPU quota: what was done, its stops
-    included, for no other process is in the way then, it is what this host gives."""
+    """Return the sum of the workers' rates at their lower quartiles. With `held` (a CPU quota) the rate includes the
+    quota's stops, because no other process is in the way and this is what the host gives.
+    """
     pieces = [piece for reply in replies for piece in reply["slices"]]
     if held:
         rate = sum(1e9 * piece["n"] / piece["ns"] for piece in pieces if piece["ns"] > 0)
@@ -186,5 +189,5 @@ def _combine_replies(call: CallLoad, replies: Sequence[BlockReply], *, held: boo
 
 
 def own_affinity() -> tuple[int, ...]:
-    """Those that this process may run on (cpuset, taskset)."""
+    """Return the CPUs that this process may run on (cpuset, taskset)."""
     return tuple(sorted(os.sched_getaffinity(0)))

@@ -19,9 +19,11 @@ MAX_DISK_WORKERS = 32
 
 
 class CallLoad(msgspec.Struct, frozen=True, kw_only=True):
-    """One everyday service. `call` names it in `engine.calls`; an operation of it is `calls` calls or `bytes` bytes.
+    """A load of one everyday service. `call` names it in `engine.calls`; one operation is `calls` calls or `bytes`
+    bytes.
 
-    The value is the rate at the lower quartile of the operations' times: what it costs while nobody is in the way.
+    Its value is the rate at the lower quartile of the operations' times, which is the rate while no other program is in
+    the way.
     """
 
     id: str
@@ -78,6 +80,6 @@ DISK_LOADS = read_own_data(__file__, "battery.toml", dict[str, tuple[EngineLoad,
 
 
 def disk_loads(workers: int) -> tuple[EngineLoad, ...]:
-    """The storage loads at so many operations in flight, each in slices of a tenth of a second."""
+    """Return the storage loads with so many operations in flight, each in slices of a tenth of a second."""
     count = min(workers, MAX_DISK_WORKERS)
     return tuple(msgspec.structs.replace(load, workers=count) for load in DISK_LOADS)

@@ -5,8 +5,8 @@ from collections.abc import Iterable
 
 
 def shell_line(words: Iterable[str]) -> str:
-    """One line of text for bash, zsh and ksh. Control characters and bytes that are no text are written as `$'\\n'`:
-    raw they would break the line, or be shown as something else than they are.
+    """Return one line for bash, zsh and ksh. Control characters and bytes that are no text are written as `$'...'`:
+    raw they would break the line or be shown as something else.
     """
     return " ".join(map(_quote_word, words))
 

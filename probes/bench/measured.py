@@ -19,10 +19,10 @@ class NotApplicable(Exception):
 
 
 class WriteBudgetSpent(NotApplicable):
-    """The bytes that this run may write are used up: no further block, but what was measured until now holds.
+    """An error that says that the bytes this run may write are used up: no further window, but earlier ones hold.
 
-    Of `most_bytes` that the run may write (0: not known) `load_bytes` were written under this load, which gets
-    `share` of what is left when it begins; what was refused needs `lacking_bytes` more than it has.
+    Of `most_bytes` that the run may write (0: not known) this load wrote `load_bytes`; it gets `share` of what is left
+    when it begins. The refused window needs `lacking_bytes` more than there are.
     """
 
     def __init__(
@@ -39,7 +39,7 @@ class WriteBudgetSpent(NotApplicable):
 
 
 class VariantsUnfit(NotApplicable):
-    """Some of the variants of a train cannot be measured; the others may go on without them."""
+    """An error that says which variants cannot be measured; the others may go on without them."""
 
     def __init__(self, variants: Sequence[str], reason: str) -> None:
         super().__init__(reason)
@@ -47,7 +47,7 @@ class VariantsUnfit(NotApplicable):
 
 
 class ValueWithin(msgspec.Struct, frozen=True):
-    """A value inside the block, `offset_s` after its start."""
+    """A value within the window, `offset_s` seconds after its start."""
 
     offset_s: float
     series: str
@@ -56,11 +56,11 @@ class ValueWithin(msgspec.Struct, frozen=True):
 
 
 class Measured(msgspec.Struct, frozen=True, kw_only=True):
-    """One block. `values` maps metric names to the block's value; `histogram` is [upper bound ns, count] pairs.
+    """One window. `values` maps metric names to the window's value; `histogram` holds [upper bound ns, count] pairs.
 
-    `cpu_s` is our own CPU time; `device_bytes` what the leaf devices' counters moved. Where the block has an
-    onset, `onset` holds it apart and `values` speaks only of what follows. `completions` counts the operations that
-    finished in each 2 ms since the start, the onset's too.
+    `cpu_s` is our own CPU time; `device_bytes` is what the disks' counters moved. Where the window has an onset,
+    `onset` holds it apart, and `values` are of the rest. `completions` counts the operations that finished in each 2 ms
+    since the start, those of the onset too.
     """
 
     seconds: float
@@ -129,7 +129,7 @@ def join_batches(parts: Sequence[MeasuredBatch]) -> MeasuredBatch:
 
 
 def _pool_blocks(parts: Sequence[Measured]) -> Measured:
-    """Rates weigh by their seconds; percentiles are not to be pooled, latencies are."""
+    """Return the windows as one: rates are weighted by their seconds, latencies are pooled, percentiles are not."""
     counts: dict[int, int] = {}
     for part in parts:
         for bound, count in part.histogram:

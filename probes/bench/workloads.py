@@ -57,7 +57,7 @@ IDS: tuple[str, ...] = tuple(load.id for load in LOADS)
 
 
 def load_of(workload_id: str) -> EngineLoad:
-    """The load with this id; KeyError otherwise."""
+    """Return the load with this id. Raise KeyError where there is none."""
     for load in LOADS:
         if load.id == workload_id:
             return load
@@ -65,39 +65,41 @@ def load_of(workload_id: str) -> EngineLoad:
 
 
 def place_count(size_bytes: int, *, spinning: bool = False) -> int:
-    """How many places a side has: 64 where each still gets 16 MiB to be read, else 16.
+    """Return how many file sets a variant has: 64 where each still gets 16 MiB to be read, else 16.
 
-    A place is a directory of our own with a file that is read and one that is written to. Two like files need not be
-    equally fast: on virtual disks places of one directory differ by 0.5 to 7 % (measured), so one file a side tells of
-    two files, not of two directories. 64 small places cover a disk better than 16 large ones; a spinning disk, which
-    would hold tracks of a small file in its own cache and visits few places within a minute, has 16.
+    A file set is a directory of our own with a file that is read and one that is written. Two like files need not be
+    equally fast: on virtual disks the file sets of one directory differ by 0.5 to 7 % (measured), so one file for each
+    variant would compare two files, not two directories. 64 small file sets cover a disk better than 16 large ones; a
+    spinning disk gets 16.
     """
     return USUAL_PLACES if spinning or size_bytes < MAX_PLACES * READ_AT_LEAST else MAX_PLACES
 
 
 def place_bytes(size_bytes: int, count: int) -> tuple[int, int]:
-    """The sizes of the file that is read and of the one that is written to in each of `count` places, whole MiB.
+    """Return the sizes of the file that is read and of the one that is written in each of `count` file sets, whole
+    MiB.
 
-    The written ones have a quarter of what is read, at most 256 MiB together: every byte of them wears the disk.
+    The written files have a quarter of the size of those that are read, at most 256 MiB together: every byte of them
+    wears the disk.
     """
     written = min(size_bytes // 4, WRITTEN_AT_MOST)
     return max(MIB, size_bytes // count // MIB * MIB), max(MIB, written // count // MIB * MIB)
 
 
 def file_bytes(size_bytes: int) -> int:
-    """All files together that are read, given what is asked for: whole MiB in each place."""
+    """Return the size of all files together that are read, given the size asked for: whole MiB in each file set."""
     count = place_count(size_bytes)
     return count * place_bytes(size_bytes, count)[0]
 
 
 def write_file_bytes(size_bytes: int) -> int:
-    """All files together that are written to."""
+    """Return the size of all files together that are written."""
     count = place_count(size_bytes)
     return count * place_bytes(size_bytes, count)[1]
 
 
 def prepared_bytes(size_bytes: int, workloads: Sequence[str] = IDS) -> int:
-    """What `prepare` writes for these loads."""
+    """Return the bytes that `prepare_files` writes for these loads."""
     kinds = {load_of(workload).kind for workload in workloads}
     return (file_bytes(size_bytes) if "read" in kinds else 0) + (
         write_file_bytes(size_bytes) if "write" in kinds else 0
@@ -105,11 +107,11 @@ def prepared_bytes(size_bytes: int, workloads: Sequence[str] = IDS) -> int:
 
 
 def fio_equivalent(workload: str, size_bytes: int, directory: str, seconds: int = 3) -> str:
-    """The fio command line that measures the same; for metadata mdtest's, for the CPU none ("").
+    """Return the fio command line that measures the same; for metadata mdtest's, for the CPU "".
 
-    psync with as many jobs, because that is what the engine does; `--filename` makes them share one file (ours write
-    to several, together as large); `--refill_buffers` keeps the data incompressible (fio's HOWTO). fio lays the file
-    out before it measures.
+    psync with as many jobs, because the engine works like that. `--filename` lets them share one file (the engine
+    writes to several, together as large). `--refill_buffers` keeps the data incompressible (fio's HOWTO). fio lays the
+    file out before it measures.
     """
     load = load_of(workload)
     if load.kind == "cpu":

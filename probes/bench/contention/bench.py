@@ -37,11 +37,13 @@ class _Reply(msgspec.Struct, frozen=True):
 
 
 class ScalingPoint(msgspec.Struct, frozen=True, kw_only=True):
-    """operations, user_s, system_s, switches (voluntary): of all workers in `seconds`.
+    """The throughput of one number of workers. Operations, user_s, system_s and (voluntary) switches are of all
+    workers in `seconds`.
 
-    rate: operations/s with a CPU for each worker, at most all CPUs: what they waited for one is left out, because
-    others' work takes CPUs at one moment and not at the next. queued: the share (0..1) of their time that was.
-    stalled: share (0..1) of the time in which some task of the host waited, by resource (PSI); waits: sampled.
+    rate: operations/s with a CPU for each worker, at most all CPUs. Time in which they waited for a CPU is left out,
+    because other programs take CPUs at one moment and not at the next.
+    queued: the share (0..1) of their time in which they waited for a CPU.
+    stalled: the share (0..1) of the time in which some task of the host waited, by resource (PSI); waits: sampled.
     """
 
     rate: float
@@ -57,24 +59,26 @@ class ScalingPoint(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def is_starved(self) -> bool:
-        """The workers had next to no CPU: no rate can be told from what is left."""
+        """Return whether the workers had next to no CPU, so that no rate can be told."""
         return not self.operations or self.queued >= MAX_QUEUED_SHARE
 
 
 class ContentionBench:
-    """`name`: what the undo journal knows the process by, where it holds mounts."""
+    """Measures workers on shared structures. `name`: the process name that the undo journal knows, where it holds
+    mounts.
+    """
 
     def __init__(self, child: LineChild) -> None:
         self._child = child
 
     @classmethod
     async def in_memory(cls, name: str, kinds: Sequence[str], workers: int) -> ContentionBench:
-        """A file system of each kind on a loop device in memory. Raises BenchRefused."""
+        """Return a bench with a file system of each kind on a loop device in memory. Raise BenchRefused."""
         return await cls._start(name, (), {"do": "memory", "kinds": list(kinds), "workers": workers})
 
     @classmethod
     async def in_directories(cls, fds: Sequence[int], workers: int) -> ContentionBench:
-        """Below empty directories of our own. Raises BenchRefused."""
+        """Return a bench below empty directories of our own. Raise BenchRefused."""
         return await cls._start("-", fds, {"do": "directories", "fds": list(fds), "workers": workers})
 
     @classmethod
@@ -90,7 +94,9 @@ class ContentionBench:
     async def measure_point(
         self, load: str, side: int, workers: int, seconds: float, *, locks: bool = False
     ) -> ScalingPoint:
-        """`locks`: with the waits for the kernel's locks, which takes time of its own. Raises BenchRefused."""
+        """Measure so many workers for `seconds`. `locks`: also the waits for the kernel's locks, which takes time of
+        its own. Raise BenchRefused.
+        """
         reply = await self._send_request(
             {
                 "do": "point",
@@ -122,7 +128,7 @@ class ContentionBench:
         )
 
     async def close(self) -> None:
-        """Ends it, and with it workers and mounts."""
+        """End the child process, its workers and its mounts."""
         await self._child.end()
 
     async def _send_request(self, request: dict[str, object]) -> _Reply:

@@ -94,11 +94,11 @@ class CornerBench:
 
     @property
     def file_count(self) -> int:
-        """Files of the last cycle, on both sides together."""
+        """Return the number of files of the last cycle, on both sides together."""
         return sum(sum(counts) for counts in self._created_names.values())
 
     async def prepare_files(self, progress: Progress | None) -> None:
-        """Makes and fills the files that are read. Raises BenchRefused with one line; `close` frees all of it."""
+        """Make and fill the files that are read. Raise BenchRefused with one line; `close` frees all of it."""
         self.surrounding_names = await asyncio.to_thread(_list_surroundings, self.private.fd)
         laid = await asyncio.to_thread(self._lay_files)
         self._pool = WorkerPool((*(file.fd for file in self._files), self.private.fd))
@@ -154,14 +154,16 @@ class CornerBench:
         return f"hard.{self._cycle}" if side == "hard" else f"easy.{self._cycle}.{rank}"
 
     def begin(self, cycle: int, *, last_pilot: bool) -> None:
-        """Before a cycle. After the last pilot every block keeps its size: the interval is over like blocks."""
+        """Begin a cycle. After the last pilot every window keeps its size, because the interval is over equal
+        windows.
+        """
         self._cycle = cycle
         self._created_names = {}
         self._since_ns = time.time_ns() - 10**9
         self._fixed = {} if cycle == 0 or last_pilot else self._fixed
 
     async def measure_block(self, corner: BoxTest) -> Measured:
-        """Raises NotApplicable, WriteBudgetSpent, WorkerFailed."""
+        """Measure one window of a test. Raise NotApplicable, WriteBudgetSpent, WorkerFailed."""
         specs = self._worker_specs(corner)
         our_bytes = sum(spec["most"] or 0 for spec in specs) * corner.record_bytes
         if corner.what in ("write", "create"):
@@ -301,11 +303,11 @@ class CornerBench:
             raise Cached(f"cached: {100 * share:.0f} % of the pages stayed in this host's memory")
 
     async def wait_until_settled(self) -> None:
-        """Waits (bounded) until what was written is on the device."""
+        """Wait, for a limited time, until all written data are on the device."""
         await flush_file_system(self.private, FLUSH_S)
 
     async def close(self) -> None:
-        """Ends the workers and closes the files; what has names is removed with the private directory."""
+        """End the workers and close the files; named files are removed with the private directory."""
         await self._pool.close()
         await asyncio.to_thread(self._files.close)
 

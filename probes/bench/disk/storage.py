@@ -111,7 +111,7 @@ class StorageBench:
 
     @property
     def result_notes(self) -> tuple[str, ...]:
-        """What must be said beside every result of this directory."""
+        """Return the notes that belong beside every result of this directory."""
         notes = []
         if any(not file.direct for file in self._files):
             notes.append("buffered: the file system refuses O_DIRECT, so the page cache takes part")
@@ -120,21 +120,21 @@ class StorageBench:
         return tuple(notes)
 
     def test_file(self, kind: str) -> TestFile:
-        """The (first) test file that is "read" or "write"; IndexError before `prepare_files`."""
+        """Return the (first) test file that is "read" or "write". Raise IndexError before `prepare_files`."""
         return self._files.files_of_kind(kind)[0]
 
     async def prepare_files(self, progress: Progress | None = None, workloads: Sequence[str] = ()) -> None:
-        """`prepare_all` for one bench."""
+        """Make the test files of this bench alone; see `prepare_all`."""
         await self.prepare_all([self], progress, workloads)
 
     @staticmethod
     async def prepare_all(
         benches: Sequence[StorageBench], progress: Progress | None = None, workloads: Sequence[str] = ()
     ) -> None:
-        """Makes and fills the places of all benches with the files that `workloads` (default: all) need.
+        """Make and fill the file sets of all benches with the files that `workloads` (default: all) need.
 
-        In one order drawn over all benches, so that none is laid first: where a file lies decides how fast it is.
-        `progress` is called on the event loop. Raises BenchRefused; then all is closed.
+        The order is drawn over all benches so that none is always laid first, because a file's position on the disk
+        decides how fast it is. `progress` is called on the event loop. Raise BenchRefused; then all benches are closed.
         """
         wanted = tuple(workloads) or IDS
         kinds: set[str] = {load_of(workload).kind for workload in wanted}
@@ -171,7 +171,7 @@ class StorageBench:
             raise
 
     def _lay_place(self, number: int, kinds: set[str]) -> list[TestFile]:
-        """One place, with a file for each of these kinds of load that has files. Raises BenchRefused."""
+        """Make one file set, with a file for each of these kinds of load. Raise BenchRefused."""
         if self._files.closed:  # by a run that was ended meanwhile
             return []
         sizes = zip(("read", "write"), place_bytes(self.size_bytes, self.places), strict=True)
@@ -187,7 +187,7 @@ class StorageBench:
 
     @contextmanager
     def _open_place(self, number: int) -> Iterator[int]:
-        """A descriptor of its directory, which is made where there is a directory of our own."""
+        """Yield a descriptor of the file set's directory, which is made where there is a directory of our own."""
         if self.private is None:
             with open_directory(self.directory) as directory:
                 yield directory
@@ -203,9 +203,10 @@ class StorageBench:
             held.close()
 
     async def share_files_of(self, other: StorageBench) -> None:
-        """The very files of another bench, in the place of files of its own: two files need not be equally fast.
+        """Use the files of another bench instead of own ones, because two files need not be equally fast.
 
-        (Measured on a virtual disk: synced writes to one of two like files 8 % slower, run for run another one.)
+        (Measured on a virtual disk: synced writes to one of two like files were 8 % slower, to another one in each
+        run.)
         """
         self._files.copy_from(other._files)
         self.places = other.places
@@ -219,13 +220,12 @@ class StorageBench:
         onset_s: float = 0.0,
         min_operations: int | None = None,
     ) -> Measured:
-        """One block of a load, by its id or one of your own, of about `seconds`.
+        """Measure one window of a load, given by its id or as a load of the caller's own, of about `seconds`.
 
-        It lasts until `min_operations` (default: the load's own) are done, at most the load's `max_block_s`. Its
-        first `onset_s` are reported apart. Raises NotApplicable where the load cannot run here, WriteBudgetSpent
-        where the write
-        budget does not hold for a block of full length, WorkerFailed (a BenchRefused) where a worker died. Cancelling
-        kills the workers at once; the next block starts new ones.
+        It lasts until `min_operations` (default: the load's own) are done, but at most the load's `max_block_s`. Its
+        first `onset_s` seconds are reported apart. Raise NotApplicable where the load cannot run here, WriteBudgetSpent
+        where the write limit is too small for a window of full length, WorkerFailed (a BenchRefused) where a worker
+        died. Cancelling kills the workers.
         """
         load = workload if isinstance(workload, EngineLoad) else load_of(workload)
         least = load.min_operations if min_operations is None else min_operations
@@ -236,9 +236,9 @@ class StorageBench:
         raise WriteBudgetSpent("the write budget ended this block before its time")
 
     async def start_workers(self, workload: str | EngineLoad) -> None:
-        """Starts the workers of a load, and learns how much a writing one writes; nothing is measured.
+        """Start the workers of a load, and learn how much a writing load writes; nothing is measured.
 
-        Raises as `block` does.
+        Raise the same errors as `measure_block`.
         """
         load = workload if isinstance(workload, EngineLoad) else load_of(workload)
         most = None
@@ -250,9 +250,10 @@ class StorageBench:
         await self._measure_once(load, REHEARSAL_S, 0.0, 1, most, rehearsal=True)
 
     async def _affordable_bytes(self, load: EngineLoad, seconds: float, least: int) -> int | None:
-        """The most bytes that this block may write (None: it does not write); Spent where a full one is too much.
+        """Return the most bytes that this window may write (None: it does not write). Raise WriteBudgetSpent where a
+        full one is too much.
 
-        The first one of a load is not begun where the fewest blocks that can decide are not affordable.
+        The first window of a load is not begun where the fewest windows that can decide are not affordable.
         """
         if load.kind != "write":
             return None
@@ -277,7 +278,9 @@ class StorageBench:
         *,
         rehearsal: bool = False,
     ) -> Measured | None:
-        """None: it was faster than the blocks before it, so that its bytes ended it; the budget holds for another."""
+        """Measure one window. Return None where it was faster than the windows before, so that its bytes ended it,
+        and the write limit allows another.
+        """
         ends = slice_ends(seconds, onset_s)
         at_most_s = max(seconds, load.max_block_s)
         most = None if most_bytes is None else max(1, most_bytes // load.block_bytes // load.workers)
@@ -329,7 +332,7 @@ class StorageBench:
         }
 
     def side_spec(self, load: EngineLoad, index: int, places: Sequence[int]) -> Spec:
-        """What worker `index` of this load does in these places. Raises NotApplicable where it cannot."""
+        """Return what worker `index` of this load does in these file sets. Raise NotApplicable where it cannot."""
         spec: Spec = {
             "kind": load.kind,
             "fd": -1,
@@ -360,15 +363,15 @@ class StorageBench:
             self._rates[load.id] = our_bytes / spent
 
     def device_bytes(self, kind: str) -> int | None:
-        """The leaves' own count of bytes in a load's direction; None without leaves or counters."""
+        """Return the bytes that the disks counted in a load's direction; None without disks or counters."""
         if kind not in ("read", "write"):
             return None
         return moved_bytes(self.host, self.leaves, kind)
 
     async def wait_until_idle(self) -> None:
-        """fdatasync of what was written, then until the leaves have nothing in flight; at most 2 s.
+        """Call fdatasync on the written files, then wait until the disks have nothing in flight; at most 2 s.
 
-        A device that others keep busy is never silent: that is found out once, and later waits are short.
+        A device that other programs keep busy is never idle: that is found out once, and later waits are short.
         """
         until = time.monotonic() + QUIET_AT_MOST_S
         if written := self._files.take_written():
@@ -381,15 +384,17 @@ class StorageBench:
             await asyncio.sleep(0.002)
 
     def _in_flight(self) -> int:
-        """Requests under way on the leaves (Documentation/ABI/stable/sysfs-block: reads, writes)."""
+        """Return the number of requests under way on the disks (Documentation/ABI/stable/sysfs-block: reads,
+        writes).
+        """
         return sum(sum(now) for leaf in self.leaves if is_present(now := read_inflight(self.host, leaf)))
 
     async def close(self) -> None:
-        """Ends the workers and closes the files, which frees their space. May be called twice."""
+        """End the workers and close the files, which frees their space. It may be called twice."""
         await self.crew.leave_files(self._inherited_fds())
         await asyncio.to_thread(self._files.close)
 
     def _inherited_fds(self) -> list[int]:
-        """What the workers inherit."""
+        """Return the descriptors that the workers inherit."""
         own = [self.private.fd] if self.private is not None else []
         return [*(file.fd for file in self._files), *own]

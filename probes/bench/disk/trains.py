@@ -30,7 +30,7 @@ HEADROOM = 1.5
 
 
 class StorageBatches:
-    """One load on several benches that share their crew, by variant. Not for two tasks at once."""
+    """One load on several benches that share their workers, by variant. Not for two tasks at once."""
 
     def __init__(self, benches: Mapping[str, StorageBench], workload: str | EngineLoad) -> None:
         self.variant_names = tuple(benches)
@@ -50,9 +50,7 @@ class StorageBatches:
         )
 
     async def start_workers(self) -> MeasuredBatch:
-        """Starts the workers, and learns how fast this load is. Raises NotApplicable, WriteBudgetSpent,
-        BenchRefused.
-        """
+        """Start the workers, and learn how fast this load is. Raise NotApplicable, WriteBudgetSpent, BenchRefused."""
         if self.load.kind == "write":
             presumed = 1.0 if self.load.block_bytes >= LARGE_BYTES else PRESUMED_SYNCED
             self._budget.begin(self.load.id, self.load.budget_share, presumed)
@@ -76,13 +74,13 @@ class StorageBatches:
         quarters: bool = False,
         places: Sequence[int] = (),
     ) -> MeasuredBatch:
-        """Slices of `slice_s` in this order of variants (by their number), of which the first `onset_s` do not count.
+        """Measure slices of `slice_s` seconds in this order of variants (by number), of which the first `onset_s`
+        seconds do not count.
 
-        `quarters`: also the rates within them. `places`: where, for each slice; without, anywhere.
+        `quarters`: also the rates within them. `places`: the file set of each slice; without it, any.
 
-        Raises NotApplicable where a side cannot run or reads come from a cache, WriteBudgetSpent where the write
-        budget does not
-        hold for the whole train, WorkerFailed where a worker died. Cancelling kills the workers at once.
+        Raise NotApplicable where a variant cannot run or reads come from a cache, WriteBudgetSpent where the write
+        limit is too small for the whole batch, WorkerFailed where a worker died. Cancelling kills the workers.
         """
         load = self.load
         lead = load.workers > 1
@@ -131,7 +129,7 @@ class StorageBatches:
         return measured
 
     def without_variants(self, variants: Sequence[str]) -> StorageBatches:
-        """The same for the other directories."""
+        """Return the same load for the other directories."""
         remaining_benches = {
             v: bench for v, bench in zip(self.variant_names, self._benches, strict=True) if v not in variants
         }
@@ -144,7 +142,7 @@ class StorageBatches:
             await bench.wait_until_idle()
 
     def _side_specs(self, worker: int, visited: Sequence[tuple[int, int]]) -> list[Spec]:
-        """What a worker does on each side in each place that is visited."""
+        """Return what a worker does on each side in each file set that is used."""
         sides, unfit = [], {}
         for number, place in visited:
             files = range(place * self._together, (place + 1) * self._together)
@@ -159,21 +157,23 @@ class StorageBatches:
     def _by_side(
         self, histograms: Sequence[Sequence[tuple[int, int]]], visited: Sequence[tuple[int, int]]
     ) -> list[list[tuple[int, int]]]:
-        """Buckets with counts by place, put together by side."""
+        """Return the buckets with counts by side, put together from those by file set."""
         by_side: list[list[dict[int, int]]] = [[] for _ in self._benches]
         for (side, _), buckets in zip(visited, histograms, strict=True):
             by_side[side].append(dict(buckets))
         return [sorted(histogram.merge(parts).items()) for parts in by_side]
 
     def affordable_s(self, groups: int) -> float:
-        """How long slices may be, so that so many groups fit into the bytes that may be written; infinite without."""
+        """Return how long slices may be so that so many groups fit into the write limit; infinite without a limit."""
         if self.load.kind != "write" or not self._bytes_per_s:
             return math.inf
         left_s = self._budget.left_for(self.load.id) / self._bytes_per_s / HEADROOM
         return left_s / (groups * 2 * len(self._benches))
 
     def _most_operations(self, slices: int, slice_s: float, parts: int, lead: bool) -> int | None:
-        """Of one worker in each part of a slice (onset, rest), so that the train stays within the write budget."""
+        """Return the most operations of one worker in each part of a slice (onset, rest), so that the batch stays
+        within the write limit.
+        """
         load = self.load
         if load.kind != "write":
             return None
@@ -243,7 +243,9 @@ class StorageBatches:
         long: Sequence[float],
         moved: Mapping[tuple[str, ...], int | None],
     ) -> Measured:
-        """All slices of one side together. Its bytes on the device are known where nobody shares its leaves."""
+        """Return all slices of one side together. Its bytes on the device are known where no other side uses the
+        same disks.
+        """
         counts = histogram.merge({int(k): int(n) for k, n in reply["h"][number]} for reply in replies)
         operations = sum(reply["n"][at] for reply in replies for at in own)
         # As a block's: of every worker all its operations over all their time, so that a stall weighs what it took.
@@ -263,7 +265,7 @@ class StorageBatches:
         )
 
     def _check(self, measured: MeasuredBatch, moved: Mapping[tuple[str, ...], int | None]) -> None:
-        """Reads that a cache served are none of the device's, of whichever side."""
+        """Raise NotApplicable where a cache served reads of any side: they are not the device's."""
         if self.load.kind != "read":
             return
         for leaves, now in moved.items():
@@ -277,7 +279,7 @@ class StorageBatches:
                 raise VariantsUnfit(names, why)  # all of them: whose it is is told by `start_workers`
 
     def _device_counters(self) -> dict[tuple[str, ...], int | None]:
-        """By set of leaves, what their counters say in this load's direction."""
+        """Return the counters in this load's direction, by set of disks."""
         return {bench.leaves: bench.device_bytes(self.load.kind) for bench in self._benches}
 
 

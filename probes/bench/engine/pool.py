@@ -24,7 +24,9 @@ LINE_BYTES = 4 << 20
 
 
 class WorkerFailed(BenchRefused):
-    """A worker could not do what it was told. `errno` is the system's, or 0; `side` the one of a train that failed."""
+    """An error that says which worker could not do its work. `errno` is the system's, or 0; `side` is the side of a
+    slice batch.
+    """
 
     def __init__(self, text: str, errno: int = 0, side: int | None = None) -> None:
         super().__init__(text)
@@ -33,7 +35,7 @@ class WorkerFailed(BenchRefused):
 
 
 class EngineWorker:
-    """One process. Requests are numbered, so that an answer nobody waited for is passed over."""
+    """One worker process. Requests are numbered, so that an answer nobody waits for any more is skipped."""
 
     def __init__(
         self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, server: ForkServer
@@ -63,7 +65,7 @@ class EngineWorker:
         return self.number
 
     async def next_answer(self, number: int, seconds: float = STUCK_S) -> dict[str, Any]:
-        """The next message to this request; WorkerFailed where it could not, died or hangs."""
+        """Return the next message for this request. Raise WorkerFailed where the worker failed, died or hangs."""
         try:
             async with asyncio.timeout(seconds):
                 message = await self._next(number)
@@ -92,7 +94,7 @@ class EngineWorker:
 
 
 def fork_child(control: socket.socket) -> socket.socket:
-    """The socket of a new child of a process that forks one for each descriptor that it is sent."""
+    """Return the socket of a new child of a process that forks one for each descriptor it receives."""
     own_end, child_end = socket.socketpair()
     with child_end:
         try:
@@ -103,7 +105,7 @@ def fork_child(control: socket.socket) -> socket.socket:
 
 
 class ForkServer:
-    """The interpreter that the workers are forked from."""
+    """The interpreter from which the workers are forked."""
 
     def __init__(self, fds: Sequence[int]) -> None:
         """Only in a thread that outlives it: PR_SET_PDEATHSIG looks at the thread (prctl(2))."""
@@ -120,7 +122,7 @@ class ForkServer:
             )
 
     def fork(self) -> socket.socket:
-        """The socket of a new worker."""
+        """Return the socket of a new worker."""
         return fork_child(self._control)  # `why_gone` tells why it is gone
 
     async def why_gone(self) -> str:
@@ -136,20 +138,22 @@ class ForkServer:
         return f"the storage workers ended (status {status}): {last[:200]}"
 
     def kill(self) -> None:
-        """All of them at once: the workers are tied to it. One that is in an operation dies when that returns."""
+        """Kill the process and with it all workers, which are tied to it. A worker within an operation dies when
+        that returns.
+        """
         if self.process.returncode is None:
             self.process.kill()
         self._control.close()
 
     async def wait_for_exit(self, seconds: float) -> int | None:
-        """Its exit status, or None after `seconds`; no thread and no child watcher for what ends at once."""
+        """Return the exit status, or None after `seconds`, without a thread or a child watcher."""
         until = time.monotonic() + seconds
         while self.process.poll() is None and time.monotonic() < until:
             await asyncio.sleep(0.005)
         return self.process.returncode
 
     async def wait_until_gone(self, seconds: float) -> bool:
-        """Whether it and all its workers have ended, waited for at most `seconds`."""
+        """Return whether it and all its workers ended within `seconds`."""
         until = time.monotonic() + seconds
         while await self.wait_for_exit(seconds) is None or any(is_running(pid) for pid in self.pids):
             if time.monotonic() >= until:
@@ -159,7 +163,7 @@ class ForkServer:
 
 
 class WorkerPool:
-    """Workers, started as they are needed; they inherit `fds`. After `kill` the next use starts new ones."""
+    """Workers that are started when they are needed; they inherit `fds`. After `kill` the next use starts new ones."""
 
     def __init__(self, fds: Sequence[int]) -> None:
         self.fds = tuple(fds)
@@ -169,7 +173,7 @@ class WorkerPool:
 
     @property
     def all_pids(self) -> tuple[int, ...]:
-        """Of the workers and of the process that they are forked from."""
+        """Return the process ids of the workers and of the process that they are forked from."""
         return () if self._server is None else (self._server.process.pid, *self._server.pids)
 
     async def ensure_workers(self, count: int) -> list[EngineWorker]:
@@ -187,7 +191,7 @@ class WorkerPool:
         return self.workers[:count]
 
     async def run_long(self, do: str, progress: Callable[[int], None], **fields: object) -> None:
-        """A command of the first worker that reports on its way; it may take as long as it goes on reporting."""
+        """Run a command of the first worker that reports its progress; it may take as long as it reports."""
         (worker,) = await self.ensure_workers(1)
         try:
             number = worker.send_request(do, **fields)
@@ -198,7 +202,7 @@ class WorkerPool:
             raise
 
     async def drop_caches(self, do: str, specs: Sequence[Spec]) -> float:
-        """Page caches are dropped by as many workers as specs; the largest share (0..1) that stayed in memory."""
+        """Drop page caches with one worker for each spec; return the largest share (0..1) that stayed in memory."""
         workers = await self.ensure_workers(len(specs))
         try:
             asked = [worker.send_request(do, **spec) for worker, spec in zip(workers, specs, strict=True)]
@@ -209,14 +213,14 @@ class WorkerPool:
         return max(float(answer["resident"]) for answer in answers)
 
     async def run_block(self, specs: Sequence[Spec], lead_s: float) -> list[BlockReply]:
-        """One block of as many workers as specs: all get ready, then start at the same moment."""
+        """Run one window with one worker for each spec; all start at the same moment."""
         longest = max(max(spec["at_most_s"], spec["slices"][-1]) for spec in specs)
         return cast(list[BlockReply], await self.run_together("block", specs, lead_s, longest))
 
     async def run_together(
         self, do: str, specs: Sequence[Spec], lead_s: float, longest: float
     ) -> list[dict[str, Any]]:
-        """As many workers as specs get ready and start at the same moment; they take `longest` seconds at most."""
+        """Run one worker for each spec; all start at the same moment and take `longest` seconds at most."""
         workers = await self.ensure_workers(len(specs))
         try:
             asked = [worker.send_request(do, **spec) for worker, spec in zip(workers, specs, strict=True)]
@@ -232,7 +236,9 @@ class WorkerPool:
             raise
 
     async def sync_files(self, fds: Sequence[int], seconds: float) -> bool:
-        """fdatasync of these files in the first worker; False where it takes longer than `seconds` (it goes on)."""
+        """Call fdatasync on these files in the first worker; return False where it takes longer than `seconds` (it
+        goes on).
+        """
         if not self.workers:
             return True
         number = self.workers[0].send_request("sync", fds=list(fds))
@@ -243,7 +249,7 @@ class WorkerPool:
         return True
 
     def kill(self) -> None:
-        """Ends all workers at once."""
+        """End all workers at once."""
         for worker in self.workers:
             worker.close()
         self.workers = []
@@ -253,7 +259,7 @@ class WorkerPool:
             self._server = None
 
     async def close(self, seconds: float = 2.0) -> None:
-        """Ends them and waits, bounded, until they are gone."""
+        """End the workers and wait, for a limited time, until they are gone."""
         self.kill()
         until = time.monotonic() + seconds
         for server in self._dying:
@@ -262,17 +268,18 @@ class WorkerPool:
 
 
 class SharedWorkers:
-    """One set of workers for all the benches that are compared: what a side's own workers are like would tell on it.
+    """One set of workers for all benches that are compared, so that differences between workers do not look like
+    differences between variants.
 
-    With a pool a side, one of two like directories streamed 20 to 30 % faster than the other in most runs, until the
-    workers were started anew (physical pages, places in the scheduler); with one pool for both they differed by 1 %.
+    With a pool for each variant, one of two like directories streamed 20 to 30 % faster than the other in most runs,
+    until the workers were started anew (physical pages, scheduling); with one pool for both they differed by 1 %.
     """
 
     def __init__(self) -> None:
         self.pool = WorkerPool(())
 
     async def join(self, fds: Sequence[int]) -> None:
-        """The workers started from now on inherit these as well; those that run are ended."""
+        """Let the workers that start from now on inherit these descriptors as well; those that run are ended."""
         await self._renew_pool((*self.pool.fds, *fds))
 
     async def leave_files(self, fds: Sequence[int]) -> None:

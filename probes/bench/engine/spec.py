@@ -7,7 +7,7 @@ from typing import TypedDict
 
 
 class Spec(TypedDict, total=False):
-    """Sent as JSON. Each kind of load reads the fields that are its own."""
+    """What a worker does, sent as JSON. Each kind of load reads its own fields."""
 
     kind: str
     seed: int
@@ -66,7 +66,7 @@ class Spec(TypedDict, total=False):
 
 
 class WorkerCommand(Spec, total=False):
-    """`id`: what the answer names; `go`: the common start, once all are ready."""
+    """A command to a worker. `id` is repeated in the answer; `go` is the common start, once all are ready."""
 
     id: int
     do: str
@@ -84,7 +84,7 @@ class Piece(TypedDict):
 
 
 class BlockReply(TypedDict):
-    """What a worker answers to a block."""
+    """A worker's answer to a window."""
 
     slices: list[Piece]
     ns: int

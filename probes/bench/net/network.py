@@ -33,7 +33,7 @@ _ARRIVE_AT_LEAST = 0.99  # of the packets sent; the private link loses none unle
 
 
 class Network:
-    """The child process with its namespaces. `name` is what the undo journal knows it by."""
+    """The child process with its network namespaces. `name`: the process name that the undo journal knows."""
 
     def __init__(self, child: LineChild, ready: LabReady) -> None:
         self._child = child
@@ -42,7 +42,7 @@ class Network:
 
     @classmethod
     async def start(cls, name: str) -> Network:
-        """Raises BenchRefused where no network namespace can be made."""
+        """Start the child. Raise BenchRefused where no network namespace can be made."""
         child = await LineChild.start("probes.bench.net.lab", name)
         try:
             first = await _read_answer(child, child.read_line(_START_S), _START_S)
@@ -60,14 +60,14 @@ class Network:
         return self._child.process_id
 
     async def set_up(self, routes: RouteSet, *, ipv6: bool, pair: int = 0) -> LabReady:
-        """Links, addresses, routes of a pair of namespaces. Returns how many routes were really added."""
+        """Make links, addresses and routes of a pair of namespaces; return how many routes were added."""
         seconds = _ANSWER_S + 0.003 * (len(routes.ipv6) + len(routes.ipv4))
         answer = await self._send_request(SetUp(ipv6=ipv6, routes=routes, pair=pair), seconds)
         assert isinstance(answer, LabReady)
         return answer
 
     async def make_active(self, treatment: Treatment, *, offload: bool = True, pair: int = 0) -> LabReady:
-        """Makes a variant active and proves it. Raises NotApplicable with the reason."""
+        """Make a variant active and check that it is. Raise NotApplicable with the reason."""
         answer = await self._send_request(
             Activate(treatment=treatment, offload=offload, pair=pair), _ANSWER_S
         )
@@ -77,7 +77,7 @@ class Network:
     async def measure(
         self, load: Literal["udp", "tcp"], protocol: Literal["IPv6", "IPv4"], seconds: float
     ) -> Measured:
-        """One block. Raises NotApplicable where the packets did not get where they are counted."""
+        """Measure one window. Raise NotApplicable where the packets did not arrive where they are counted."""
         request = MeasureRequest(load=load, protocol=protocol, seconds=seconds)
         moved = await self._send_request(request, seconds + _ANSWER_S)
         assert isinstance(moved, PacketsSent)
@@ -100,10 +100,10 @@ class Network:
     async def measure_batch(
         self, protocol: Literal["IPv6", "IPv4"], order: Sequence[int], slice_s: float, *, onset_s: float = 0.0
     ) -> MeasuredBatch:
-        """Small packets through these pairs in turn; `order` holds their numbers. The sides are numbered likewise.
+        """Send small packets through these pairs in turn; `order` holds their numbers, which number the sides, too.
 
-        Raises VariantsUnfit with the pairs' numbers as text where packets did not arrive, NotApplicable as
-        `measure` does.
+        Raise VariantsUnfit with the pairs' numbers as text where packets did not arrive, NotApplicable as `measure`
+        does.
         """
         request = MeasureSlices(protocol=protocol, order=list(order), slice_s=slice_s, onset_s=onset_s)
         began = time.perf_counter()
@@ -116,11 +116,13 @@ class Network:
         return _batch_from_slices(order, slice_s, counted.slices, time.perf_counter() - began)
 
     async def close(self) -> None:
-        """Ends the child, and with it the namespaces."""
+        """End the child, and with it the namespaces."""
         await self._child.end()
 
     async def _send_request(self, request: Request, seconds: float) -> Answer:
-        """One request, one answer. When cancelled, the load stops within a batch and its answer is read off."""
+        """Send one request and return its answer. If this is cancelled, the load stops within a batch and the answer
+        is read and dropped.
+        """
         async with self._lock:
             try:
                 answer = await _read_answer(self._child, self._child.send_request(request, seconds), seconds)
@@ -172,7 +174,7 @@ def _batch_from_slices(
 
 
 async def _read_answer(child: LineChild, line_read: Awaitable[bytes], seconds: float) -> Answer:
-    """What it says within the time; it is ended where it says nothing. Raises BenchRefused."""
+    """Return the answer; end the child where none comes in time. Raise BenchRefused."""
     try:
         line = await line_read
     except TimeoutError:

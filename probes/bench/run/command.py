@@ -18,9 +18,9 @@ LOOK_S = 0.02  # between two looks at what a bounded command has written
 
 
 class CommandBench:
-    """Runs `command` (split like a shell would, never given to one) in `private`, which is also its TMPDIR.
+    """Runs `command` (split like a shell would, but without a shell) in `private`, which is also its TMPDIR.
 
-    The block's value is `seconds` (less is better). Standard output is dropped, the end of standard error kept for
+    The window's value is `seconds` (less is better). Standard output is dropped; the end of standard error is kept for
     the reason of a failure. `at_most_s` ends a run that hangs.
     """
 
@@ -47,10 +47,11 @@ class CommandBench:
         self.at_most_s = at_most_s
 
     async def measure_block(self, _seconds: float = 0.0, most_bytes: int | None = None) -> Measured:
-        """One run, however long it takes. Raises BenchRefused where it fails. Cancelling ends it and its children.
+        """Run the command once, however long it takes. Raise BenchRefused where it fails. Cancelling ends it and its
+        children.
 
-        Killed, and NotApplicable raised, when `most_bytes` are about to be passed: by what the kernel accounts to it
-        and its children, or by what the devices' counters show meanwhile, whichever is more.
+        The command is killed and NotApplicable raised when it is about to pass `most_bytes`, by what the kernel
+        accounts to it and its children or by the devices' counters, whichever is more.
         """
         device = moved_bytes(self.host, self.leaves, "both")
         env = os.environ | {"TMPDIR": self.private.proc_path, "LC_ALL": "C"}
@@ -84,7 +85,7 @@ class CommandBench:
     async def _watch_writes(
         self, running: asyncio.Future[JobRun], supervisors: Supervisors, most: int
     ) -> str:
-        """Why it was killed; "" where it ended by itself."""
+        """Return why the command was killed; "" where it ended by itself."""
         began, last, at = self._device_written(), 0, time.monotonic()
         while not (await asyncio.wait({running}, timeout=LOOK_S))[0]:
             by_disk = self._device_written() - began
@@ -103,7 +104,7 @@ class CommandBench:
         return f"{self.argv[0]} {ending}" + (f": {lines[-1][:200]}" if lines else "")
 
     async def wait_until_idle(self) -> None:
-        """What the command left in the page cache is written before anything else is measured; at most 2 s."""
+        """Wait, at most 2 s, until the data that the command left in the page cache are written."""
         await flush_file_system(self.private, 2.0)
 
     def _device_written(self) -> int:

@@ -38,9 +38,9 @@ LINE_BYTES = 4 << 20
 
 
 class StreamCost(msgspec.Struct, kw_only=True):
-    """Of all slices of one side: what `StreamSlice` tells, summed; the shares are weighed by seconds.
+    """The sums of what `StreamSlice` holds, over all slices of one side; shares are weighted by seconds.
 
-    host_cpu_s: of this host, with the peer's where it runs here.
+    host_cpu_s: of this host, with the peer's where the peer runs here.
     """
 
     seconds: float = 0.0
@@ -77,7 +77,9 @@ class StreamCost(msgspec.Struct, kw_only=True):
 
 
 class StreamBench:
-    """`prepare_files` makes the files, `open` the connections; `close` ends all of it. Not for two tasks at once."""
+    """Streams between disks and a peer. `prepare_files` makes the files, `open` the connections; `close` ends both.
+    Not for two tasks at once.
+    """
 
     def __init__(
         self, host: Host, private: PrivateDirectory, leaves: tuple[str, ...], size_bytes: int, streams: int,
@@ -96,7 +98,7 @@ class StreamBench:
         self.costs: dict[Side, StreamCost] = {}
 
     async def prepare_files(self, progress: Progress | None) -> None:
-        """Raises BenchRefused."""
+        """Make the files. Raise BenchRefused."""
         laid = await asyncio.to_thread(self._lay_files)
         self._pool = WorkerPool(tuple(file.fd for file in self._files))
 
@@ -117,7 +119,7 @@ class StreamBench:
         return files
 
     async def open(self, name: str, request: Open) -> StreamsReady:
-        """`request` without what this bench knows. Raises BenchRefused."""
+        """Open the connections; `request` lacks what this bench knows itself. Raise BenchRefused."""
         by_kind = {kind: [file.fd for file in self._files.files_of_kind(kind)] for kind in ("read", "write")}
         reads, writes = by_kind["read"] or by_kind["write"], by_kind["write"] or by_kind["read"]
         self.local_peer = request.where != "peer"
@@ -138,7 +140,9 @@ class StreamBench:
         onset_s: float = 0.0,
         load: str = "",
     ) -> MeasuredBatch:
-        """Raises NotApplicable where reads came from memory, WriteBudgetSpent, BenchRefused."""
+        """Measure slices of these sides. Raise NotApplicable where reads came from memory, WriteBudgetSpent,
+        BenchRefused.
+        """
         before = self._moved_bytes()
         began = time.perf_counter()
         most_s = max(10.0, 4 * slice_s * len(order))
@@ -198,7 +202,7 @@ class StreamBench:
         )
 
     async def close(self) -> None:
-        """Ends the process, its peer, its namespaces and the connections; frees the files."""
+        """End the process, its peer, its namespaces and the connections, and free the files."""
         if self._child is not None:
             await self._child.end()
             self._child = None
