@@ -28,7 +28,7 @@ print(json.dumps({
     "parent": os.getppid(), "leads": [os.getsid(0) == os.getpid(), os.getpgrp() == os.getpid()],
     "streams": streams, "open": sorted(map(int, os.listdir("/proc/self/fd")))[:-1],
     "signals": [repr(signal.getsignal(n)) for n in range(1, 32)],
-    "status": [line for line in open("/proc/self/status") if line.startswith(("SigB", "SigI", "SigC", "ShdPnd", "Cap", "Threads"))],
+    "status": [x for x in open("/proc/self/status") if x.startswith(("Sig", "Shd", "Cap", "Thr")) and x[3] != "Q"],
     "limits": [resource.getrlimit(n) for n in range(16)], "nice": os.nice(0), "cpus": sorted(os.sched_getaffinity(0)),
     "locale": locale.setlocale(locale.LC_CTYPE), "gc": [gc.isenabled(), gc.get_threshold()],
     "threads": threading.active_count(),
