@@ -1,7 +1,9 @@
 """`hostdx explain SCENARIO`: one screen of its README.md, or all of it with `--long`."""
 
+import shutil
 import sys
 import textwrap
+from io import StringIO
 from pathlib import Path
 
 import click
@@ -13,6 +15,7 @@ from scenarios.model import Scenario
 
 MAX_PAGE_BYTES = 1 << 18
 SUMMARY_COLUMNS = 79
+MAX_PAGE_COLUMNS = 100
 # headings of a page, in the order of the summary, and the label that each first paragraph has there
 SUMMARY_LABELS = {
     "Question": "Question",
@@ -32,9 +35,21 @@ def explain(scenario: str, is_long: bool) -> int:
     loaded = find_scenario("explain", scenario)
     if loaded is None:
         raise unknown_scenario_failure("explain", scenario)
-    page = read_page(loaded).rstrip("\n")
-    print_result(make_lines_printable(page if is_long else summarize_page(page, scenario)))
+    page = make_lines_printable(read_page(loaded).rstrip("\n"))
+    print_result(render_page(page) if is_long else summarize_page(page, scenario))
     return 0
+
+
+def render_page(page: str) -> str:
+    """Return a Markdown page as plain text: headings, lists and tables laid out for the terminal's width."""
+    from rich.console import Console  # 40 ms, which the other commands do not need
+    from rich.markdown import Markdown
+
+    columns = min(shutil.get_terminal_size((SUMMARY_COLUMNS + 1, 24)).columns - 1, MAX_PAGE_COLUMNS)
+    console = Console(file=StringIO(), width=max(columns, 40), color_system=None, force_terminal=False)
+    with console.capture() as rendered:
+        console.print(Markdown(page, hyperlinks=False))
+    return "\n".join(line.rstrip() for line in rendered.get().splitlines()).strip()
 
 
 def read_page(scenario: Scenario) -> str:

@@ -30,7 +30,7 @@ OUR_PAGES = [
 def test_every_scenario_is_explained(name: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert run_command_line(["explain", name, "--long"]) == 0
     page = capsys.readouterr().out
-    assert page.startswith(f"# {name}:") and len(page) > 400
+    assert page.startswith(f"{name}:") and len(page) > 400
     assert run_command_line(["explain", name]) == 0
     assert capsys.readouterr().out.rstrip("\n") == summarize_page(page.rstrip("\n"), name)
 
