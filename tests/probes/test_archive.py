@@ -115,3 +115,40 @@ def test_of_a_crowded_folder_the_first_names_are_read(
     assert unpack_archive(str(tmp_path / "a"), str(tmp_path / "in")) == (7, 0, 6)
     assert sorted(path.name for path in (tmp_path / "in" / "proc").iterdir()) == ["1", "2", "3"]
     assert (tmp_path / "in" / "proc" / "3" / "status").exists() and (tmp_path / "in" / "sys" / "y").exists()
+
+
+def test_what_is_left_out_of_a_crowd_counts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As many members as one likes would be read otherwise; tarfile need not see them."""
+    monkeypatch.setattr(archive_module, "MAX_SIBLINGS", 3)
+    monkeypatch.setattr(archive_module, "MAX_MEMBERS", 8)
+    monkeypatch.setattr(archive_module, "MAX_HEADERS", 20)
+    (tmp_path / "in").mkdir()
+    for pids, crowded in ((20, 17), (21, None)):
+        with tarfile.open(tmp_path / "a", "w") as tar:
+            for pid in range(pids):
+                member(tar, f"proc/{pid}", bytes(3000))
+        if crowded is not None:
+            assert unpack_archive(str(tmp_path / "a"), str(tmp_path / "in")) == (3, 0, crowded)
+        else:
+            with pytest.raises(ArchiveRefusedError, match="more than 20 members"):
+                unpack_archive(str(tmp_path / "a"), str(tmp_path / "in"))
+
+
+@pytest.mark.parametrize("form", [tarfile.USTAR_FORMAT, tarfile.GNU_FORMAT, tarfile.PAX_FORMAT])
+def test_a_crowd_takes_nothing_from_its_neighbours(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, form: int
+) -> None:
+    """Long names and large sizes have headers of their own, each a different one by format."""
+    monkeypatch.setattr(archive_module, "MAX_SIBLINGS", 2)
+    long = "sys/" + "long/" * 30 + "x"
+    with tarfile.open(tmp_path / "a", "w", format=form) as tar:
+        for pid in range(9):
+            member(tar, f"proc/{pid}", bytes(513 * pid))
+        member(tar, long, b"kept")
+        for pid in range(9):
+            member(tar, f"proc/{pid}", b"again")
+        member(tar, "sys/y", b"last", mtime=1.5, uid=1 << 40 if form != tarfile.USTAR_FORMAT else 1)
+    (tmp_path / "in").mkdir()
+    assert unpack_archive(str(tmp_path / "a"), str(tmp_path / "in")) == (6, 0, 14)
+    assert (tmp_path / "in" / long).read_bytes() == b"kept"
+    assert (tmp_path / "in/sys/y").read_bytes() == b"last"
