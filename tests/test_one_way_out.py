@@ -27,7 +27,11 @@ DOORS = {
     "app/tui/requests.py": {"copy_to_clipboard"},
     "app/tui/shell.py": {"Text"},  # the one line of a crash, through `printable`
     "app/cli/measuring/progress_rich.py": {"Console", "Text", "print"},
-    "app/cli/telling/explain.py": {"Console", "Markdown", "print"},  # laid out into a text, which `app.output` shows
+    "app/cli/telling/explain.py": {
+        "Console",
+        "Markdown",
+        "print",
+    },  # laid out into a text, which `app.output` shows
     "app/run/consent.py": {"sys.stderr"},  # a fixed question
     "app/glyphs.py": {"sys.__stderr__"},  # its encoding
     "probes/imports/confinement.py": {"print"},  # the kernel's word on an error, to the process that asked
