@@ -380,3 +380,13 @@ def test_a_link_that_only_lspci_tells_is_found(tmp_path: Path) -> None:
     assert findings(tmp_path, "host.lspci-link")["host.lspci-link"].severity == "warning"
     captured.write_text(text.format("8GT/s (ok)", "x16 (ok)"))
     assert findings(tmp_path, "host.lspci-link") == {}
+
+
+def test_a_captured_host_tells_the_quotas_of_its_groups_without_our_own(server: Server) -> None:
+    """A sosreport holds no /proc/self/cgroup."""
+    server.put("proc/self/mountinfo", "31 30 0:26 / /sys/fs/cgroup rw - cgroup2 cgroup2 rw\n")
+    server.put("sys/fs/cgroup/kubepods.slice/cpu.max", "200000 100000")
+    server.put(
+        "sys/fs/cgroup/kubepods.slice/cpu.stat", "nr_periods 1000000\nnr_throttled 910000\nthrottled_usec 9"
+    )
+    assert findings(server.root, "host.cpu-quota")["host.cpu-quota-groups"].severity == "warning"
