@@ -28,7 +28,9 @@ from app.report.headline import list_remarks
 from app.report.numbers import number_parts
 from app.report.validity import list_trust_signs
 from app.tui.widgets.measuring.levels import variant_levels
+from app.tui.widgets.measuring.load_cards import VALUE_CELLS, format_short, row_lines
 from app.tui.widgets.measuring.pulse_line import OTHERS_IO, pulse_lines
+from app.tui.widgets.measuring.standing import pairs_of
 from app.tui.widgets.verdict_list import list_effects
 from probes import units
 from probes.bench.corners.corner import CORNERS
@@ -241,6 +243,17 @@ def test_a_variant_has_one_value_on_the_screens_and_in_the_report(path: Path) ->
                 digits = units.format_number(value, 4)  # in a table of one unit a row
                 assert not rows or any({digits, *told} & set(map(plain_text, row)) for row in rows)
     assert {key: told for key, told in shown.items() if len(told) > 1} == {}
+
+
+@pytest.mark.parametrize("width", [66, 76])
+@pytest.mark.parametrize("path", RECORDINGS, ids=lambda path: path.stem)
+def test_a_row_of_a_load_holds_its_values_whole(path: Path, width: int) -> None:
+    for session in instants(path):
+        pairs = pairs_of(session)
+        for (planned, _), line in zip(pairs, row_lines(session, pairs, width, len(pairs)), strict=True):
+            text = "".join(part for part, _ in line)
+            levels = [side.level for side in variant_levels(session, planned.id, 12)[:2] if side.level]
+            assert all(format_short(level, VALUE_CELLS - 2) in text for level in levels)
 
 
 @pytest.mark.parametrize("path", RECORDINGS, ids=lambda path: path.stem)

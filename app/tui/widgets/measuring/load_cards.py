@@ -40,7 +40,7 @@ MAX_LEVEL_ROWS = 3  # rows of a side's levels
 MAX_TIMES_ROWS = 3  # of its times
 MIN_COURSE_LINES, MAX_COURSE_LINES = 8, 12  # lines of a plot of all groups
 MIN_FIGURE_CELLS = 50  # cells of a battery's load
-_VALUE, _NAME, _MIN_TRACE_CELLS = 13, 11, 3
+VALUE_CELLS, _NAME, _MIN_TRACE_CELLS = 13, 11, 3
 _MARKS = ("✓", "?", "▶")
 Pairs = Sequence[tuple[Workload, list[Standing]]]
 DrawMore: TypeAlias = Callable[[int], list[Line]]
@@ -92,7 +92,7 @@ def draw_card(
     inner, room = width - 4, height - 2
     state_line, now = load_state(session, load, pair_standings)
     name, state_line = _fit_edge(session, load, pair_standings, state_line, inner)
-    drawn = variant_levels(session, load.id, inner - _NAME - _VALUE - 3)
+    drawn = variant_levels(session, load.id, inner - _NAME - VALUE_CELLS - 3)
     below = [*_pair_lines(pair_standings, inner), *_group_lines(session, load, inner)]
     times = Times(session, load, inner)
     why = wrap_text(clean_text(load.why), inner) if load.why else []
@@ -157,14 +157,14 @@ def side_lines(side: VariantLevels, width: int, height: int) -> list[Line]:
     name = pad_line(
         [(f"{side.marker} ", side.role), (clean_text(side.variant), "text")], 4 if short else _NAME + 3
     )
-    room = width - cell_width(name) - _VALUE
+    room = width - cell_width(name) - VALUE_CELLS
     out: list[Line] = []
     drawn = area_lines(side.shares, height, side.role)
     for number, row in enumerate(drawn):
         last = number == height - 1
         dots = ("·" if last else " ") * max(0, room - cell_width(row))
         left = name if last else [(" " * cell_width(name), "text")]
-        figure = (f"{value if last else '':>{_VALUE}}", "strong")
+        figure = (f"{value if last else '':>{VALUE_CELLS}}", "strong")
         out.append(merge_spans([*left, *row, (dots, "rule"), figure]))
     return out
 
@@ -270,7 +270,7 @@ def row_lines(
     session: RunSession, pairs: Pairs, width: int, height: int, *, effects: bool = True
 ) -> list[Line]:
     """One row a load; round the one under way where there is not room for all. `effects`: with how each stands."""
-    most = max(14, width * 3 // 10 if effects else width - 2 * (_VALUE + 2 + _MIN_TRACE_CELLS) - 4)
+    most = max(14, width * 3 // 10 if effects else width - 2 * (VALUE_CELLS + 2 + _MIN_TRACE_CELLS) - 4)
     names = min(max((len(title(load)) for load, _ in pairs), default=0), most)
     under_way = session.workload if session.ended is None else ""
     at = next((n for n, (load, _) in enumerate(pairs) if load.id == under_way), 0)
@@ -280,7 +280,7 @@ def row_lines(
     state_lines = [
         crop_line(load_state(session, *pair)[0], max(16, width // 3)) if effects else [] for pair in shown
     ]
-    left = width - 2 * (_VALUE + 1) - max(map(cell_width, state_lines), default=0) - 3
+    left = width - 2 * (VALUE_CELLS + 1) - max(map(cell_width, state_lines), default=0) - 3
     trace = max(_MIN_TRACE_CELLS, min(12, (left - names - 1) // 2))
     names = min(names, max(8, left - 2 * trace))  # a name is cut before a value is
     out = [
@@ -309,9 +309,13 @@ def _load_row(
     ]
     body: Line = []
     for side in variant_levels(session, load.id, trace)[:2]:
-        value = "" if side.level is None else format_short(side.level, _VALUE - 2)
+        value = "" if side.level is None else format_short(side.level, VALUE_CELLS - 2)
         (drawn,) = bar_columns(side.shares, 1)
-        body += [("  ", "text"), (f"{value:>{_VALUE - 2}} ", "text"), *pad_line([(drawn, side.role)], trace)]
+        body += [
+            ("  ", "text"),
+            (f"{value:>{VALUE_CELLS - 2}} ", "text"),
+            *pad_line([(drawn, side.role)], trace),
+        ]
     return split_line([*head, *body], state_line, width)
 
 

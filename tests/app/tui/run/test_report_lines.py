@@ -124,6 +124,8 @@ def test_a_number_keeps_its_unit_and_a_name_its_parts_at_the_end_of_a_line() -> 
     assert rows == ["is 2.5 to", "75.2 × slower"]
     rows = ["".join(part for part, _ in row) for row in wrap_text("ext4_buffered_write_iter", 20)]
     assert rows == ["ext4_buffered_write_", "iter"]
+    rows = ["".join(part for part, _ in row) for row in wrap_text("it does 3.05 M", 12)]
+    assert rows == ["it does", "3.05 M"]
 
 
 def test_a_table_folds_where_the_fewest_rows_do() -> None:
