@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from probes.units import format_percent
 from scenarios import events as ev
-from scenarios.experiment.levels import are_two_regimes, values_of_pair, variant_values, with_difference
+from scenarios.experiment.levels import values_of_pair, variant_values, with_difference
 
 if TYPE_CHECKING:
     from app.recording.session import RunSession
@@ -55,14 +55,12 @@ def counted_values(session: RunSession, workload: str, metric: str, variant: str
 
 def shown_value(session: RunSession, workload: str, metric: str, variant: str) -> float | None:
     """Return a variant's value in every view: as beside its verdicts, else of all its blocks so far."""
-    judged, own = (
-        value_of(session, workload, metric, variant),
-        counted_values(session, workload, metric, variant),
-    )
-    if judged is not None or not own:
+    if (judged := value_of(session, workload, metric, variant)) is not None:
         return judged
+    own = counted_values(session, workload, metric, variant)
     planned = session.find_metric(workload, metric)
-    return max(own) if planned is not None and planned.of == "max" else median(own)
+    middle = max if planned is not None and planned.of == "max" else median
+    return middle(own) if own else None
 
 
 def last_groups(session: RunSession, workload: str) -> dict[str, int]:
@@ -77,17 +75,14 @@ def last_groups(session: RunSession, workload: str) -> dict[str, int]:
 
 def regimes_words(session: RunSession, verdict: ev.RunVerdict) -> str:
     """Return `medians differ by 65 %: two regimes` where the medians' quotient is outside of the effect's interval."""
-    if verdict.ci95 is None or not verdict.is_different:
-        return ""
     left, right = group_means(session, verdict)
-    if not (left and right):
+    if verdict.ci95 is None or not verdict.is_different or min((*left, *right), default=0.0) <= 0:
         return ""
-    low, high = (math.log(max(end, 1e-300)) for end in verdict.ci95)
-    if session.metric_of(verdict).sign < 0:
-        low, high = -high, -low
-    if not are_two_regimes(left, right, low - math.log1p(verdict.margin), high + math.log1p(verdict.margin)):
+    quotient, sign = median(right) / median(left), session.metric_of(verdict).sign
+    low, high = sorted(max(end, 1e-300) ** sign for end in verdict.ci95)
+    if low / (1 + verdict.margin) <= quotient <= high * (1 + verdict.margin):
         return ""
-    return f"medians differ by {format_percent(abs(median(right) / median(left) - 1))}: two regimes"
+    return f"medians differ by {format_percent(abs(quotient - 1))}: two regimes"
 
 
 def _load_values(session: RunSession, workload: str, metric: str) -> dict[str, float]:

@@ -80,10 +80,3 @@ def with_difference(
             low, high = sorted(baseline * end**sign - baseline for end in verdict.ci95)
             ends = (low, high)
     return msgspec.structs.replace(verdict, delta=delta, delta_ci95=ends)
-
-
-def are_two_regimes(baseline: Sequence[float], variant: Sequence[float], low: float, high: float) -> bool:
-    """Return whether the quotient of the medians lies outside of the effect's interval (in logs, not turned)."""
-    if min((*baseline, *variant), default=0.0) <= 0:
-        return False
-    return not low <= math.log(median(variant)) - math.log(median(baseline)) <= high

@@ -4,7 +4,9 @@ from typing import ClassVar
 
 import msgspec
 
+from probes import units
 from scenarios import ranges as of
+from scenarios.results.document import Part, Table
 from scenarios.results.result import Result
 
 
@@ -34,6 +36,28 @@ class DirectoryLevel(msgspec.Struct, frozen=True, kw_only=True):
 class Levels(Result, frozen=True, tag="storage.levels/1"):
     name: ClassVar[str] = "levels"
     value: tuple[DirectoryLevel, ...]
+
+    @property
+    def result_parts(self) -> tuple[Part, ...]:
+        header = ("load", "directory", "level", "95 % CI", "blocks", "p50", "p99", "usual", "remark")
+        rows = tuple(
+            (
+                level.workload,
+                level.variant,
+                str(units.metric_quantity(level.median, level.unit)),
+                _range_text(level.ci95, level.unit),
+                str(level.blocks),
+                *("–" if ns is None else units.format_latency(ns) for ns in (level.p50_ns, level.p99_ns)),
+                f"{_range_text(level.usual, level.unit)} ({level.usual_class})" if level.usual else "–",
+                "; ".join(level.remarks),
+            )
+            for level in self.value
+        )
+        return (Table(header, rows, frozenset({2, 4, 5, 6})).without_empty_columns(),)
+
+
+def _range_text(ends: tuple[float, float] | None, unit: str) -> str:
+    return "–" if ends is None else " to ".join(str(units.metric_quantity(end, unit)) for end in ends)
 
 
 class WatchedJobWait(msgspec.Struct, frozen=True, kw_only=True):
