@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
 from scenarios import GROUP as GROUP
-from scenarios.entry_object import load_entry
+from scenarios.entry_object import load_entry, package_guard
 from scenarios.other_packages import NAME, check_declaration
 
 if TYPE_CHECKING:
@@ -53,10 +53,11 @@ def load(name: str) -> Scenario:
         raise ImportError(f"{module.__name__} has no class with the id {name}")
     for entry in external_entry_points(group=GROUP):
         if entry.name == name:
-            kind_of_another = cast("type[Scenario]", load_entry(entry))
-            scenario = _checked_scenario(kind_of_another())
-            check_declaration(scenario)
-            return scenario
+            with package_guard():
+                kind_of_another = cast("type[Scenario]", load_entry(entry))
+                scenario = _checked_scenario(kind_of_another())
+                check_declaration(scenario)
+                return scenario
     raise KeyError(name)
 
 

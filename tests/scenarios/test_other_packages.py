@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 from importlib import import_module, metadata
 from pathlib import Path
 from typing import Any
@@ -62,15 +63,34 @@ def test_a_sound_one_is_loaded(entries: list[metadata.EntryPoint]) -> None:
     assert registry.load("thp").id == "thp" and "thp" in registry.scenario_names()
 
 
-def test_a_module_that_leaves_the_program_does_not_end_it(
-    entries: list[metadata.EntryPoint], tmp_path: Path
+@pytest.mark.parametrize(
+    "ending",
+    ["import sys; sys.exit(0)", "raise KeyboardInterrupt", "raise GeneratorExit", "raise BaseException"],
+)
+@pytest.mark.parametrize("where", ["module", "class"])
+def test_a_package_that_leaves_the_program_does_not_end_it(
+    ending: str, where: str, entries: list[metadata.EntryPoint], tmp_path: Path
 ) -> None:
-    (tmp_path / "leaves_at_import.py").write_text("import sys; sys.exit(0)")
-    entries.append(metadata.EntryPoint("leaves", "leaves_at_import:X", GROUP))
+    name = f"leaves_{where}_{abs(hash(ending))}"
+    indent = "class X:\n    def __init__(self):\n        " if where == "class" else ""
+    (tmp_path / f"{name}.py").write_text(f"{indent}{ending}\n")
+    entries.append(metadata.EntryPoint("leaves", f"{name}:X", GROUP))
     with pytest.raises(ImportError):
         registry.load("leaves")
     assert card.card_of.__wrapped__("leaves") == Card(id="leaves")
     assert result_tagged.__wrapped__("leaves.x/1") is None
+
+
+def test_a_users_interrupt_ends_what_imports_a_package(
+    entries: list[metadata.EntryPoint], tmp_path: Path
+) -> None:
+    """Its own handler is there again afterwards."""
+    before = signal.getsignal(signal.SIGINT)
+    (tmp_path / "interrupted.py").write_text("import signal; signal.raise_signal(signal.SIGINT)")
+    entries.append(metadata.EntryPoint("interrupted", "interrupted:X", GROUP))
+    with pytest.raises(KeyboardInterrupt):
+        registry.load("interrupted")
+    assert signal.getsignal(signal.SIGINT) is before
 
 
 def test_a_name_that_is_none_is_not_listed(entries: list[metadata.EntryPoint]) -> None:
