@@ -17,7 +17,7 @@ from time import sleep
 
 from app.failure import Failure
 from app.process import Identity, is_living
-from app.undo import killed_ending, undo
+from app.undo import undo
 from app.undo.journal import Journal, read_unlocked
 from probes.children.own_module import own_module
 
@@ -46,6 +46,9 @@ def main(argv: list[str]) -> int:
             done = undo.undo_entries(journal)
         finally:
             journal.close()
+        # Half of this program's start, and a run waits for that. Few runs are killed; theirs is undone by now.
+        from app.undo import killed_ending
+
         with suppress(OSError, Failure):
             killed_ending.write_ending(header, done)
         stuck = [undone for undone in done if undone.outcome.stuck]

@@ -18,6 +18,7 @@ import pickle
 import pkgutil
 import resource
 import runpy
+import signal
 import socket
 import subprocess
 import sys
@@ -108,7 +109,8 @@ def inherited_state() -> tuple[object, ...]:
     spaces = [os.readlink(f"/proc/self/ns/{name}") for name in NAMESPACES]  # noqa: PTH115
     groups = Path("/proc/self/cgroup").read_text("ascii", "backslashreplace")
     users = (os.getresuid(), os.getresgid(), os.getgroups())
-    return (mask, os.sched_getaffinity(0), os.nice(0), limits, spaces, groups, users)
+    ignored = [number for number in range(1, 32) if signal.getsignal(number) == signal.SIG_IGN]
+    return (mask, os.sched_getaffinity(0), os.nice(0), limits, spaces, groups, users, ignored)
 
 
 def must_start(argv: Sequence[str], environment: Mapping[str, str]) -> bool:
