@@ -161,7 +161,7 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
     class CpuTestsTogether(LoadScopeScheduling):  # type: ignore[misc,unused-ignore]
         def _split_scope(self, nodeid: str) -> str:
             file, _, test = nodeid.partition("::")
-            if file.startswith("tests/test_"):
+            if file.startswith("tests/test_") or file == "tests/app/test_knows_no_scenario.py":
                 return "tests"  # they read the same modules: each is parsed once in a process
             return "cpu" if needs_cpus_alone(file, test.partition("[")[0]) else file
 

@@ -4,13 +4,13 @@ import ast
 import collections
 import re
 import tomllib
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import cache
-from pathlib import Path
 
 import pytest
 
-ROOT = Path(__file__).parents[1]
+from tests.syntax import ROOT, modules, nodes
+
 TABLE = tomllib.loads((ROOT / "tests/language.toml").read_text("utf-8"))
 COMMON, VAGUE, PREPOSITIONS = (
     frozenset(TABLE["words"][key].split()) for key in ("common", "vague", "prepositions")
@@ -35,9 +35,9 @@ def is_participle(name: str) -> bool:
     return bare in PREPOSITIONS or PARTICIPLE.fullmatch(bare) is not None
 
 
-def names_in(tree: ast.AST) -> Iterator[str]:
+def names_in(module: Sequence[ast.AST]) -> Iterator[str]:
     """Yield each identifier as often as it stands in the code: variables, parameters, attributes."""
-    for node in ast.walk(tree):
+    for node in module:
         match node:
             case ast.Name(id=name) | ast.arg(arg=name) | ast.Attribute(attr=name):
                 yield name.strip("_")
@@ -49,14 +49,10 @@ def figures() -> dict[str, float]:
     lines = vague = filler = 0
     functions: list[str] = []
     classes: collections.Counter[str] = collections.Counter()
-    for path in sorted(
-        path for room in ("app", "probes", "scenarios") for path in (ROOT / room).rglob("*.py")
-    ):
-        text = path.read_text("utf-8")
-        tree = ast.parse(text)
-        lines += text.count("\n")
-        vague += sum(name in VAGUE for name in names_in(tree))
-        for node in ast.walk(tree):
+    for path in modules("app", "probes", "scenarios"):
+        lines += path.read_text("utf-8").count("\n")
+        vague += sum(name in VAGUE for name in names_in(nodes(path)))
+        for node in nodes(path):
             if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and not node.name.startswith("__"):
                 functions.append(node.name)
             elif isinstance(node, ast.ClassDef):

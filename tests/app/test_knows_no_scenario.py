@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import pytest
 
 from scenarios.card import bundled_cards
 from scenarios.registry import scenario_names
+from tests.syntax import modules, nodes
 
 APP = Path(__file__).parents[2] / "app"
 IDS = frozenset({*scenario_names(), *(card.id for card in bundled_cards())})
@@ -20,10 +21,9 @@ OF_A_SCENARIO = frozenset({"scenario", "id", "prove", "rule"})  # attributes tha
 COMMAND = re.compile(rf"hostdx (?:run|plan|explain) (?:{'|'.join(sorted(IDS))})\b")
 
 
-def faults(text: str) -> Iterator[str]:
-    tree = ast.parse(text)
-    told = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr)}  # docstrings
-    for node in ast.walk(tree):
+def faults(module: Sequence[ast.AST]) -> Iterator[str]:
+    told = {id(node.value) for node in module if isinstance(node, ast.Expr)}  # docstrings
+    for node in module:
         held = isinstance(node, ast.Compare | ast.MatchValue | ast.Tuple | ast.List | ast.Set | ast.Dict)
         named = _strings(node) & IDS if held else set()
         if isinstance(node, ast.Compare):
@@ -48,9 +48,9 @@ def _strings(node: ast.AST) -> set[str]:
 
 
 def test_no_file_knows_a_scenario() -> None:
-    files = {path: path.read_text(encoding="utf-8") for path in APP.rglob("*.py")}
+    files = modules("app")
     assert len(files) > 100
-    found = {str(path.relative_to(APP)): [*faults(text)] for path, text in files.items()}
+    found = {str(path.relative_to(APP)): [*faults(nodes(path))] for path in files}
     assert {path: told for path, told in found.items() if told} == {}
 
 
@@ -66,4 +66,4 @@ def test_no_file_knows_a_scenario() -> None:
     ],
 )
 def test_what_is_found(text: str) -> None:
-    assert [*faults(text)]
+    assert [*faults([*ast.walk(ast.parse(text))])]
