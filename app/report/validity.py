@@ -114,9 +114,7 @@ def _others_sign(session: RunSession, kind: str) -> Sign:
     by = f" ({culprit_name})" if culprit_name else ""
     if kind == "cpu":
         used = units.format_percent(median(disturbance.figure or 0.0 for _, disturbance in those))
-        return Sign(
-            "notice", f"others used {used} of the CPUs all the time{by}: these are figures of a busy host"
-        )
+        return Sign("notice", f"other programs used {used} of the CPUs all the time{by}: this host was busy")
     read, written = (
         median(getattr(w.surroundings, name) for w, _ in those)
         for name in ("foreign_read", "foreign_written")
@@ -194,7 +192,7 @@ def _drift_signs(session: RunSession, verdicts: list[ev.RunVerdict]) -> list[Sig
             out.append(Sign("notice", f"{title}: {drift_text(courses, v.metric)}"))
         elif courses := moving_variants(left, right, (v.baseline, v.variant)):
             out.append(Sign("notice", f"{title}: {moves_text(courses, v.metric)}"))
-    return out or [Sign("ok", "no side drifted")] * is_long_enough
+    return out or [Sign("ok", "no variant drifted")] * is_long_enough
 
 
 def _order_signs(session: RunSession, verdicts: list[ev.RunVerdict]) -> list[Sign]:

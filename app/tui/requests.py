@@ -296,7 +296,7 @@ class Errands(App[int]):
     def toggle_raw(self) -> None:
         self.raw_values = not self.raw_values
         self.show_message(
-            "each side's own values" if self.raw_values else "one side over the other, by group"
+            "the values of each variant" if self.raw_values else "one variant over the other, by group"
         )
 
     # Reports

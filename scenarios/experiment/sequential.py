@@ -277,7 +277,7 @@ class SequentialComparison:
         reasons = {
             UndecidedReason.TOO_FEW: f"{groups} groups where {self.min_groups} are needed",
             UndecidedReason.OVERLAP: (
-                f"{groups} groups are too few where blocks of both sides overlap ({self.exact_from} needed)"
+                f"{groups} groups are too few, because windows of both variants overlap ({self.exact_from} needed)"
             ),
         }
         verdict = GroupVerdict(

@@ -102,33 +102,33 @@ def explain_verdict(verdict: ev.RunVerdict) -> str:
 
 
 def scatter_words(pairs: int, place: float, within: float) -> str:
-    """Return `places of one directory differ by ±2.1 %, slices by ±0.4 %: the interval is over 64 pairs of places`.
+    """Return `file sets of one directory differ by ±2.1 %, slices by ±0.4 %: the interval is over 64 pairs`.
 
     `place`, `within`: standard deviations of the log rate.
     """
     differ = f"differ by ±{100 * math.expm1(place):.1f} %" if place else "do not differ measurably"
     return (
-        f"places of one directory {differ}, slices by ±{100 * math.expm1(within):.1f} %: the interval is over "
-        f"{units.count_noun(pairs, 'pair')} of places"
+        f"file sets of one directory {differ}, slices by ±{100 * math.expm1(within):.1f} %: the interval is over "
+        f"{units.count_noun(pairs, 'pair')} of file sets"
     )
 
 
 def places_text(scatter: PlaceScatter) -> str:
     """Return why no further group would decide it."""
-    differ = f"the places of one directory differ by ±{100 * math.expm1(scatter.place):.1f} %"
+    differ = f"the file sets of one directory differ by ±{100 * math.expm1(scatter.place):.1f} %"
     return f"{differ}, and {scatter.all_pairs} pairs of them allow no narrower interval"
 
 
 def drift_text(drifting: Sequence[Drift], unit: str) -> str:
-    """Return `A falls from 340 k to 56 k IOPS while it is measured; the other side does not follow, ...`."""
-    alone = "; the other side does not" if len(drifting) == 1 else ""
+    """Return `A falls from 340 k to 56 k IOPS while it is measured; the other variant does not follow, ...`."""
+    alone = "; the other variant does not" if len(drifting) == 1 else ""
     return f"{_drift_courses(drifting, unit)}{alone}, so the effect depends on the moment of measuring"
 
 
 def moves_text(moving: Sequence[Drift], unit: str) -> str:
-    """Return `A rises from 10 k to 200 k ops/s while it is measured, as the other side does ...`."""
+    """Return `A rises from 10 k to 200 k ops/s while it is measured, as the other variant does ...`."""
     return (
-        f"{_drift_courses(moving, unit)}, the sides alike: the effect holds, the levels depend on the "
+        f"{_drift_courses(moving, unit)}; the variants do so alike: the effect holds, the values depend on the "
         "moment of measuring"
     )
 
@@ -153,4 +153,4 @@ def carry_over_text(bias: Spread, block_s: float | None) -> str:
     if block_s is not None:
         extent = f"blocks of {block_s:g} s, though each was flushed and waited for"
     size = f"it shifts the ratio by {units.format_percent(low)} to {units.format_percent(high)}"
-    return f"work of one side continues into the other's {extent}: {size}"
+    return f"work of one variant continues into the other's {extent}: {size}"

@@ -1,4 +1,4 @@
-"""`hostdx fleet run SCENARIO -w NODES`: one scenario on many nodes, the odd ones measured again beside peers."""
+"""`hostdx fleet run SCENARIO -w NODES`: one scenario on many nodes, outliers measured again beside peers."""
 
 import click
 

@@ -45,7 +45,7 @@ def import_(
 ) -> int:
     """Other tools' results as recordings: what a file claims is compared with what its parts give.
 
-    Each FILE becomes a recording; several results of one benchmark become one more, with the odd ones among them, their
+    Each FILE becomes a recording; several results of one benchmark become one more, with the outliers among them, their
     box, and their trend where they are of one host.
     """
     kind = kinds.find_kind(kind_name) if kind_name else None

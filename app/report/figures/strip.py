@@ -1,4 +1,4 @@
-"""A strip of nodes: one measure, every node a dot on one line, the odd ones marked. In cells, and as SVG for a page."""
+"""A strip of nodes: one measure, every node a dot on one line, outliers marked. In cells, and as SVG for a page."""
 
 from __future__ import annotations
 
@@ -88,7 +88,7 @@ def _value(measure: FleetMeasure, log: float) -> str:
 
 
 def strip_svg(measure: FleetMeasure, odd: Collection[str], suspects: Collection[str]) -> str:
-    """Dots in lanes by turns, so that like ones do not cover each other; the odd ones named."""
+    """Dots in lanes by turns, so that like ones do not cover each other; outliers named."""
     logs = _signed_logs(measure)
     scale = _scale(logs.values())
     title = escape(make_printable(f"{measure.title}: {len(logs)} nodes")[:120])

@@ -39,15 +39,16 @@ def list_doubts(result: ComparedRecordings) -> list[str]:
             else "single values show no spread at all"
         )
         lines.append(
-            f"One run a side, so one order only: {spread}. A load is called slower or faster only beyond what two runs "
-            f"of such a load usually differ by ({usual} from run to run). Three {unit} a side would settle it."
+            f"One run each of A and B, so one order only: {spread}. "
+            "A load is called slower or faster only beyond what two runs "
+            f"of such a load usually differ by ({usual} from run to run). Three {unit} each would settle it."
         )
     elif any(e.basis == "one side" for e in result.effects):
         few = "A" if result.a.boots < result.b.boots or result.a.runs < result.b.runs else "B"
-        lines.append(f"Side {few} was measured once: the spread of the other side is used for both.")
+        lines.append(f"{few} was measured once: the spread of the other one is used for both.")
     elif any(e.basis == "runs" and e.lower_bound for e in result.effects):
         lines.append(
-            "One boot a side: how much one boot differs from the next is not in the intervals, so they "
+            "One boot each: the difference from one boot to the next is not in the intervals, so they "
             "are lower bounds."
         )
     if result.one_after_the_other and result.a.runs + result.b.runs > 2:

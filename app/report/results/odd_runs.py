@@ -1,4 +1,4 @@
-"""The odd ones out of a pile of results as a document: each set of runs that lies apart, and by how much."""
+"""Outliers of a result set as a document: each set of runs that differs, and by how much."""
 
 from collections.abc import Sequence
 from pathlib import Path
