@@ -1,9 +1,10 @@
 """The value of each variant of a load, so that value B / value A is the effect that stands beside them.
 
-A variant's centre is the median over the groups that its first verdict rests on. The centres' quotient is seldom the
-effect: that is estimated within the groups. So the centres are moved in logs, all by least squares, until each quotient
-is the effect. A load then has one value a variant. Where pairs form a circle (A to B, B to C, A to C) the last one of
-them may not fit, because each rests on groups of its own: where it is off by more than 1 %, no values stand beside it.
+The medians' quotient is seldom the effect: that is estimated within the groups. So the medians of the first pair are
+moved in logs, both as far, until their quotient is the effect. A later pair has one of its values already; the effect
+gives the other. So no value changes when a further verdict comes. Where pairs form a circle (A to B, B to C, A to C)
+the last one of them may not fit, because each rests on groups of its own: where it is off by more than 1 %, no values
+stand beside it.
 """
 
 from __future__ import annotations
@@ -27,26 +28,21 @@ def variant_values(
     """Return the value of each variant.
 
     means: each counted group's mean of the baseline and of the variant, in the metric's unit. effects: the logarithm of
-    variant over baseline in that unit (not turned). Pairs without an effect or a mean above 0 are left out.
+    variant over baseline in that unit (not turned), in the order of the verdicts. Pairs without an effect or with a
+    mean of 0 are left out.
     """
-    centres: dict[str, float] = {}
-    pairs = [pair for pair in effects if all(min(side, default=0.0) > 0 for side in means[pair])]
-    for pair in pairs:
-        for variant, side in zip(pair, means[pair], strict=True):
-            centres.setdefault(variant, math.log(median(side)))
     values: dict[str, float] = {}
-    for first in centres:
-        if first in values:
+    for (baseline, variant), effect in effects.items():
+        sides = means[baseline, variant]
+        if min(min(side, default=0.0) for side in sides) <= 0:
             continue
-        offsets = {first: 0.0}  # of one connected part
-        while joined := [pair for pair in pairs if (pair[0] in offsets) != (pair[1] in offsets)]:
-            for baseline, variant in joined:
-                if baseline in offsets:
-                    offsets.setdefault(variant, offsets[baseline] + effects[baseline, variant])
-                elif variant in offsets:
-                    offsets[baseline] = offsets[variant] - effects[baseline, variant]
-        shift = fmean(centres[variant] - offset for variant, offset in offsets.items())
-        values |= {variant: math.exp(shift + offset) for variant, offset in offsets.items()}
+        if baseline not in values and variant not in values:
+            middle = fmean(math.log(median(side)) for side in sides)
+            values[baseline] = math.exp(middle - effect / 2)
+        if baseline in values:
+            values.setdefault(variant, values[baseline] * math.exp(effect))
+        else:
+            values[baseline] = values[variant] / math.exp(effect)
     return values
 
 

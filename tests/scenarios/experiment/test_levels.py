@@ -47,12 +47,20 @@ def test_without_values_there_is_no_difference() -> None:
     assert told.delta is told.delta_ci95 is None
 
 
-def test_values_divide_to_every_effect_that_fits_and_keep_the_centre() -> None:
-    means = {("A", "B"): ([90.0, 100.0, 110.0], [55.0]), ("A", "C"): ([1.0], [200.0])}
-    values = variant_values(means, {("A", "B"): math.log(0.5), ("A", "C"): math.log(2.0)})
-    assert values["B"] / values["A"] == pytest.approx(0.5)
-    assert values["C"] / values["A"] == pytest.approx(2.0)
-    assert math.prod(values.values()) == pytest.approx(100.0 * 55.0 * 200.0)  # of the first medians
+def test_values_divide_to_every_effect_and_no_later_pair_changes_one() -> None:
+    means = {
+        ("A", "B"): ([90.0, 100.0, 110.0], [55.0]),
+        ("A", "C"): ([1.0], [200.0]),
+        ("D", "C"): ([1.0], [1.0]),
+    }
+    effects = {("A", "B"): math.log(0.5), ("A", "C"): math.log(2.0), ("D", "C"): math.log(4.0)}
+    values = variant_values(means, effects)
+    for (baseline, variant), effect in effects.items():
+        assert math.log(values[variant] / values[baseline]) == pytest.approx(effect)
+    assert values["A"] * values["B"] == pytest.approx(100.0 * 55.0)  # of the first medians
+    for count in (1, 2):
+        fewer = variant_values(means, dict(list(effects.items())[:count]))
+        assert fewer == {name: values[name] for name in fewer}
 
 
 @pytest.mark.parametrize(("ratio", "fits"), [(4.0, True), (4.03, True), (4.1, False), (None, False)])
