@@ -56,8 +56,8 @@ def verdict(word: str, **fields: Any) -> ev.RunVerdict:
         (verdict("no material difference", ratio=1.0, ci95=(0.98, 1.03), slower_in=6, pairs=64, place_scatter=0.021,
                  slice_scatter=0.004),
          "no material difference (95 % CI 2 % slower to 3 % faster)",
-         "B was slower in 6 of 12 groups; the interval lies within the margin of 5 %; file sets of one directory differ "
-         "by ±2.1 %, slices by ±0.4 %: the interval is over 64 pairs of file sets"),
+         "B was slower in 6 of 12 groups; the interval lies within the margin of 5 %; file sets of one directory "
+         "differ by ±2.1 %, slices by ±0.4 %: the interval is over 64 pairs of file sets"),
         (verdict("slower", ratio=0.8, ci95=(0.7, 0.9), slower_in=12, pairs=16, place_scatter=0.0, slice_scatter=0.004),
          "20 % slower (95 % CI 10 to 30 %)",
          "B was slower in 12 of 12 groups; file sets of one directory do not differ measurably, slices by ±0.4 %: the "
