@@ -6,7 +6,7 @@ from pathlib import Path
 
 import msgspec
 
-from probes.process_stat import read_own_stat
+from probes.process_stat import start_time
 
 
 class Identity(msgspec.Struct, frozen=True):
@@ -22,12 +22,6 @@ def boot_id() -> str:
         return Path("/proc/sys/kernel/random/boot_id").read_text("ascii").strip()
     except (OSError, UnicodeDecodeError):
         return ""
-
-
-def start_time(pid: int) -> int | None:
-    """Clock ticks since boot; None when there is no such process, or it is a zombie."""
-    stat = read_own_stat(pid)
-    return None if stat is None or stat.has_ended else stat.start_ticks
 
 
 def identity_of(pid: int | None = None) -> Identity:

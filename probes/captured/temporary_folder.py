@@ -8,7 +8,7 @@ from pathlib import Path
 
 from probes.number_text import parse_unsigned_list
 from probes.path_ownership import find_known_rulers
-from probes.process_stat import read_own_stat
+from probes.process_stat import start_time
 
 PREFIX = "hostdx-of-"
 _NAME = re.compile(rf"{PREFIX}(\d{{1,10}})-(\d{{1,20}})-(\d{{1,20}})-")
@@ -17,9 +17,7 @@ _NAME = re.compile(rf"{PREFIX}(\d{{1,10}})-(\d{{1,20}})-(\d{{1,20}})-")
 def temporary_folder() -> "tempfile.TemporaryDirectory[str]":
     """Return a private folder in the temporary directory, after removing those that killed processes left there."""
     remove_leftovers()
-    stat = read_own_stat()
-    start = stat.start_ticks if stat is not None else 0
-    prefix = f"{PREFIX}{os.getpid()}-{start}-{_process_namespace()}-"
+    prefix = f"{PREFIX}{os.getpid()}-{start_time(os.getpid()) or 0}-{_process_namespace()}-"
     return tempfile.TemporaryDirectory(prefix=prefix, ignore_cleanup_errors=True)
 
 
@@ -38,7 +36,7 @@ def remove_leftovers() -> int:
         return 0
     for name in names:
         numbers = parse_unsigned_list(match.groups()) if (match := _NAME.match(name)) is not None else None
-        if numbers and numbers[2] == _process_namespace() and not _is_alive(numbers[0], numbers[1]):
+        if numbers and numbers[2] == _process_namespace() and start_time(numbers[0]) != numbers[1]:
             try:
                 if (place / name).lstat().st_uid == os.geteuid():
                     shutil.rmtree(place / name)
@@ -54,8 +52,3 @@ def _process_namespace() -> int:
         return Path("/proc/self/ns/pid").stat().st_ino
     except OSError:
         return 0
-
-
-def _is_alive(pid: int, start: int) -> bool:
-    stat = read_own_stat(pid)
-    return stat is not None and not stat.has_ended and stat.start_ticks == start

@@ -3,6 +3,8 @@
 import asyncio
 import contextlib
 import os
+import resource
+import signal
 import time
 from collections.abc import Sequence
 from typing import Protocol
@@ -47,3 +49,16 @@ def reap_briefly(pids: Sequence[int], seconds: float = END_S) -> list[int]:
             break
         time.sleep(_LOOK_S)
     return left
+
+
+def reap_with_usage(pid: int, seconds: float = END_S) -> "resource.struct_rusage | None":
+    """Wait for a forked child and return what it used. Kill one that lives on, and return None."""
+    until = time.monotonic() + seconds
+    while time.monotonic() < until:
+        ended, _, usage = os.wait4(pid, os.WNOHANG)
+        if ended:
+            return usage
+        time.sleep(_LOOK_S)
+    os.kill(pid, signal.SIGKILL)
+    reap_briefly([pid])
+    return None

@@ -11,7 +11,8 @@ import pytest
 
 from app import locks, state
 from app.failure import Failure
-from app.process import Identity, boot_id, identity_of, is_living, start_time
+from app.process import Identity, boot_id, identity_of, is_living
+from probes.process_stat import start_time
 
 pytestmark = pytest.mark.usefixtures("own_state")
 

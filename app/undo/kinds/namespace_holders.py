@@ -9,8 +9,8 @@ import signal
 import time
 from pathlib import Path
 
-from app.process import start_time
 from app.undo.journal import UndoOutcome
+from probes.process_stat import start_time
 
 # the modules that such a process runs
 HOLDERS = (b"probes.bench.net.lab", b"probes.bench.contention.server", b"probes.bench.streams.station")

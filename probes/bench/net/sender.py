@@ -7,7 +7,9 @@ belongs to the cost, and kernels that account interrupts apart would leave the r
 
 from __future__ import annotations
 
+import errno
 import os
+import select
 import signal
 import socket
 import time
@@ -19,8 +21,10 @@ from probes.bench.measured import BenchRefused
 from probes.bench.net.lab_messages import PacketSlice, Sent
 from probes.bench.net.namespaces import Namespaces
 from probes.bench.net.scheduling_delay import HeldUp
+from probes.children.bounded_wait import reap_with_usage
 
 MAX_SECONDS = 30.0
+DRAIN_S = 10.0  # the receiver waits so long for the next bytes
 DISCARD_PORT = 9
 _BATCH = 256  # sends between two looks at the clock: 0.3 ms
 _PAYLOAD = b"\0" * 64
@@ -149,6 +153,8 @@ def tcp_block(namespaces: Namespaces, target: str, seconds: float, stop: Stop) -
             while time.perf_counter() < end and not stop.asked:
                 stream.sendall(_CHUNK)
             stream.shutdown(socket.SHUT_WR)
+            if not select.select([reading], [], [], DRAIN_S)[0]:
+                raise TimeoutError(errno.ETIMEDOUT, os.strerror(errno.ETIMEDOUT))
             received = int(os.read(reading, 64) or b"0")
         took = time.perf_counter() - began
     except OSError as error:
@@ -156,7 +162,9 @@ def tcp_block(namespaces: Namespaces, target: str, seconds: float, stop: Stop) -
         raise BenchRefused(f"the TCP stream between the private namespaces failed: {error}") from None
     finally:
         os.close(reading)
-        used = os.wait4(child, 0)[2]
+        used = reap_with_usage(child)
+    if used is None:
+        raise BenchRefused("the receiver of the TCP stream did not end")
     own = time.process_time() - cpu + used.ru_utime + used.ru_stime
     return Sent(bytes=received, seconds=took, cpu_s=own, stopped=stop.asked)
 
@@ -166,9 +174,9 @@ def _drain_stream(listener: socket.socket, writing: int, parent: int) -> None:
     try:
         tie_to(parent)
         os.sched_setaffinity(0, range(os.cpu_count() or 1))
-        listener.settimeout(10.0)
+        listener.settimeout(DRAIN_S)
         stream, _ = listener.accept()
-        stream.settimeout(10.0)
+        stream.settimeout(DRAIN_S)
         buffer, total = bytearray(1 << 20), 0
         while size := stream.recv_into(buffer):
             total += size

@@ -4,12 +4,17 @@ from __future__ import annotations
 
 import ctypes
 import os
+import select
+import signal
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from probes.bench.net.namespaces import RECEIVER_LINK, SENDER_LINK, Namespaces, connect, draw_addresses
 from probes.bench.streams.messages import OwnLink
+from probes.children.bounded_wait import reap_with_usage
 
+SETTINGS_S = 10.0
+SILENT = "writing its settings took too long"
 FLOWS = 4096  # rps_flow_cnt: of each queue; it counts where net.core.rps_sock_flow_entries is set, which is the host's
 _CLONE_NEWNS, _MS_REC, _MS_PRIVATE = 0x00020000, 1 << 14, 1 << 18  # linux/sched.h, linux/mount.h
 
@@ -72,8 +77,11 @@ def _apply_settings(place: str, settings: dict[str, str]) -> str:
             os._exit(0)
     os.close(tell)
     with os.fdopen(read_end, "rb") as pipe:
-        why = pipe.read().decode("utf-8", "replace")
-    os.waitpid(child, 0)
+        is_done = bool(select.select([pipe], [], [], SETTINGS_S)[0])
+        why = os.read(pipe.fileno(), 1 << 12).decode("utf-8", "replace") if is_done else SILENT
+    if not is_done:
+        os.kill(child, signal.SIGKILL)
+    reap_with_usage(child)
     return why
 
 

@@ -12,10 +12,11 @@ import msgspec
 import pytest
 
 from app.failure import Failure
-from app.process import boot_id, start_time
+from app.process import boot_id
 from app.run import launch
 from app.tui.children.event_child import EventChild
 from app.tui.children.feed import RunFeed
+from probes.process_stat import start_time
 from scenarios import events as ev
 from scenarios.option_value import command_arguments
 from scenarios.plan import Option

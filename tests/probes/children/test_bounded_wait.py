@@ -1,0 +1,42 @@
+"""No wait for a child is without a limit: one that lives on is killed, one that ends is heard at once."""
+
+from __future__ import annotations
+
+import os
+import signal
+import time
+from pathlib import Path
+
+import pytest
+
+from probes.bench.streams import own_links
+from probes.children.bounded_wait import reap_with_usage
+
+
+def test_one_that_ends_tells_what_it_used() -> None:
+    if (pid := os.fork()) == 0:
+        os._exit(0)
+    usage = reap_with_usage(pid)
+    assert usage is not None and usage.ru_maxrss > 0
+
+
+@pytest.mark.parametrize("held", [signal.SIGSTOP, None])
+def test_one_that_lives_on_is_killed(held: signal.Signals | None) -> None:
+    if (pid := os.fork()) == 0:
+        while True:
+            signal.pause()
+    if held:
+        os.kill(pid, held)
+    began = time.monotonic()
+    assert reap_with_usage(pid, 0.1) is None
+    assert time.monotonic() - began < 5.0
+    assert not Path(f"/proc/{pid}").exists()
+
+
+def test_settings_that_are_never_written_are_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(own_links, "SETTINGS_S", 0.1)
+    monkeypatch.setattr(own_links, "_write", lambda place, settings: time.sleep(600))
+    assert own_links._apply_settings("/sys/x", {"a": "1"}) == own_links.SILENT
+    monkeypatch.setattr(own_links, "SETTINGS_S", 5.0)
+    monkeypatch.setattr(own_links, "_write", lambda place, settings: None)
+    assert own_links._apply_settings("/sys/x", {"a": "1"}) == ""
