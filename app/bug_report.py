@@ -44,7 +44,7 @@ def save_traceback(error: BaseException) -> str:
 
 
 def _refusal_reason(error: BaseException) -> str:
-    """Which limit of the process or the host ended it; empty for a mistake of ours."""
+    """Return which limit of the process or the host ended it; empty for a mistake of ours."""
     if isinstance(error, OSError):
         return _REFUSED.get(error.errno or 0, "")
     if isinstance(error, RuntimeError) and error.args == (

@@ -214,7 +214,9 @@ def _fold_text(paragraph: str, room: int) -> list[str]:
 
 
 def break_position(head: str, room: int) -> int:
-    """How much of the beginning of a word stays on a line of `room` cells: to the end of a path's or a name's part."""
+    """Return how much of the beginning of a word stays on a line of `room` cells: to the end of a path's or a name's
+    part.
+    """
     part = max(head.rfind(sign) for sign in f"/_{KEPT}") + 1
     return part if part > room // 2 else len(head)
 

@@ -36,7 +36,7 @@ class LockHolder(msgspec.Struct, frozen=True):
 
     @property
     def is_plausible(self) -> bool:
-        """What somebody else wrote is words of ours and no other text."""
+        """Return what somebody else wrote is words of ours and no other text."""
         return self.pid > 0 and all(_WORDS.fullmatch(text) for text in (self.scenario, self.since))
 
     @property

@@ -17,7 +17,7 @@ _lost: list[str] = []
 
 
 def take_write_error() -> str:
-    """Why not all of the result could be written to the file that stdout is; once. Empty where it was."""
+    """Return why not all of the result could be written to the file that stdout is; once. Empty where it was."""
     why = _lost[0] if _lost else ""
     _lost.clear()
     return why
@@ -118,7 +118,7 @@ def _write(descriptor: int, data: bytes) -> bool:
 
 
 def _can_take_line() -> bool:
-    """Whether stderr takes a line now, or within a moment; while it is paused it is not waited for again."""
+    """Return whether stderr takes a line now, or within a moment; while it is paused it is not waited for again."""
     poll = select.poll()
     poll.register(2, select.POLLOUT)
     _paused[0] = not poll.poll(0 if _paused[0] else _WAIT_S * 1000)

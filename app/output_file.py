@@ -209,7 +209,7 @@ def _overwrite_file(file: IO[bytes], size: int, data: bytes) -> None:
 
 
 def _existing_status(subject: str, path: str) -> os.stat_result | None:
-    """What is there, links followed; None for nothing. Raises Failure for what is never written to."""
+    """Return what is there, links followed; None for nothing. Raises Failure for what is never written to."""
     try:
         status = Path(path).stat()
     except FileNotFoundError:

@@ -11,7 +11,7 @@ _UNSAFE = frozenset({"Cc", "Cf", "Cs", "Zl", "Zp", "Co", "Cn"})
 
 
 def is_unsafe(character: str) -> bool:
-    """Whether a terminal may act on it, or a reader not see it."""
+    """Return whether a terminal may act on it, or a reader not see it."""
     return unicodedata.category(character) in _UNSAFE
 
 

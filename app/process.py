@@ -30,7 +30,9 @@ def identity_of(pid: int | None = None) -> Identity:
 
 
 def is_running_hostdx(pid: int) -> bool:
-    """Whether that process is a Python at work on hostdx. It says so itself: a guard against mistakes, no proof."""
+    """Return whether that process is a Python at work on hostdx. It says so itself: a guard against mistakes, no
+    proof.
+    """
     try:
         try:
             program = Path(f"/proc/{pid}/exe").readlink().name
@@ -43,7 +45,7 @@ def is_running_hostdx(pid: int) -> bool:
 
 
 def is_writing(pid: int, device: int, inode: int) -> bool:
-    """Whether that process holds that file open for writing. Raises nothing: what cannot be seen is not held."""
+    """Return whether that process holds that file open for writing. Raises nothing: what cannot be seen is not held."""
     try:
         descriptors = list(Path(f"/proc/{pid}/fd").iterdir())
     except OSError:
@@ -63,5 +65,5 @@ def is_writing(pid: int, device: int, inode: int) -> bool:
 
 
 def is_living(process: Identity) -> bool:
-    """Whether exactly this process still runs."""
+    """Return whether exactly this process still runs."""
     return process.pid > 0 and process.boot_id == boot_id() and start_time(process.pid) == process.start

@@ -125,7 +125,7 @@ def check_room() -> None:
 
 
 def remedy_text(error: OSError, elsewhere: str = ELSEWHERE) -> str:
-    """What helps where something could not be kept."""
+    """Return what helps where something could not be kept."""
     return write_advice(error.errno, elsewhere)
 
 

@@ -43,7 +43,7 @@ class Action(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
 
     @property
     def needs_consent(self) -> bool:
-        """Whether a person must agree to it first."""
+        """Return whether a person must agree to it first."""
         return self.consent or self.exposed
 
 

@@ -22,7 +22,7 @@ def escape_text(text: str) -> str:
 
 
 def unescape_text(text: str) -> str:
-    """What it stands for. A backslash that begins no escape of ours, as of an earlier version, stays."""
+    """Return what it stands for. A backslash that begins no escape of ours, as of an earlier version, stays."""
     return _FORM.sub(lambda match: _decode_escape(match[1]), text)
 
 

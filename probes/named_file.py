@@ -20,7 +20,7 @@ _KIND_WORDS = {
 
 
 def describe_kind(mode: int) -> str:
-    """What is no regular file, in words."""
+    """Return what is no regular file, in words."""
     return _KIND_WORDS.get(stat.S_IFMT(mode), "something else")
 
 

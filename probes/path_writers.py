@@ -39,7 +39,7 @@ class Writers(NamedTuple):
 
     @property
     def objection(self) -> str:
-        """What speaks against running a command from there: others may write, or nobody knows."""
+        """Return what speaks against running a command from there: others may write, or nobody knows."""
         return self.others or self.unknown
 
 

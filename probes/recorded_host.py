@@ -125,7 +125,7 @@ class RecordedHost(Host):
                 self.read_command("ethtool", option, name)
 
     def render_df(self) -> dict[str, str]:
-        """How full file systems are, as sos keeps it: 1 KiB blocks, and inodes."""
+        """Return how full file systems are, as sos keeps it: 1 KiB blocks, and inodes."""
         head = "Filesystem {} Used Available Use% Mounted on\n"
         space, inodes = [head.format("1K-blocks")], [head.format("Inodes")]
         for place, usage in self.spaces.items():

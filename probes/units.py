@@ -239,7 +239,7 @@ def format_effect(ratio: float | None, words: tuple[str, str] = SPEED) -> str:
 
 
 def is_factor(ratio: float) -> bool:
-    """Whether an effect is said as a factor: from two on, either way."""
+    """Return whether an effect is said as a factor: from two on, either way."""
     return not 0.5 < ratio < 2
 
 

@@ -101,7 +101,7 @@ def prepare_place(place: str) -> str:
 
 
 def _walk_existing(directory: str) -> tuple[str, str]:
-    """How far it is there, over its links, and the first name that is not; nobody else rules what is passed.
+    """Return how far it is there, over its links, and the first name that is not; nobody else rules what is passed.
 
     Before anything is made: another user's link leads to any place. Raises Unfit, OSError.
     """
@@ -132,7 +132,7 @@ def _walk_existing(directory: str) -> tuple[str, str]:
 
 
 def _check_safe(path: str) -> os.stat_result:
-    """What it is, a link itself. Raises Unfit where it is another user's or others may write to it, OSError."""
+    """Return what it is, a link itself. Raises Unfit where it is another user's or others may write to it, OSError."""
     status = os.lstat(path)
     if status.st_uid not in (0, os.geteuid()):
         raise UnfitBundle(f"{path} belongs to uid {status.st_uid}")

@@ -39,7 +39,7 @@ def main() -> None:
 
 
 def _version_document(version: str) -> str:
-    """What a bug report or an inventory asks for, in one line of JSON."""
+    """Return what a bug report or an inventory asks for, in one line of JSON."""
     import json
 
     python = ".".join(map(str, sys.version_info[:3]))

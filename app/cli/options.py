@@ -97,7 +97,9 @@ def make_parameters(options: Sequence[Option]) -> list[click.Parameter]:
 
 
 def chosen_options(options: Sequence[Option], values: dict[str, Any]) -> dict[str, Json]:
-    """What was typed; what was not typed is left out, so that the scenario's default holds. Raises UsageError."""
+    """Return what was typed; what was not typed is left out, so that the scenario's default holds. Raises
+    UsageError.
+    """
     chosen_values: dict[str, Json] = {}
     if alone := values.pop(_ALONE, None):
         if values.get(f"opt_{DIRECTORIES}"):  # which one is the baseline could only be guessed

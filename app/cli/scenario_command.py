@@ -104,7 +104,7 @@ def find_scenario(command: str, name: str) -> Scenario | None:
 
 
 def unknown_scenario_failure(command: str, name: str) -> Failure:
-    """What was meant, or where the names are."""
+    """Return what was meant, or where the names are."""
     near = get_close_matches(name, registry.scenario_names(), n=1, cutoff=MIN_SIMILARITY)
     if near:
         instead = f"did you mean `{near[0]}`?"

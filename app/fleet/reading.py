@@ -205,7 +205,7 @@ def _files_below(folder: Path, fleet: FleetAnswers) -> Iterator[Path]:
 
 
 def _sources_of_run(path: Path, fleet: FleetAnswers) -> Iterator[AnswerSource]:
-    """What `hostdx fleet run` left, taken up at any time."""
+    """Yield what `hostdx fleet run` left, taken up at any time."""
     folder = FleetFolder(path)
     head = folder.read_head()
     answers = folder.read_answers()

@@ -148,7 +148,8 @@ def baselines_of_host(host: str, scenario: str) -> list[str]:
 
 
 def compare_since(name: str, recording: Path) -> ComparedRecordings:
-    """What changed from the baseline `name` (side A) to one recording (side B), for `scenarios.compare.worse`.
+    """Return what changed from the baseline `name` (side A) to one recording (side B), for
+    `scenarios.compare.worse`.
 
     Raises Failure where there is no such baseline, where it has no run of that scenario, or where a file is damaged.
     """

@@ -36,7 +36,7 @@ def copy_session(session: RunSession) -> RunSession:
 
 
 def mark_text(event: ev.AnyEvent, plan: Plan | None = None) -> str:
-    """What `n` stops at, in a few words as the plan calls it; empty for everything else."""
+    """Return what `n` stops at, in a few words as the plan calls it; empty for everything else."""
     match event:
         case ev.RunStep(state="started"):
             return f"step: {event.title}"

@@ -82,7 +82,7 @@ def _is_about_step(told_step: str, step: str, loads: set[str]) -> bool:
 
 
 def _pace_factor(session: RunSession, kind: list[PlannedStep], step: PlannedStep) -> float:
-    """How long steps of this kind took against their plans; the own plan weighs as much as one of them."""
+    """Return how long steps of this kind took against their plans; the own plan weighs as much as one of them."""
     took = due = step.seconds
     for planned_step in kind:
         now = session.steps.get(planned_step.id)

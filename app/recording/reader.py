@@ -205,7 +205,9 @@ class RecordingFollower:
 
 
 def _describe_head(line: bytes) -> str:
-    """What a file without a recording's head looks like: gzip, bzip2 and xz by their magic, ustar at offset 257."""
+    """Return what a file without a recording's head looks like: gzip, bzip2 and xz by their magic, ustar at offset
+    257.
+    """
     if line.startswith((b"\x1f\x8b", b"BZh", b"\xfd7zXZ")) or line[257:262] == b"ustar":
         return "an archive; a captured host is looked at with `hostdx triage --root`"
     return "no JSON object with a type"

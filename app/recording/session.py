@@ -150,7 +150,7 @@ class RunSession:
         return used[: verdict.groups]
 
     def compute_once(self, key: object, make: Callable[[], AnyValue]) -> AnyValue:
-        """What `make` gives, made once between two events."""
+        """Return what `make` gives, made once between two events."""
         if self._recalled[0] != self.count:
             self._recalled = (self.count, {})
         memo = self._recalled[1]
@@ -204,7 +204,7 @@ class RunSession:
 
     @property
     def is_captured(self) -> bool:
-        """Whether it is of a tree that was captured, and not of the host that it was read on."""
+        """Return whether it is of a tree that was captured, and not of the host that it was read on."""
         return self.began is not None and "root" in self.began.options
 
     @property
@@ -236,7 +236,7 @@ class RunSession:
 
     @property
     def activity_text(self) -> str:
-        """What the run is at: what it told of its progress, until that step is over; empty for nothing yet."""
+        """Return what the run is at: what it told of its progress, until that step is over; empty for nothing yet."""
         progress, step = self.told_progress, self._under_way
         if progress is not None:
             return progress.text

@@ -140,14 +140,14 @@ def resolve_recording(argument: str) -> Path:
 
 
 def shortest_argument(path: Path) -> str:
-    """What `resolve_recording` takes for it: the shortest that stays right."""
+    """Return what `resolve_recording` takes for it: the shortest that stays right."""
     if path.parent == demos_dir():
         return "demo:" + path.name.split(".")[0]
     return path.name if path.parent == recordings_dir() else str(path)
 
 
 def read_label(path: Path) -> str:
-    """What somebody calls it, from the file beside it; empty where nobody does, or it cannot be read."""
+    """Return what somebody calls it, from the file beside it; empty where nobody does, or it cannot be read."""
     try:
         words = decode(read_named(_label_file(path), 4 * MAX_LABEL_CHARACTERS))
     except OSError:

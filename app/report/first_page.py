@@ -136,7 +136,7 @@ def _to_do(session: RunSession, recording: str) -> list[Part]:
 
 
 def _finding_parts(session: RunSession) -> list[Part]:
-    """What speaks against the host, the headline's own finding not once more."""
+    """Return what speaks against the host, the headline's own finding not once more."""
     loud = list_remarks(session)
     items: list[Words] = [_finding_line(finding) for finding in loud[:MAX_FINDINGS]]
     if len(loud) > MAX_FINDINGS:

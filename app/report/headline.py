@@ -94,8 +94,9 @@ def headline_of(entry: store.ListedRecording) -> Answer | None:
 
 
 def read_recording(entry: store.ListedRecording) -> tuple[Answer | None, RunSession]:
-    """What a recording of a list found, and all of it; None where it has no answer, cannot be read whole or would take
-    too long."""
+    """Return what a recording of a list found, and all of it; None where it has no answer, cannot be read whole or
+    would take too long.
+    """
     session = RunSession()
     if entry.state not in ("done", "interrupted", "dead") or entry.bytes > MAX_READ_BYTES:
         return None, session
@@ -116,7 +117,9 @@ def _source_files(session: RunSession) -> str:
 
 
 def list_remarks(session: RunSession) -> list[Finding]:
-    """What was found besides the answer and speaks against the host, worst first: the one list that is counted too."""
+    """Return what was found besides the answer and speaks against the host, worst first: the one list that is
+    counted too.
+    """
     answer_finding = find_answer(session).finding
     return [
         f for f in other_findings(session) if f.severity != "ok" and not f.answers and f != answer_finding
@@ -124,7 +127,7 @@ def list_remarks(session: RunSession) -> list[Finding]:
 
 
 def alone_texts(session: RunSession) -> list[str]:
-    """What the answer stands on, where one side alone was measured and no table of verdicts holds it."""
+    """Return what the answer stands on, where one side alone was measured and no table of verdicts holds it."""
     answer_finding = find_answer(session).finding
     if answer_finding is None or not answer_finding.answers or len(session.planned_variants) != 1:
         return []
@@ -132,7 +135,7 @@ def alone_texts(session: RunSession) -> list[str]:
 
 
 def _has_judgement(session: RunSession) -> bool:
-    """Whether anything was; what could not be measured is no verdict that was reached."""
+    """Return whether anything was; what could not be measured is no verdict that was reached."""
     return (
         any(not v.has_no_groups for v in session.verdicts.values())
         or bool(session.series)
@@ -141,7 +144,7 @@ def _has_judgement(session: RunSession) -> bool:
 
 
 def _trusted_answer(session: RunSession) -> Answer | None:
-    """What was found out; first of all that it does not hold, where a sign of the trust line is red."""
+    """Return what was found out; first of all that it does not hold, where a sign of the trust line is red."""
     result = _clearest_answer(session)
     moved = [v for v in session.verdicts.values() if v.control and v.is_different]
     if result is None:
@@ -156,7 +159,7 @@ def _trusted_answer(session: RunSession) -> Answer | None:
 
 
 def _moved_control(session: RunSession, control: ev.RunVerdict) -> str:
-    """Which control it was, by its load and its sides, and by how much it differs."""
+    """Return which control it was, by its load and its sides, and by how much it differs."""
     load = workload_title(session, control.workload)
     variant, baseline = (variant_title(session, name) for name in (control.variant, control.baseline))
     size = units.format_effect(control.ratio) if control.ratio else control.verdict
@@ -214,7 +217,7 @@ def _known_by(session: RunSession) -> str:
 
 
 def _undecided_answer(session: RunSession, verdicts: list[ev.RunVerdict]) -> Answer:
-    """What was decided, then what was not."""
+    """Return what was decided, then what was not."""
     equal = [v for v in verdicts if v.is_equal]
     rest = [v for v in verdicts if not v.is_equal]
     open_ones = [v for v in rest if v.is_undecided and is_measured(v)]

@@ -67,7 +67,7 @@ def encode_document(value: object) -> str:
 
 
 def has_severity(session: RunSession, severity: str) -> bool:
-    """Whether a finding is of that severity or worse."""
+    """Return whether a finding is of that severity or worse."""
     limit = SEVERITIES.index(severity)
     return any(SEVERITIES.index(item.severity) <= limit for item in session.findings.values())
 

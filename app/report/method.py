@@ -121,7 +121,7 @@ def _workload_table(session: RunSession) -> Table | None:
 
 
 def _length_reason(slice_length: SliceLengthChosen) -> str:
-    """What decided, with its figure where there is one."""
+    """Return what decided, with its figure where there is one."""
     words = SAYS.text(f"length-{slice_length.why}")
     if slice_length.bias is None:
         return words
@@ -175,7 +175,7 @@ def _group_table(session: RunSession) -> Table | None:
 
 
 def _analyses_text(session: RunSession) -> str:
-    """How the error was shared out; the levels of one run are the example, for the plan is not recorded."""
+    """Return how the error was shared out; the levels of one run are the example, for the plan is not recorded."""
     alpha = min((v.alpha for v in session.verdicts.values() if wording.is_measured(v)), default=0.05)
     example = EXAMPLE_GROUPS_OF_TRAINS if session.trains else EXAMPLE_GROUPS
     planned = plan_analyses(example)

@@ -118,7 +118,7 @@ def list_advised(session: RunSession) -> list[Finding]:
 
 
 def list_remedies(session: RunSession, recording: str = "") -> tuple[Remedy, ...]:
-    """What a verdict advises: the remedies of what is loud, else the next steps, then those of the notices.
+    """Return what a verdict advises: the remedies of what is loud, else the next steps, then those of the notices.
 
     Empty for a checkup, whose list says it line by line; one of its parts does not lead back to it. A run whose control
     differs changes nothing.

@@ -50,7 +50,9 @@ def number_parts(session: RunSession) -> list[Part]:
 
 
 def measured_alone(session: RunSession) -> Table | None:
-    """What each load gave, a column a variant, where nothing is compared within the run; None where something is."""
+    """Return what each load gave, a column a variant, where nothing is compared within the run; None where something
+    is.
+    """
     if session.verdicts or session.scenario_card.role != "battery":
         return None
     variants = session.order_variants(b.variant for blocks in session.blocks.values() for b in blocks)
@@ -85,7 +87,7 @@ def _make_gallery(drawn: tuple[Chart, ...] | tuple[Histogram, ...]) -> list[Gall
 
 
 def _effect_table_parts(session: RunSession) -> list[Part]:
-    """What all rows have in common stands before the table, which is wide."""
+    """Return the values that all rows share, to print before the table, which is wide."""
     header = (
         "workload",
         "metric",
@@ -154,7 +156,7 @@ def _reached_table(session: RunSession) -> Table | None:
 
 
 def _of_max(session: RunSession, workload: str, metric: str) -> bool:
-    """Whether the tool of an imported result takes the largest of its repetitions for its figure."""
+    """Return whether the tool of an imported result takes the largest of its repetitions for its figure."""
     planned = session.find_metric(workload, metric)
     return planned is not None and planned.of == "max"
 

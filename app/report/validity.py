@@ -95,7 +95,7 @@ def _disturbance_signs(session: RunSession) -> list[Sign]:
 
 
 def _others_sign(session: RunSession, kind: str) -> Sign:
-    """What others did beyond a limit, measured again or not: all the time, or how often."""
+    """Return what others did beyond a limit, measured again or not: all the time, or how often."""
     those = [(w, disturbance) for w in session.watched for disturbance in w.told if disturbance.kind == kind]
     field_name = _FIELDS.get(kind, kind)
     could = [
@@ -139,7 +139,7 @@ def _total_seconds(watched: list[ev.Watched]) -> float:
 
 
 def _unseen_reason(session: RunSession) -> str:
-    """Why nobody knows what others did; "" where it was looked at."""
+    """Return why nobody knows what others did; "" where it was looked at."""
     looks = [w.surroundings for w in session.watched]
     if not looks:
         return ""  # recorded before the looks were: its groups were judged all the same
@@ -196,7 +196,7 @@ def _drift_signs(session: RunSession, verdicts: list[ev.RunVerdict]) -> list[Sig
 
 
 def _order_signs(session: RunSession, verdicts: list[ev.RunVerdict]) -> list[Sign]:
-    """Whether what is claimed holds whichever of two was measured first."""
+    """Return whether what is claimed holds whichever of two was measured first."""
     signs = [
         Sign("notice", f"{wording.verdict_title(session, v)}: {v.reason}")
         for v in session.verdicts.values()
@@ -219,7 +219,7 @@ def _order_signs(session: RunSession, verdicts: list[ev.RunVerdict]) -> list[Sig
 
 
 def _order_distance(order: OrderEffect) -> float:
-    """How far the two orders are apart, in logs."""
+    """Return how far the two orders are apart, in logs."""
     first, second = order.ratios
     return abs(math.log(first) - math.log(second))
 

@@ -22,7 +22,7 @@ def workload_title(session: RunSession, workload: str) -> str:
 
 
 def metric_title(name: str) -> str:
-    """What is judged, in words; most metrics are their unit."""
+    """Return what is judged, in words; most metrics are their unit."""
     return _METRICS.get(name, name)
 
 
@@ -52,12 +52,12 @@ def variant_title(session: RunSession, variant: str) -> str:
 
 
 def variant_label(session: RunSession, variant: str) -> str:
-    """What tells it from the others; its id where there is nothing else."""
+    """Return what tells it from the others; its id where there is nothing else."""
     return next((v.label for v in session.planned_variants if v.id == variant and v.label), variant)
 
 
 def describe_variant(variant: Variant) -> str:
-    """What it is, without its id again."""
+    """Return what it is, without its id again."""
     return ", ".join(part for part in (variant.label, variant.detail) if part and part != variant.id)
 
 
@@ -79,7 +79,7 @@ def too_few(session: RunSession, verdict: ev.RunVerdict) -> str:
 
 
 def may_miss_effect(verdict: ev.RunVerdict) -> bool:
-    """Whether an effect may have been missed: half an interval far from 1 says nothing about small effects."""
+    """Return whether an effect may have been missed: half an interval far from 1 says nothing about small effects."""
     return verdict.is_equal or verdict.is_undecided
 
 
@@ -113,12 +113,12 @@ def delta_text(session: RunSession, verdict: ev.RunVerdict) -> str:
 
 
 def is_measured(verdict: ev.RunVerdict) -> bool:
-    """Whether there is anything behind it; the rest was not started, or does not apply."""
+    """Return whether there is anything behind it; the rest was not started, or does not apply."""
     return verdict.groups > 0 or verdict.ratio is not None
 
 
 def _is_cost(session: RunSession, verdict: ev.RunVerdict) -> bool:
-    """Whether less of the metric is better, and its difference is known."""
+    """Return whether less of the metric is better, and its difference is known."""
     return session.metric_of(verdict).sign < 0 and with_difference_beside(session, verdict).delta is not None
 
 
@@ -178,7 +178,7 @@ def series_sentence(session: RunSession, series: ev.SeriesVerdict) -> str:
 
 
 def beyond_bounds(session: RunSession) -> str:
-    """What of a recording was counted only, or not believed; empty where nothing was."""
+    """Return what of a recording was counted only, or not believed; empty where nothing was."""
     sentences = []
     if session.left_out:
         counted = ", ".join(f"{number} more {kind}" for kind, number in session.left_out.items())

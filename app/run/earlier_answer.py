@@ -43,7 +43,7 @@ def resolution_sentence(host_name: str) -> str:
 
 
 def read_line_rates() -> dict[str, Fact]:
-    """What disks and cards of this host gave alone, in its newest finished run that tells it, by their names."""
+    """Return what disks and cards of this host gave alone, in its newest finished run that tells it, by their names."""
     finished_runs = _finished_runs(os.uname().nodename, lambda id: card_of(id).rates)
     for listed_run, session in _read_sessions(
         sorted(finished_runs, key=lambda item: item.wall, reverse=True)

@@ -102,7 +102,7 @@ class Execution:
         return ended
 
     def _run_guarded(self) -> ev.RunEnded:
-        """What goes wrong before the scenario runs, as the event that it would have ended with."""
+        """Return what goes wrong before the scenario runs, as the event that it would have ended with."""
         try:
             return self._run_steps()
         except StoppedBySignal as stopped:
@@ -270,7 +270,7 @@ class Execution:
         )
 
     def _kept_command(self) -> list[str]:
-        """What is recorded of the command line: only what is known to be harmless, unless all was asked for."""
+        """Return what is recorded of the command line: only what is known to be harmless, unless all was asked for."""
         words = self._discretion.discreet_command(self._request.command)
         if self._request.with_arguments:
             return mask_command(words)

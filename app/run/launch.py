@@ -73,7 +73,7 @@ def read_last_line(recording: Path) -> str:
 
 
 def is_running(began: Began | None) -> bool:
-    """Whether the runner that wrote this first line still runs."""
+    """Return whether the runner that wrote this first line still runs."""
     return began is not None and is_living(Identity(began.pid, began.pid_start, began.boot_id))
 
 
@@ -101,7 +101,7 @@ def stop_runner(recording: Path, began: Began) -> str:
 
 
 def _not_ours_reason(recording: Path, began: Began) -> str:
-    """Why the process that a recording names is not to be stopped; empty for our own run that writes it."""
+    """Return why the process that a recording names is not to be stopped; empty for our own run that writes it."""
     if not is_running(began):
         return GONE
     try:

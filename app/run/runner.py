@@ -209,7 +209,7 @@ class Runner(Run):
         return ev.RunEnded(t=self.elapsed_s(), status=status, reason=reason, exit=code)
 
     async def _undo_the_rest(self, ended: ev.RunEnded) -> ev.RunEnded:
-        """What could not be undone when its time came, once more: a stuck device may answer by now."""
+        """Return what could not be undone when its time came, once more: a stuck device may answer by now."""
         done = await asyncio.to_thread(self.changes.retry_open)
         for undone in done:
             self._emit_action(
@@ -248,7 +248,7 @@ def _is_unmeasured(verdict: ev.RunVerdict | ev.SeriesVerdict) -> bool:
 
 
 def _nothing_measured_reason(verdicts: Sequence[ev.RunVerdict | ev.SeriesVerdict]) -> str:
-    """What could not be had, and the first reason."""
+    """Return what could not be had, and the first reason."""
     unstarted = all(v.is_not_measured for v in verdicts)
     reasons = [v.reason for v in verdicts if v.reason]
     return ": ".join(("nothing was measured" if unstarted else "nothing could be compared", *reasons[:1]))

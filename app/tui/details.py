@@ -24,7 +24,7 @@ def finding_lines(finding: Finding, session: RunSession, width: int) -> list[Lin
 
 
 def sign_lines(signs: Iterable[Sign], width: int) -> list[Line]:
-    """Whether it can be trusted, the red ones first; a sign whose text is long takes lines of its own."""
+    """Return whether it can be trusted, the red ones first; a sign whose text is long takes lines of its own."""
     ordered = sorted(signs, key=lambda s: s.state != "critical")
     return flow_parts([(f"{MARKS[s.state]} {s.text}", TONES[s.state]) for s in ordered], width, gap="   ")
 
@@ -110,7 +110,7 @@ def _step_head_lines(mark: str, step: Remedy, width: int) -> list[Line]:
 
 
 def commands_of(remedies: Iterable[Remedy]) -> str:
-    """What `c` copies: every command, with its remedy's title as a comment."""
+    """Return what `c` copies: every command, with its remedy's title as a comment."""
     out: list[str] = []
     for remedy in remedies:
         out.append(f"# {clean_text(remedy.title)}")

@@ -21,7 +21,7 @@ _TEXT = re.compile(r"[A-Za-z0-9/_][A-Za-z0-9/_.:@-]{0,250}")  # of a cgroup or a
 
 
 def is_scenario(name: str) -> bool:
-    """Whether a finding's `prove` can be a scenario's id, and no option of `hostdx plan`."""
+    """Return whether a finding's `prove` can be a scenario's id, and no option of `hostdx plan`."""
     return _SCENARIO.fullmatch(name) is not None
 
 
@@ -53,7 +53,7 @@ def parse_proposed(argv: Sequence[str], declared: Sequence[Option]) -> dict[str,
 
 
 def keeps_all_options(argv: Sequence[str], declared: Sequence[Option]) -> bool:
-    """Whether `parse_proposed` leaves none of it out: without `--order` it would be another run."""
+    """Return whether `parse_proposed` leaves none of it out: without `--order` it would be another run."""
     return _split_words(argv) == _split_words(command_arguments(parse_proposed(argv, declared)))
 
 
@@ -100,7 +100,7 @@ def _simplify_number(number: float) -> int | float:
 
 
 def explain_wrong(option: Option, words: str) -> str:
-    """Why these words are no value of that option; empty where they are."""
+    """Return why these words are no value of that option; empty where they are."""
     try:
         parse_value(option, words)
     except ValueError as error:

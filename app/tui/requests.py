@@ -276,7 +276,7 @@ class Errands(App[int]):
         )
 
     def parting_words(self) -> str:
-        """What is said on the way out: that a run goes on without us."""
+        """Return what is said on the way out: that a run goes on without us."""
         feed = self._feed
         if feed is None or not feed.playback.events or not feed.is_growing:
             return ""

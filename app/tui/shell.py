@@ -397,6 +397,6 @@ class Shell(Errands):
 
 
 def _many_colours() -> bool:
-    """Whether more than the terminal's own 16 colours can be counted on."""
+    """Return whether more than the terminal's own 16 colours can be counted on."""
     term = os.environ.get("TERM", "")
     return "256" in term or "direct" in term or os.environ.get("COLORTERM", "") in ("truecolor", "24bit")

@@ -26,7 +26,7 @@ _decoder = Decoder(Line)
 
 
 def read_legible_entries(path: Path) -> list[JournalEntry]:
-    """What it still says is open. Raises Failure where it is not a journal of ours."""
+    """Return what it still says is open. Raises Failure where it is not a journal of ours."""
     descriptor = open_trusted(path)
     entries: dict[str, JournalEntry] = {}
     try:

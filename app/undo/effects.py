@@ -24,7 +24,7 @@ MAX_OUTPUT_CHARACTERS = 4096  # characters of what a command said
 
 
 def prepare_entry(action: Action, identifier: str) -> JournalEntry:
-    """What will be done exactly, with the old values. Changes nothing. Raises NotDone."""
+    """Return what will be done exactly, with the old values. Changes nothing. Raises NotDone."""
     value = action.target
     old: str | None = None
     place: FileSystemId | None = None

@@ -13,7 +13,9 @@ _ELSEWHERE = "set XDG_STATE_HOME to a directory on another disk or on a tmpfs"
 
 
 def refusal_reason(host: Host, journal_dir: Path, plan: Plan) -> str:
-    """Why a run of this plan is refused: said before anything is written, by `plan` and `run` in the same words."""
+    """Return why a run of this plan is refused: said before anything is written, by `plan` and `run` in the same
+    words.
+    """
     attributes = (action.target for action in plan.actions if action.kind == "attribute")
     return next(
         (why for target in attributes if (why := journal_on_device_reason(host, journal_dir, target))), ""
@@ -55,5 +57,5 @@ def device_of(target: str) -> str:
 
 
 def _nearest_existing(directory: Path) -> Path:
-    """What is there of it: a plan asks before the directory is made."""
+    """Return what is there of it: a plan asks before the directory is made."""
     return next((path for path in (directory, *directory.parents) if path.exists()), directory)

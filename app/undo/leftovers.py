@@ -49,7 +49,7 @@ def _setting_text(entry: JournalEntry) -> str:
 
 
 def is_in_the_way(host: Host, leftover: Leftover, plan: Plan) -> bool:
-    """Whether a run of this plan would measure, or change, what the killed run left changed.
+    """Return whether a run of this plan would measure, or change, what the killed run left changed.
 
     A run that makes nothing and changes nothing only watches: it is wanted most when something hangs.
     """

@@ -154,7 +154,7 @@ def hanging_pids(path: Path) -> list[int]:
 
 
 def foresee_changes(leftover: Leftover) -> list[UndoneChange]:
-    """What `undo` would do, in its order, in words; changes nothing."""
+    """Return what `undo` would do, in its order, in words; changes nothing."""
     if until := leftover.header.kept:
         return [
             UndoneChange(

@@ -131,7 +131,7 @@ def undo_killed_nights(complain: Callable[[str], None]) -> None:
 
 
 def busy_reason(host: Host) -> str:
-    """Why the host is not to be measured now; empty where it may be."""
+    """Return why the host is not to be measured now; empty where it may be."""
     has_pressure = False
     for resource, most in MAX_PRESSURE.items():
         share = _pressure_share(host, resource)

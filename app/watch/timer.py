@@ -73,7 +73,7 @@ class WatchTimer(msgspec.Struct, frozen=True, kw_only=True):
             )
 
     def install_plan(self) -> Plan:
-        """What installing it changes, and what a night then does."""
+        """Return what installing it changes, and what a night then does."""
         battery = plan_of_night(self.wanted)
         return Plan(
             scenario="watch",
@@ -180,7 +180,7 @@ def install_timer(timer: WatchTimer, *, yes: bool) -> None:
 
 
 def remove_timer() -> list[undo.UndoneEntry]:
-    """What its installation had made. The nights stay. Raises Failure."""
+    """Return what its installation had made. The nights stay. Raises Failure."""
     installation = find_installation()
     if installation is None:
         raise Failure(f"watch: is not installed here ({journal_dir()})")

@@ -151,7 +151,7 @@ async def _by_tasks(
 
 
 def delay_accounting_off(host: Host) -> str:
-    """Why field 42 stays 0, or "". Off by default since Linux 5.14, before on (kernel/delayacct.c)."""
+    """Return why field 42 stays 0, or "". Off by default since Linux 5.14, before on (kernel/delayacct.c)."""
     setting = host.read_file_text("/proc/sys/kernel/task_delayacct")
     if isinstance(setting, str):
         return (

@@ -58,7 +58,7 @@ class LineChild:
         return await self.read_line(seconds)
 
     async def read_line(self, seconds: float) -> bytes:
-        """What it says next, as `send_request`."""
+        """Return what it says next, as `send_request`."""
         assert self._process.stdout is not None
         async with asyncio.timeout(seconds):
             return await self._process.stdout.readline()

@@ -16,7 +16,7 @@ from probes.safe_read import list_directory, read_regular
 
 
 def answer_request(operation: str, path: str, root: str, limit_bytes: int) -> object:
-    """What one request gives; raises OSError and ValueError."""
+    """Return what one request gives; raises OSError and ValueError."""
     if root:  # what comes out holds no symlink; one that appears meanwhile is not followed
         path = to_local_path(root, resolve_host_path(root, path))
     if operation == "text":

@@ -42,7 +42,9 @@ class GuardedReader:
         self._lock = threading.Lock()
 
     def ask_child(self, operation: str, path: str, *, root: str = "", limit_bytes: int = 0) -> object:
-        """What `probes.hang_safe.child.answer` gives for it. Raises OSError from the child, Hung, and NotStarted."""
+        """Return what `probes.hang_safe.child.answer` gives for it. Raises OSError from the child, Hung, and
+        NotStarted.
+        """
         request = json.dumps([operation, path, root, limit_bytes]).encode() + b"\n"
         if len(request) > MAX_REQUEST_BYTES:
             raise OSError(errno.ENAMETOOLONG, os.strerror(errno.ENAMETOOLONG), path[:100])
@@ -128,7 +130,7 @@ class GuardedReader:
 
 
 def _cpu_ns(pid: int) -> int:
-    """What the process had of the CPUs (Documentation/scheduler/sched-stats.rst); 0 where nobody tells."""
+    """Return what the process had of the CPUs (Documentation/scheduler/sched-stats.rst); 0 where nobody tells."""
     try:
         return int(Path(f"/proc/{pid}/schedstat").read_bytes().split()[0])
     except (OSError, IndexError, ValueError):

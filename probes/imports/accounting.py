@@ -49,7 +49,7 @@ class Account(msgspec.Struct, frozen=True, kw_only=True, rename="kebab"):
     left_out: tuple[Omission, ...] = ()
 
     def use_of(self, field: str) -> tuple[Use, Omission | None]:
-        """What is done with a field, and with what it is left out. The more special declaration stands first."""
+        """Return what is done with a field, and with what it is left out. The more special declaration stands first."""
         for omission in self.left_out:
             if matches_any(omission.fields, field):
                 return "left out", omission

@@ -18,7 +18,7 @@ def distinguish_paths(paths: Sequence[str]) -> list[str]:
 
 
 def _count_shared(parts: Sequence[Sequence[str]]) -> int:
-    """How many components all begin with; of each at least one is left."""
+    """Return how many components all begin with; of each at least one is left."""
     count = 0
     most = min(len(names) for names in parts) - 1
     while count < most and len({names[count] for names in parts}) == 1:

@@ -29,7 +29,9 @@ _PROGRAM = re.compile(rf"\b(?:{'|'.join(PROGRAMS)})\b")
 
 
 def digest_text(text: str) -> str:
-    """What stands for a text that is not to be recorded: the same for the same text. A short one can be guessed."""
+    """Return what stands for a text that is not to be recorded: the same for the same text. A short one can be
+    guessed.
+    """
     import hashlib  # loads OpenSSL, which the first screen does without
 
     return f"sha256:{hashlib.sha256(text.encode('utf-8', 'surrogateescape')).hexdigest()[:12]}"
@@ -81,7 +83,7 @@ def _mask_by_position(words: Sequence[str]) -> list[str | None]:
 
 
 def _mask_arguments(words: Sequence[str]) -> list[str | None]:
-    """What is kept of each word that is known for a secret by where it stands; None of the others."""
+    """Return what is kept of each word that is known for a secret by where it stands; None of the others."""
     masked_arguments: list[str | None] = []
     setting = not _SETTERS.isdisjoint(words)
     for word, before, begins in zip(words, ("", *words), find_secret_starts(words), strict=False):

@@ -241,7 +241,7 @@ class KernelLogFollower:
             self.close()
 
     def read_new(self, max_records: int = 2000) -> list[LogLine]:
-        """What was logged since the last call, at most `max_records` records."""
+        """Return what was logged since the last call, at most `max_records` records."""
         lines: list[LogLine] = []
         while self._fd >= 0 and len(lines) < max_records:
             try:

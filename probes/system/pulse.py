@@ -68,7 +68,7 @@ def read_counters(host: Host, now_s: float | None = None) -> HostCounters:
 
 
 def compute_host_rates(previous: HostCounters, now: HostCounters) -> Rates:
-    """What the host did between two readings. A counter that ran backwards (device replaced) is nothing."""
+    """Return what the host did between two readings. A counter that ran backwards (device replaced) is nothing."""
     seconds = max(now.time_s - previous.time_s, 1e-6)
     busy = steal = iowait = 0.0
     if now.cpu is not None and previous.cpu is not None:

@@ -124,7 +124,7 @@ def _device_tree_hypervisor(host: Host, evidence: list[str]) -> str:
 
 
 def _tool_hypervisor(host: Host, evidence: list[str]) -> str:
-    """What lscpu or hostnamectl said in a sosreport; of a live host they know no more than we."""
+    """Return what lscpu or hostnamectl said in a sosreport; of a live host they know no more than we."""
     if host.live:
         return ""
     for argv, pattern in (
@@ -177,8 +177,8 @@ def _find_container(host: Host, evidence: list[str]) -> str | Absent:
 
 
 def _shares_mounts(host: Host) -> bool:
-    """Whether we see the mounts of PID 1; where that may not be compared, whether / is a whole device's file system
-    (a container's is an overlay, or a folder of a device).
+    """Return whether we see the mounts of PID 1; where that may not be compared, whether / is a whole device's file
+    system (a container's is an overlay, or a folder of a device).
     """
     own_namespace, first = host.read_link("/proc/self/ns/mnt"), host.read_link("/proc/1/ns/mnt")
     if is_present(own_namespace) and is_present(first):

@@ -111,12 +111,12 @@ class BoxSetup:
 
     @property
     def source(self) -> str:
-        """What tells this file system from others in later runs."""
+        """Return what tells this file system from others in later runs."""
         return self.mount.source if self.mount is not None else ""
 
     @property
     def is_network_file_system(self) -> bool:
-        """Whether other machines are served by it too."""
+        """Return whether other machines are served by it too."""
         return self.file_system in NETWORK
 
     @property

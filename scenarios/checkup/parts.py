@@ -57,7 +57,7 @@ def own_and_common(scenario: Scenario) -> tuple[Option, ...]:
 
 
 def option_values(scenario: Scenario, options: Options, seconds: float) -> dict[str, Json]:
-    """What the part is told: the directories and the margin of the checkup, and its share of the time."""
+    """Return what the part is told: the directories and the margin of the checkup, and its share of the time."""
     names = {option.name: option for option in own_and_common(scenario)}
     part_values: dict[str, Json] = {}
     directories: list[Json] = list(options.as_strings("dir"))

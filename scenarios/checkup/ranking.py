@@ -24,8 +24,8 @@ WORSE = "compare.worse"  # the id of the finding about a baseline
 def item_of_outcome(
     scenario: Scenario, outcome: OtherRunOutcome, triage_findings: Sequence[Finding] = ()
 ) -> Item:
-    """What a part's run says about its suspect. `triage_findings`: triage's findings that this run was to prove:
-    where it found a cause, they are what to look at first.
+    """Return what a part's run says about its suspect. `triage_findings`: triage's findings that this run was to
+    prove: where it found a cause, they are what to look at first.
     """
     state, words = _judge_outcome(scenario, outcome)
     proven_findings = [f for f in triage_findings if f.severity in LOUD] if state == "cause" else []
@@ -54,7 +54,7 @@ def _remedy_step(finding: Finding) -> SuggestedStep:
 
 
 def rule_item(finding: Finding, fate: State = "not measured") -> Item:
-    """What triage's rule says; `fate` is how the measurement ended that was to prove it."""
+    """Return what triage's rule says; `fate` is how the measurement ended that was to prove it."""
     remedy = next(
         (remedy_with_commands for remedy_with_commands in finding.remedy if remedy_with_commands.commands),
         None,
@@ -87,7 +87,7 @@ def unmeasured_item(scenario: Scenario, reason: str, command: str) -> Item:
 
 
 def rank_items(items: Iterable[Item]) -> list[Item]:
-    """What is critical, then causes, then what rules say and nobody measured; the worst at the top; numbered."""
+    """Return what is critical, then causes, then what rules say and nobody measured; the worst at the top; numbered."""
 
     def rank_key(ranked_item: Item) -> tuple[bool, int, int]:
         worst = (
@@ -191,7 +191,7 @@ def _speed_loss(outcome: OtherRunOutcome) -> float:
 
 
 def _worse_finding(outcome: OtherRunOutcome) -> Finding | None:
-    """What got worse since this host's baseline."""
+    """Return what got worse since this host's baseline."""
     return next((f for f in outcome.findings if f.id == WORSE and f.severity == "warning"), None)
 
 

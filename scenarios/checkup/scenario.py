@@ -156,7 +156,7 @@ class Checkup(Scenario):
         triage_findings: Sequence[Finding],
         fates: dict[str, State],
     ) -> bool:
-        """Whether the answer is clear: something critical was measured. `times_s`: of measuring, and at most."""
+        """Return whether the answer is clear: something critical was measured. `times_s`: of measuring, and at most."""
         seconds, most_s = times_s
         outcomes: list[OtherRunOutcome] = []
         limit = asyncio.timeout(most_s)

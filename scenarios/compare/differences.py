@@ -155,7 +155,7 @@ def _are_within_tolerance(fact: str, *sides: dict[str, Json]) -> bool:
 
 
 def _measured_devices(*sides: dict[FactKey, dict[str, Json]]) -> frozenset[str] | None:
-    """What the measured directories lie on, on either side; None where a side does not tell."""
+    """Return what the measured directories lie on, on either side; None where a side does not tell."""
     if not all(DEVICES in side for side in sides):
         return None
     lists = [value for side in sides for value in side[DEVICES].values()]

@@ -114,7 +114,7 @@ def _mean(run: RunSummary, parts: Parts, metric: Metric) -> LoadFigure:
 
 
 def match_pattern(load_effects: Iterable[Effect]) -> DifferencePattern | None:
-    """What the groups say together; None where no known pattern fits."""
+    """Return what the groups say together; None where no known pattern fits."""
     judged: dict[str, list[Effect]] = {}
     for effect in load_effects:
         judged.setdefault(effect.group, []).append(effect)

@@ -237,7 +237,7 @@ def summarise_run(
 
 
 def _run_facts(began: ev.Began, plan: Plan | None) -> dict[FactKey, Json]:
-    """How it was measured and on what belongs to the fingerprint as well."""
+    """Return how it was measured and on what belongs to the fingerprint as well."""
     facts: dict[FactKey, Json] = {("run", "version"): began.version, ("run", "host"): began.host}
     if plan is None:
         return facts

@@ -29,7 +29,7 @@ class Snapshot(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def process_count(self) -> int | None:
-        """How many processes measured, where the file says it."""
+        """Return how many processes measured, where the file says it."""
         count = next(
             (fact.value for fact in self.facts if fact.name == "processes" and not fact.subject), None
         )

@@ -74,7 +74,7 @@ def _gained_evidence(comparison: ComparedRecordings) -> tuple[Evidence, ...]:
 
 
 def _changed_evidence(comparison: ComparedRecordings) -> tuple[Evidence, ...]:
-    """What of the recorded facts is another than in the baseline, by what a person can change."""
+    """Return what of the recorded facts is another than in the baseline, by what a person can change."""
     attribution = comparison.fingerprints.attribution
     if not attribution.components:
         return ()

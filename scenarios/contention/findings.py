@@ -41,7 +41,7 @@ def contention_findings(curves: Sequence[ScalingCurve], *, memory: bool, longer:
 
 
 def worst_first(stopped: Sequence[ScalingCurve]) -> list[ScalingCurve]:
-    """What the kernel serialises by design comes last: it is so on every host."""
+    """Return a sort key: what the kernel serialises by design comes last, because it does so on every host."""
     return sorted(stopped, key=lambda curve: (curve.serial, curve.total_gain))
 
 

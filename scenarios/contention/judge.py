@@ -196,7 +196,7 @@ def _step_order_effect(
 
 
 def _without_cpus(control: Sequence[float], more: float, asked: float, word: Word) -> str:
-    """Why the CPUs themselves do not allow this word; empty where they do."""
+    """Return why the CPUs themselves do not allow this word; empty where they do."""
     _, (low, _) = _mean(control, ALPHA)
     if low <= 0:
         return "the CPU alone gains nothing there: others take the CPUs, or a quota does"
@@ -250,7 +250,7 @@ def _fit_scalability(
 
 
 def with_locks(curve: ScalingCurve, point: ScalingPoint, workers: int, symbols: Symbols) -> ScalingCurve:
-    """What the kernel told of its locks in one more point takes the place of what was sampled at the same places."""
+    """Return the waits with those that the kernel counted by itself in one more point, instead of sampled ones."""
     if point.locks is None:
         return curve
     total_seconds = workers * point.seconds

@@ -63,7 +63,7 @@ class SessionQuota(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def one_thread_cost(cores: float) -> str:
-    """What a quota below one CPU costs a thread that computes all the time; "" for a larger one."""
+    """Return what a quota below one CPU costs a thread that computes all the time; "" for a larger one."""
     if not 0 < cores < 1:
         return ""
     longer = (

@@ -25,7 +25,7 @@ class Sleep(msgspec.Struct):
 
     @property
     def watched_seconds(self) -> float:
-        """How long it has been watched in this sleep; it may have begun before the watch."""
+        """Return how long it has been watched in this sleep; it may have begun before the watch."""
         return self.seen_s - self.since_s
 
     @property

@@ -51,7 +51,7 @@ def _another_scheduler(name: str, device: DeviceState | None) -> Remedy:
 def _holder_remedies(
     name: str, device: DeviceState | None, kernel_fault: KernelFault | None
 ) -> tuple[Remedy, ...]:
-    """What can hold a request above an idle driver, the likeliest first, each with what shows it."""
+    """Return what can hold a request above an idle driver, the likeliest first, each with what shows it."""
     unread = device is None or not is_present(device.scheduler_holds)
     scheduled = device is None or device.scheduler != "none"
     throttle = SAYS.remedy("perhaps-limit")

@@ -82,7 +82,7 @@ def _directory_at(host: Host, mount: Mount, method: str) -> MountedDirectory:
 
 
 def _served_by_name(host: Host, task: Task, table: tuple[Mount, ...]) -> MountedDirectory | None:
-    """What a kernel thread works for, by its name; a program may call itself anything."""
+    """Return what a kernel thread works for, by its name; a program may call itself anything."""
     name_match = _SERVES.search(task.comm) if task.kernel_thread else None
     if not name_match:
         return None

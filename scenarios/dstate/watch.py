@@ -109,7 +109,7 @@ def _task_details(host: Host, task: Task) -> TaskDetails:
 
 
 def _cgroup_limits(host: Host, task: Task, place: MountedDirectory) -> tuple[DeviceLimit, ...]:
-    """What the control groups of the task (both versions) allow it on the devices below its place."""
+    """Return what the control groups of the task (both versions) allow it on the devices below its place."""
     numbers = {
         devno.strip(): name
         for name in dict.fromkeys((*place.layers, *place.devices))

@@ -64,7 +64,7 @@ class DirectoryChoice(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def list_directory_choices(host: Host) -> tuple[DirectoryChoice, ...]:
-    """What may be written to without being named first, then the other mounts; what cannot be measured last."""
+    """Return the mounts that may be written to without being named, then the others, the unmeasurable last."""
     table = read_mounts(host)
     paths = list(default_directories(host))
     taken_devices = set()

@@ -55,7 +55,7 @@ def effect_finding(
     doubts: Sequence[str],
     undecided: str = "",
 ) -> Finding:
-    """What the trim did to the speed of new files; `is_undecided`: why it is not known, where it is not."""
+    """Return what the trim did to the speed of new files; `is_undecided`: why it is not known, where it is not."""
     moved = control.is_different
     measured = SAYS.evidence("write-speed", change=change.explain(TREATMENT))
     hidden = change.is_undecided and undecided != ""
@@ -137,7 +137,7 @@ def degradation_finding(
     rounds: int,
     daily_rounds: float | None,
 ) -> Finding:
-    """What the series of rounds says. `daily_rounds`: how many rounds a day there were; None: not known."""
+    """Return what the series of rounds says. `daily_rounds`: how many rounds a day there were; None: not known."""
     trend = treated.trend
     evidence = [Evidence(trend.explain, source=f"{rounds} rounds")]
     evidence += [Evidence(jump.text, source="trims in between") for jump in treated.jumps]

@@ -70,7 +70,7 @@ class Ledger:
         return counters if isinstance(counters, Discards) else None
 
     def _explain_trim(self, trimmed: Trimmed, waiting: int) -> str:
-        """What this trim's two numbers mean, on this file system and kernel."""
+        """Return what this trim's two numbers mean, on this file system and kernel."""
         parts: list[str] = []
         knowledge, claimed, counted = self.knowledge, trimmed.claimed, trimmed.requested
         if claimed is None:
@@ -139,7 +139,7 @@ class Ledger:
         return sentences
 
     def _repeat_reason(self) -> str:
-        """Why the same number came back; the run's own counters have the last word on a vendor's kernel."""
+        """Return why the same number came back; the run's own counters have the last word on a vendor's kernel."""
         if self._sizes:
             return ": that is the size of the file system, which does not change with what is trimmed"
         knowledge = self.knowledge

@@ -95,7 +95,7 @@ def trim_action(layout: TrimSetup) -> Action:
 
 
 def count_trims(asked: TrimRequest, layout: TrimSetup) -> int:
-    """How often a session trims: once to be measured, once at its end, and with --again once more at once."""
+    """Return how often a session trims: once to be measured, once at its end, and with --again once more at once."""
     if asked.round or layout.no_trim:
         return 0
     return 3 if asked.again else 2
@@ -110,7 +110,7 @@ def refusal_reason(asked: TrimRequest, layout: TrimSetup) -> str:
 
 
 def untrimmed_note(layout: TrimSetup) -> str:
-    """What a session without its trim can tell, and what to do for more: said before it measures."""
+    """Return what a session without its trim can tell, and what to do for more: said before it measures."""
     return (
         f"{layout.no_trim}, and the run shows only what idling does to {layout.device_names}; to measure what a "
         f"trim gives back, {layout.to_trim} (--round never trims)"
@@ -242,7 +242,7 @@ def _planned_steps(
 
 
 def _trim_sentences(layout: TrimSetup) -> list[str]:
-    """What a trim would offer here."""
+    """Return what a trim would offer here."""
     free, release = layout.read_free_bytes(), read_kernel(layout.host).release
     trim_knowledge = trim_of(layout.file_system_type, release if is_present(release) else "")
     most = (

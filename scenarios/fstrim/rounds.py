@@ -107,7 +107,7 @@ def append_round(path: Path, new_round: Round) -> None:
 
 
 def round_since(host: Host, layout: TrimSetup, before: Sequence[Round]) -> Round:
-    """What happened to the file system since the last round of ours: a round without a value yet."""
+    """Return what happened to the file system since the last round of ours: a round without a value yet."""
     now = read_discards(host, layout.leaf_names)
     boot = read_kernel(host).boot_id
     boot_id = boot if is_present(boot) else ""
@@ -163,7 +163,7 @@ def _growth_of(now: int | None, before: int | None) -> int | None:
 def _was_trimmed(
     layout: TrimSetup, last: Round, discarded: int | None, written: int | None, free: int | None
 ) -> bool:
-    """Whether there were more discards than deletions explain."""
+    """Return whether there were more discards than deletions explain."""
     if not discarded:
         return False
     if layout.chain is None or not layout.chain.online:
@@ -173,7 +173,9 @@ def _was_trimmed(
 
 
 def _timer_ran(host: Host, last: Round | None) -> bool:
-    """Whether fstrim.timer fired since: all there is to go by where the kernel counts no discards (before 4.18)."""
+    """Return whether fstrim.timer fired since: all there is to go by where the kernel counts no discards (before
+    4.18).
+    """
     fired = stamp_time(host)
     if last is None or fired is None:
         return False
@@ -237,7 +239,7 @@ def _note_trim(run: Run, layout: TrimSetup, now: Round) -> None:
 
 
 def shared_disk(layout: TrimSetup) -> bool:
-    """Whether the leaves carry more than this file system: then their counters are not its alone."""
+    """Return whether the leaves carry more than this file system: then their counters are not its alone."""
     if layout.chain is None:
         return True
     tops = layout.chain.tops or (layout.chain.device,)

@@ -71,7 +71,7 @@ class TrimSetup:
 
     @property
     def never_trim_reason(self) -> str:
-        """Why no right and no tool would help; empty where one would."""
+        """Return why no right and no tool would help; empty where one would."""
         return self._swallowed_reason()
 
     def _no_device_reason(self) -> str:
@@ -127,7 +127,9 @@ class TrimSetup:
         )
 
     def block_bytes_by_space(self, blocks: int, free: int | None = None) -> float:
-        """What each block of a phase and the warm-up may hold at once: the file system's share of what is free."""
+        """Return what each block of a phase and the warm-up may hold at once: the file system's share of what is
+        free.
+        """
         if free is None:
             space = self.host.read_statvfs(self.directory)
             free = 0 if isinstance(space, Absent) else space.f_bavail * space.f_frsize
@@ -148,7 +150,9 @@ class TrimSetup:
 
 
 def cannot_trim_reason(host: Host) -> tuple[str, str]:
-    """Why this process cannot trim though the disk could be, the right or the tool, and what to do; empty: it can."""
+    """Return why this process cannot trim though the disk could be, the right or the tool, and what to do; empty: it
+    can.
+    """
     if not may_administer(host):
         return (
             "the trim needs root (CAP_SYS_ADMIN)",

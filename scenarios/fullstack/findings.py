@@ -62,7 +62,7 @@ def _limit_finding(stream_limit: StreamLimit, measured: FullstackFigures) -> Fin
 def _loss_findings(
     measured: FullstackFigures, verdicts: Sequence[ev.RunVerdict], found: StreamBounds
 ) -> Iterator[Finding]:
-    """What each loses to the other, where that is beyond doubt."""
+    """Yield what each loses to the other, where that is beyond doubt."""
     titles = {id: title for ways in BESIDE.values() for id, title, _, _ in ways}
     for verdict in verdicts:
         if verdict.workload in titles and verdict.is_slower and verdict.ratio and verdict.ci95:
@@ -104,7 +104,9 @@ def _placement_findings(measured: FullstackFigures, verdicts: Sequence[ev.RunVer
 def _setting_findings(
     measured: FullstackFigures, verdicts: Sequence[ev.RunVerdict], machine: StreamBounds
 ) -> Iterator[Finding]:
-    """What a setting of a link of our own changes: a hint for a card, whose own is only read; sends without a copy."""
+    """Yield what a setting of a link of our own changes: a hint for a card, whose own is only read; sends without a
+    copy.
+    """
     lent = measured.find_level("out", "zerocopy")
     for verdict in verdicts:
         if verdict.workload in ("mtu", "rfs", "xps", "zerocopy") and verdict.is_different and verdict.ci95:
@@ -120,7 +122,7 @@ def _setting_findings(
 
 
 def _rates_findings(measured: FullstackFigures) -> Iterator[Finding]:
-    """What this host's disk and network do alone: what triage's rates of the same are to be held against."""
+    """Yield what this host's disk and network do alone: what triage's rates of the same are to be held against."""
     known_levels = [(level, level.side) for level in measured.levels if level.side in (DISK, NETWORK)]
     if known_levels:
         lines = [

@@ -42,7 +42,7 @@ class ForeignLatencyGuard:
 
     @property
     def pause_reason(self) -> str:
-        """Why the load must pause now; "" while all is well."""
+        """Return why the load must pause now; "" while all is well."""
         return self._wait.stopped
 
     def before_block(self) -> None:

@@ -218,7 +218,9 @@ def foreign_operations(now: MeasuredSurroundings) -> float | None:
 
 
 def list_excesses(history: Sequence[MeasuredSurroundings], now: MeasuredSurroundings) -> list[Excess]:
-    """What disturbed `now`, after all that the run has seen before (all loads, and the looks while nothing ran)."""
+    """Return what disturbed `now`, after all that the run has seen before (all loads, and the looks while nothing
+    ran).
+    """
     excesses = [*_cpu_excess(history, now), *_device_excess(history, now)]
     rule = threshold_of("memory")
     if now.memory is not None and now.memory > rule.limit:
@@ -282,7 +284,7 @@ def _small_device(history: Sequence[MeasuredSurroundings], now: MeasuredSurround
 
 
 def _against_usual(alike: Sequence[MeasuredSurroundings], now: MeasuredSurroundings) -> list[Excess]:
-    """What can only be told from other blocks of the same load and variant: where some were seen."""
+    """Return what can only be told from other blocks of the same load and variant: where some were seen."""
     if len(alike) < BLOCKS_BEFORE_JUDGING:
         return []
     excesses: list[Excess] = []
@@ -322,8 +324,9 @@ def _against_usual(alike: Sequence[MeasuredSurroundings], now: MeasuredSurroundi
 def _usual_of_ours(
     history: Sequence[MeasuredSurroundings], now: MeasuredSurroundings, name: str
 ) -> float | None:
-    """How much of the device one operation of this load usually moves; None where too few blocks of it were seen, or
-    where it moves later, many at once."""
+    """Return how much of the device one operation of this load usually moves; None where too few blocks of it were
+    seen, or where it moves later, many at once.
+    """
     if now.uneven:
         return None
     alike = [b for b in history if b.load == now.load and b.device_bytes is not None]
@@ -347,7 +350,8 @@ def _median_of_known(values: Sequence[float | None]) -> float | None:
 def worth_repeating(
     excesses: Sequence[Excess], repeated: int, judged: int, most: tuple[float, float]
 ) -> bool:
-    """Whether a train or block is measured again: not what lasts, and not so often that too little is left to decide.
+    """Return whether a train or block is measured again: not what lasts, and not so often that too little is left to
+    decide.
 
     most  at least so many of a load, and at most this share of those judged.
     """

@@ -306,7 +306,7 @@ def emit_disturbance(
 def _host_disturbances(
     before: Reading, after: Reading, now: MeasuredSurroundings, devices: Sequence[str]
 ) -> list[Disturbance]:
-    """What a person should know before anything is measured: others are at work already."""
+    """Return what a person should know before anything is measured: others are at work already."""
     rates = compute_host_rates(before.host, after.host)
     disturbances: list[Disturbance] = []
     if now.cpu is not None and now.cpu > threshold_of("cpu").limit:

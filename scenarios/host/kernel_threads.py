@@ -100,7 +100,7 @@ def _threads_in_top(host: Host) -> list[BusyThread]:
 
 
 def _queue_of(name: str) -> str:
-    """What a worker's name says of its work: `kworker/u8:1-events_unbound` and `kworker/0:1+pm`."""
+    """Return what a worker's name says of its work: `kworker/u8:1-events_unbound` and `kworker/0:1+pm`."""
     queue = re.match(r"kworker/[^-+]+[-+](\S+)", name)
     return f": it does the work that is queued on {queue[1]}" if queue else ""
 

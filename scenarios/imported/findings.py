@@ -30,7 +30,9 @@ def file_findings(file: Imported) -> list[Finding]:
 
 
 def _account_findings(file: Imported) -> list[Finding]:
-    """What of the file is not imported; of free text, whose fields nobody can list, what was recognised in it."""
+    """Return what of the file is not imported; of free text, whose fields nobody can list, what was recognised in
+    it.
+    """
     result = file.result
     if result.left_out:
         left_out_names = [
@@ -115,7 +117,7 @@ def measure_text(measure: ImportedMeasure) -> str:
 
 
 def summary_finding(file: Imported) -> Finding:
-    """What was imported, in one line; the headline where nothing is wrong with it."""
+    """Return what was imported, in one line; the headline where nothing is wrong with it."""
     result = file.result
     if isinstance(result.detail, Io500Table) and len(result.detail.runs) > 1:
         table = result.detail

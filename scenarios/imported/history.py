@@ -95,7 +95,7 @@ def _clearest_step(logs: Sequence[float], alpha: float) -> tuple[int, float] | N
 
 
 def _error_inflation(left: Sequence[float], right: Sequence[float]) -> float:
-    """How much larger the squared error of a mean is because neighbouring results are alike.
+    """Return how much larger the squared error of a mean is because neighbouring results are alike.
 
     From the residuals' own lag-1 correlation, corrected for its bias in short series; never below
     `MIN_LAG_CORRELATION`.

@@ -150,7 +150,7 @@ def _sample_events(file: Imported) -> Iterator[ev.SampleTaken]:
 
 
 def _imported_files(files: Sequence[Imported]) -> tuple[ImportedFile, ...]:
-    """Which files, of which tool, with their digests: at most 500."""
+    """Return which files, of which tool, with their digests: at most 500."""
     return tuple(
         ImportedFile(
             file=f.name,
@@ -184,7 +184,7 @@ def _contradicted_values(files: Sequence[Imported]) -> tuple[Contradicted, ...]:
 
 
 def _histories_of(all_histories: Sequence[WorkloadHistory], order: Sequence[Snapshot]) -> Histories:
-    """What the trend's picture is drawn from."""
+    """Return what the trend's picture is drawn from."""
     return Histories(
         results=tuple(s.name for s in order[:_MAX_TABLE_ROWS]),
         dates=tuple(s.began for s in order[:_MAX_TABLE_ROWS]),

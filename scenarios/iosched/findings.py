@@ -82,7 +82,7 @@ def verdict_finding(
 
 
 def _name_loads(verdicts: Sequence[ev.RunVerdict]) -> str:
-    """What was loaded, in words: "eight random readers, four sequential readers"."""
+    """Return what was loaded, in words: "eight random readers, four sequential readers"."""
     titles = {mix.id: mix.title for mix in MIXES}
     load_titles = (
         next((t for i, t in titles.items() if v.workload.startswith(i)), v.workload) for v in verdicts
@@ -162,7 +162,7 @@ def held_finding(device: str, job: PairLoad, written: Sequence[Sequence[float]])
 def throttling_finding(
     states_by_scheduler: dict[str, tuple[Scheduling, ...]], current: str
 ) -> Finding | None:
-    """What the switches did to write-back throttling, which is compared along with the scheduler."""
+    """Return what the switches did to write-back throttling, which is compared along with the scheduler."""
     lines: list[Evidence] = []
     for number, state in enumerate(states_by_scheduler.get(current, ())):
         for scheduler, states in states_by_scheduler.items():
@@ -184,7 +184,7 @@ def throttling_finding(
 
 
 def class_finding(target: ScheduledDisks) -> Finding | None:
-    """What this class of device suggests, for the report."""
+    """Return what this class of device suggests, for the report."""
     if not target.devices:
         return None
     kind = class_of(target.devices[0])

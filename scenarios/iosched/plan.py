@@ -66,7 +66,7 @@ def _describe_variant(on: ScheduledDisks, scheduler: str) -> Variant:
 
 
 def _list_switch_effects(schedulers: Sequence[str]) -> tuple[str, ...]:
-    """What a switch drags along, as far as the compared schedulers do."""
+    """Return what a switch drags along, as far as the compared schedulers do."""
     lines = ["nr_requests: the kernel resets it at every switch"]
     if "bfq" in schedulers:
         lines.append("write-back throttling: bfq turns it off while it is active")
@@ -74,7 +74,7 @@ def _list_switch_effects(schedulers: Sequence[str]) -> tuple[str, ...]:
 
 
 def _format_needed_seconds(setup: SchedulerSetup) -> list[str]:
-    """Which pair and load takes how long at least: what the budget is made of."""
+    """Return which pair and load takes how long at least: what the budget is made of."""
     parts = []
     for variant in setup.variants:
         loads = [

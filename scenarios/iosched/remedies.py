@@ -45,7 +45,7 @@ def tuned_path(host: Host, profile: str) -> str:
 def make_scheduler_remedy(
     host: Host, device: str, scheduler: str, now: str, rotational: bool | None, why: SchedulerOrigin | None
 ) -> Remedy:
-    """How to use `scheduler` on `device` from now on; `why` says what would undo it at the next boot.
+    """Return how to use `scheduler` on `device` from now on; `why` says what would undo it at the next boot.
 
     tuned is needed only where a profile of its own sets a scheduler, which then wins over udev's.
     """

@@ -65,7 +65,7 @@ class SchedulerSetup(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def unreached_jobs(self) -> tuple[PairLoad, ...]:
-        """What the budget is too short for."""
+        """Return what the budget is too short for."""
         return tuple(job for job in self.jobs if not job.allotted_s)
 
 
@@ -116,7 +116,7 @@ def layout(host: Host, options: Options, *, has_root: bool) -> SchedulerSetup:
 
 
 def default_budget(needed_s: float) -> float:
-    """What every pair and load needs for its fewest groups, in whole half minutes; 480 s hold one pair."""
+    """Return what every pair and load needs for its fewest groups, in whole half minutes; 480 s hold one pair."""
     return max(DEFAULT_BUDGET_S, 30.0 * math.ceil(needed_s / 30))
 
 
@@ -190,7 +190,7 @@ def least_budget(workloads: Sequence[Workload]) -> float:
 
 
 def _choose_variants(disks: ScheduledDisks, asked: Sequence[str]) -> tuple[str, ...]:
-    """What the class of device suggests, or what was asked for; never the current one."""
+    """Return what the class of device suggests, or what was asked for; never the current one."""
     if asked:
         unknown = [s for s in asked if s not in disks.offered]
         if unknown:

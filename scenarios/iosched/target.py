@@ -102,7 +102,7 @@ def _swap_leaves(host: Host, disks: DiskTopology) -> Iterator[tuple[str, str]]:
 
 
 def find_refusal(host: Host, disks: ScheduledDisks, *, system_disk: bool, has_root: bool) -> str:
-    """Why its scheduler is not switched, in one line; empty where it may be."""
+    """Return why its scheduler is not switched, in one line; empty where it may be."""
     if not host.live:
         return "a captured host has no scheduler to switch"
     if not has_root:

@@ -121,7 +121,7 @@ def check(side: Letter, boot_id: str, earlier: Sequence[Earlier]) -> None:
 
 
 def so_far(earlier: Sequence[Earlier]) -> SoFar:
-    """What was measured until now, what can be compared, and what is still to do."""
+    """Return what was measured until now, what can be compared, and what is still to do."""
     measured_boots = list_boots(earlier)
     all_series = series_of(measured_boots)
     if not all_series:

@@ -45,7 +45,7 @@ _ATA = re.compile(r"\bata\d+(?:\.\d+)?: (?:exception|SATA link down|failed comma
 
 
 def _make_probe(read: Callable[[Host], T | Absent], met: Callable[[T], object], says: str) -> Probe:
-    """Whether what is read meets it, in these words."""
+    """Return whether what is read meets it, in these words."""
 
     def answer_probe(host: Host) -> Answer:
         reading = read(host)

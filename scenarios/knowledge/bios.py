@@ -90,7 +90,7 @@ def _known_names() -> re.Pattern[str]:
 
 
 def is_known_attribute(name: str) -> bool:
-    """Whether an attribute is one that we know: nothing else of a BMC's answer is kept."""
+    """Return whether an attribute is one that we know: nothing else of a BMC's answer is kept."""
     return len(name) < 200 and _known_names().fullmatch(_plain_name(name)) is not None
 
 

@@ -117,7 +117,7 @@ def cloud_disks(host: Host, device: BlockDevice) -> tuple[CloudDisk, ...]:
 
 
 def cloud_disks_of_size(device: BlockDevice) -> tuple[CloudDisk, ...]:
-    """What any cloud sells in this size; none for what is no virtual disk."""
+    """Return what any cloud sells in this size; none for what is no virtual disk."""
     gib = _size_gib(device) if is_virtual_disk(device.transport, device.model) else 0.0
     return tuple(
         cloud_disk
@@ -131,7 +131,7 @@ def _size_gib(device: BlockDevice) -> float:
 
 
 def job_kinds() -> tuple[JobKind, ...]:
-    """What disks are used for, in the file's order."""
+    """Return what disks are used for, in the file's order."""
     return load("storage", "job", JobKind).entries
 
 

@@ -49,7 +49,7 @@ def ratio_text_with_interval(turn: Turn) -> str:
 
 
 def suspects_text(event: Slowdown) -> str:
-    """What was recorded as changed about then."""
+    """Return what was recorded as changed about then."""
     if not event.suspects:
         return f"none; no recorded fact changed between {event.before[:10] or 'the first night'} and {event.since[:10]}"
     return join_names([change_text(dated_change) for dated_change in event.suspects], _MAX_SUSPECTS)

@@ -270,7 +270,7 @@ def _baseline_references(
 
 
 def _should_retest(logs: Sequence[float], to: Reference, sums: Sequence[float], tonight: bool) -> bool:
-    """Whether the last night is to be measured once more before it counts."""
+    """Return whether the last night is to be measured once more before it counts."""
     before = logs[-2] if len(logs) > 1 else None
     return tonight and night_score(logs[-1], to, before) < RETEST_SCORE and sums[-1] >= RETEST_SUM
 

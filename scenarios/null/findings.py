@@ -39,7 +39,7 @@ def estimate_minute_effect(verdict: ev.RunVerdict, title: str) -> LeastEffect:
 def build_findings(
     answer: NullAnswer, verdicts: Sequence[ev.RunVerdict], culprits: Sequence[str]
 ) -> list[Finding]:
-    """Whether this host can be measured, and what was called different though it was the same."""
+    """Return whether this host can be measured, and what was called different though it was the same."""
     clean = not any(v.is_different for v in verdicts)
     null_findings = [_resolution_finding(answer, culprits, clean)]
     for verdict in verdicts:

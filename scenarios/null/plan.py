@@ -98,7 +98,7 @@ def most_written(place: NullDirectory) -> int:
 
 
 def _list_sentences(place: NullDirectory) -> tuple[str, ...]:
-    """What the plan's fields do not say."""
+    """Return what the plan's fields do not say."""
     if place.fit is None:
         return ("without a directory only the CPU is measured against itself",)
     return (

@@ -23,7 +23,7 @@ _WORDS = {False: ("core", "thread"), True: ("module", "core")}
 
 
 def draw_picture(shape: MachineShape, columns: int = COLUMNS) -> tuple[str, ...]:
-    """What is the machine made of, where is its memory, what hangs where."""
+    """Return what the machine is made of, where its memory is and which device is where."""
     if not shape.places:
         return ("no description of the processors could be read",)
     lines = [*_draw_head(shape), ""]
@@ -266,6 +266,6 @@ def _wrap_line(line: str, columns: int) -> Iterator[str]:
 
 
 def _split_words(text: str, most: int) -> Iterator[str]:
-    """What stays on one line: the members of a list, and the words of a member that is long."""
+    """Yield what stays on one line: the members of a list, and the words of a member that is long."""
     for member in re.findall(r"[^,;]*[,;]? *", text):
         yield from re.findall(r"[^ ]* *", member) if len(member) > most else (member,)

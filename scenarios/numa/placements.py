@@ -33,7 +33,7 @@ def find_sharing_cpus(usable: UsableCpus) -> tuple[frozenset[int], ...]:
 
 
 def why_not(usable: UsableCpus) -> str:
-    """Why placement cannot be tested here; empty where it can."""
+    """Return why placement cannot be tested here; empty where it can."""
     if len(usable.cpus) < 2:
         return "only one CPU may be used: placement cannot be tested here"
     if len(usable.node_sets) < 2 and not find_sharing_cpus(usable):

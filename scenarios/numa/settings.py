@@ -162,7 +162,8 @@ def _read_clocks(host: Host) -> Iterator[Entry]:
 
 
 def limited_khz(host: Host, frequencies: Frequency | Absent) -> int | None:
-    """What somebody set as the highest frequency, where that is lower than what the CPU can; the lowest of all.
+    """Return what somebody set as the highest frequency, where that is lower than what the CPU can; the lowest of
+    all.
 
     Where boost is off, against the frequency without it: some drivers lower the limit with it, which is another
     setting.
@@ -208,7 +209,9 @@ def highest_khz(frequencies: Frequency | Absent) -> int | None:
 
 
 def source_problem(options: "Options") -> str:
-    """What is wrong with the request for the firmware's settings, in one line; empty where they can be asked for."""
+    """Return what is wrong with the request for the firmware's settings, in one line; empty where they can be asked
+    for.
+    """
     path, url, authority = (options.as_string(name) for name in ("bios", "redfish", "redfish-ca"))
     if path and url:
         return "--bios and --redfish are two sources of the same settings: give one of them"
@@ -269,7 +272,7 @@ def read_firmware(host: Host, options: "Options") -> FirmwareSettings:
 
 
 def _observed_settings(host: Host) -> dict[str, str]:
-    """What the running system shows of settings that the firmware does not tell; only what is certain."""
+    """Return what the running system shows of settings that the firmware does not tell; only what is certain."""
     observed: dict[str, str] = {}
     nodes = read_nodes_per_socket(host)
     if is_present(nodes) and not nodes.by_kernel and nodes.l3_as_numa is False:

@@ -173,7 +173,7 @@ def _look_up_key(key: FactKey) -> tuple[FactKey, bool]:
 
 
 def _value_classes(key: FactKey, spellings: Sequence[str]) -> list[object]:
-    """What counts as one value: numbers within the known tolerance, or of one range where there are many."""
+    """Return what counts as one value: numbers within the known tolerance, or of one range where there are many."""
     numbers = [value if isinstance(value := value_of(s), int | float) else None for s in spellings]
     magnitudes = [abs(n) for n in numbers if n is not None]
     if len(magnitudes) < len(spellings) or not magnitudes or any(isinstance(n, bool) for n in numbers):

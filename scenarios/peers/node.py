@@ -44,7 +44,7 @@ def node_of_run(run: RunSummary, name: str) -> PeerNode:
 
 
 def loads_of(run: RunSummary) -> dict[FigureKey, PlannedLoad]:
-    """What each of its measures is called, its unit and direction."""
+    """Return what each of its measures is called, its unit and direction."""
     return {key: run.loads[key] for key in run.figures}
 
 

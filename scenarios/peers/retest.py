@@ -54,7 +54,7 @@ class RetestedSuspect(msgspec.Struct, Judged, frozen=True, kw_only=True):
 
     @property
     def log_distance(self) -> float:
-        """How far from its peers, in logs: at the screen, as long as no retest has it."""
+        """Return how far from its peers, in logs: at the screen, as long as no retest has it."""
         return abs(math.log(self.ratio if self.ratio is not None else self.screened))
 
 
@@ -112,7 +112,9 @@ def _open_standings(screened: Screen, rounds: Sequence[Round]) -> list[RetestedS
 
 
 def _peer_distances(screened: Screen, place: int, round_nodes: Round) -> list[float]:
-    """How far a round's peers lie from their centre at the screen: who is suspected in another measure is one too."""
+    """Return how far a round's peers lie from their centre at the screen: who is suspected in another measure is one
+    too.
+    """
     column = screened.columns[place]
     return [
         node.logs[column.key] - column.centre_of(name)

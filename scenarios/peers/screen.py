@@ -108,7 +108,7 @@ class ScreenColumn(msgspec.Struct, frozen=True, kw_only=True):
         return self.logs[name] - self.centre_of(name)
 
     def suspect_distance(self, margin: float) -> float:
-        """How far off a node is no suspect: less than half of what matters is none either."""
+        """Return how far off a node is no suspect: less than half of what matters is none either."""
         share = min(0.5, max(LAX, _MIN_SUSPECTS / len(self.logs)) / math.sqrt(self.beside))
         return max(normal_quantile(1 - share / 2) * self.spread, margin_edge(margin) / 2)
 

@@ -173,7 +173,7 @@ def further_costs_finding(
 
 
 def _title(judged: Sequence[tuple[Trial, Sequence[ev.RunVerdict]]], costs: Sequence[ev.RunVerdict]) -> str:
-    """What the host pays (`costs`) first, then all else that is not equal, what is decided before what is not."""
+    """Return the title: what the host pays (`costs`) first, then all that is not equal, decided before undecided."""
     parts = []
     if costs and costs[0].delta is not None:
         parts = [
@@ -225,7 +225,7 @@ def _list_costs(
 
 
 def _effect_here(verdict: ev.RunVerdict, trial: Trial, facts: Facts, rates: PacketRates | Absent) -> str:
-    """What that takes of a core now; whether it is in effect is known of rp_filter alone."""
+    """Return what that takes of a core now; whether it is in effect is known of rp_filter alone."""
     if verdict.control or verdict.delta is None or verdict.delta_ci95 is None:
         return ""
     setting_text = ""

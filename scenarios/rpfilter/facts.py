@@ -83,7 +83,7 @@ def has_ipv6(host: Host) -> bool:
 
 
 def list_entries(host: Host, facts: Facts) -> Iterator[Entry]:
-    """What was read, as triage tells it, and what a lookup goes through."""
+    """Yield what was read, as triage tells it, and what a lookup goes through."""
     yield from firewall_facts(host)
     table = facts.routes["IPv6"]
     total, source = (table, "") if isinstance(table, Absent) else (table.total, table.source)

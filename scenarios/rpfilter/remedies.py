@@ -60,7 +60,7 @@ def not_reloaded(facts: Facts, loaded: ReversePathRule | None) -> Remedy:
 
 
 def by_firewalld(facts: Facts, rule: ReversePathRule | None) -> bool:
-    """Whether firewalld loads it: then it is changed there and nowhere else."""
+    """Return whether firewalld loads it: then it is changed there and nowhere else."""
     if rule is not None and rule.table == TABLE:
         return not _not_there(facts.firewalld)
     if isinstance(facts.firewalld, Absent):
@@ -81,7 +81,7 @@ def _not_there(read: Firewalld | Absent) -> bool:
 
 
 def keeps_sense(facts: Facts, protocols: tuple[Protocol, ...] = ("IPv6",)) -> str:
-    """Why the check should stay, in one sentence; empty where it protects little."""
+    """Return why the check should stay, in one sentence; empty where it protects little."""
     reasons = []
     for protocol in protocols:
         if facts.routes_for_others(protocol):
@@ -98,7 +98,7 @@ def _explain_removal(sense: str) -> str:
 
 
 def _with_iptables(facts: Facts, rule: ReversePathRule | None) -> bool:
-    """Whether firewalld's rules are ip6tables': before 0.6.0 always, later where FirewallBackend says so."""
+    """Return whether firewalld's rules are ip6tables': before 0.6.0 always, later where FirewallBackend says so."""
     if rule is not None:
         return rule.form != "nft"
     if not isinstance(facts.asked, Absent) and facts.asked.vocabulary.place.startswith("ip6tables"):
@@ -114,7 +114,7 @@ def _off_value(facts: Facts, rule: ReversePathRule | None) -> str:
 
 
 def _what_stays(facts: Facts, rule: ReversePathRule | None, sense: str) -> str:
-    """What still checks sources after the change."""
+    """Return what still checks sources after the change."""
     return (
         _explain_removal(sense)
         if _off_value(facts, rule) == "no"

@@ -195,7 +195,7 @@ def switch_off_setting(setting: RpFilter) -> Remedy:
 
 
 def effective_changes(setting: RpFilter, wanted: Mapping[str, int]) -> dict[str, tuple[int, int]]:
-    """What is in effect before and after, by interface, where it changes."""
+    """Return what is in effect before and after, by interface, where it changes."""
     return {
         name: (before, wanted[name])
         for name in setting.own

@@ -29,7 +29,7 @@ FAST_MBIT = 25_000  # from here on one core cannot check every frame of MTU 1500
 
 
 def check_evidence(facts: Facts, rule: ReversePathRule) -> tuple[Evidence, ...]:
-    """What was read about one check."""
+    """Return what was read about one check."""
     lines = [Evidence(f"{rule.place_text}: {rule.statement}", rule.source)]
     if rule.every_flow:
         when = (

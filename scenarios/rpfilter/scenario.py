@@ -197,7 +197,7 @@ class Rpfilter(Scenario):
 
 
 def _rule_findings(host: Host, passed_over: Callable[[str], None]) -> Iterator[Finding]:
-    """What the read-only rules say; why one of them says nothing goes to `passed_over`."""
+    """Yield what the read-only rules say; why one of them says nothing goes to `passed_over`."""
     for rule in RULES:
         try:
             yield from rule.check(host)

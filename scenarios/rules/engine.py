@@ -186,7 +186,7 @@ def evidence_of(text: RuleText, host: Host, rows: Sequence[SubjectRow]) -> Itera
 
 
 def _sources_of(text: RuleText, host: Host, row: SubjectRow, *expressions: str) -> list[str]:
-    """What the values of these expressions were read from, of this row; what was not read is no source."""
+    """Return what the values of these expressions were read from, of this row; what was not read is no source."""
     cited = SentenceTemplate(text.source).fill_sentence(row).split(", ") if text.source else []
     patterns = [pattern if pattern.startswith("/") else host.find_output(pattern) for pattern in cited]
     table = host.compute_once(_empty_traces).get(text.each, ReadTrace())
@@ -244,7 +244,7 @@ def _empty_traces(_: Host) -> dict[str, ReadTrace]:
 
 
 def _needed_names(text: RuleText, words: str) -> frozenset[str]:
-    """What an expression asks for, with what is behind a `let`."""
+    """Return what an expression asks for, with what is behind a `let`."""
     names = parse_expression(words).needed_names
     return names.union(*(_needed_names(text, text.let[name]) for name in names if name in text.let))
 
@@ -308,7 +308,7 @@ def _unknown_reason(unknown: Sequence[tuple[str, str]]) -> str:
 
 
 def explanation_lines(text: RuleText) -> tuple[str, ...]:
-    """What `hostdx rules --explain` prints."""
+    """Return what `hostdx rules --explain` prints."""
     looks = [f"{name}: {item.source_words()}" for name, item in text.read.items()]
     severity = f"{text.severity}" + (f", warning if {text.warning}" if text.warning else "")
     severity += f", critical if {text.critical}" if text.critical else ""

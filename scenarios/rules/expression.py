@@ -154,7 +154,7 @@ _ALLOWED = frozenset(
 
 
 def _evaluate(node: ast.expr, names: Names) -> Value:
-    """What cannot be worked out (a text below a number, nothing to divide by) is unknown, and that alone."""
+    """Return what cannot be worked out (a text below a number, nothing to divide by) is unknown, and that alone."""
     try:
         return _evaluate_node(node, names)
     except (TypeError, ValueError, ArithmeticError, AttributeError, re.error, RecursionError) as error:

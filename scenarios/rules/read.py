@@ -39,7 +39,7 @@ class Read(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True
     last: str = ""
 
     def source_words(self) -> str:
-        """What is read and where, in one line."""
+        """Return what is read and where, in one line."""
         if self.log:
             return f"how many lines of the kernel's log match {self.log}"
         if self.last:

@@ -86,7 +86,7 @@ class RuleText(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=
     tests: tuple[TestRow, ...] = ()
 
     def find_problem(self) -> str:
-        """What is wrong with it, in one line; empty where nothing is."""
+        """Return what is wrong with it, in one line; empty where nothing is."""
         if not re.fullmatch(r"[a-z][a-z0-9]*\.[a-z0-9][a-z0-9.-]*", self.id):
             return f"id {self.id!r} is not of the form subject.name"
         try:

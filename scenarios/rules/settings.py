@@ -80,7 +80,7 @@ def _sysctl_command(pairs: Iterable[tuple[str, str]]) -> str:
 
 
 def _previous_sysctls(host: Host, sysctls: Mapping[str, str]) -> Iterator[tuple[str, str]]:
-    """What each sysctl was, or what stood in its place; a value that cannot be read has no undo."""
+    """Yield what each sysctl was, or what stood in its place; a value that cannot be read has no undo."""
     for key in sysctls:
         old = _read_sysctl(host, key)
         other = _INSTEAD.get(key, "")

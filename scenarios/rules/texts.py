@@ -117,7 +117,9 @@ class FindingTexts:
         answers: bool = False,
         **fields: object,
     ) -> Finding:
-        """What is given comes before the file's own; of evidence, remedies and references it comes after them."""
+        """Put the given values before the file's own; evidence, remedies and references come after
+        them.
+        """
         text = self._text_entry(FindingText, "finding", name)
         fields["subject"] = subject
         advice = (Remedy(title=self._fill_template(text.advice, fields)),) if text.advice else ()

@@ -132,7 +132,7 @@ def class_findings(levels: Sequence[DirectoryLevel], targets: Sequence[ComparedD
 
 
 def engine_cost(nanoseconds: int) -> Evidence:
-    """What of each operation is not the disk's."""
+    """Return what of each operation is not the disk's."""
     return SAYS.evidence("engine-cost", cost=latency_quantity(nanoseconds))
 
 

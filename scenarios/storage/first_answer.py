@@ -103,7 +103,8 @@ def rate_use(kind: JobKind, value: DirectoryLevel) -> str:
 def rank_classes(
     host: Host, target: ComparedDirectory, levels: Sequence[DirectoryLevel]
 ) -> list[tuple[str, float]]:
-    """What this disk can be, the nearest first, with its distance: what the cloud sells, else classes and caps.
+    """Return what this disk can be, the nearest first, with its distance: what the cloud sells, else classes and
+    caps.
 
     The distance is the mean over the loads of |ln(measured / the range's edge or the cap)|; 0 lies within the ranges.
     """
@@ -130,7 +131,9 @@ def rank_classes(
 def suspicion_findings(
     host: Host, target: ComparedDirectory, levels: Sequence[DirectoryLevel]
 ) -> list[Finding]:
-    """What cannot be as it claims to be: flushes faster than the medium, a rotating disk that reads like flash."""
+    """Return what cannot be as it claims to be: flushes faster than the medium, a rotating disk that reads like
+    flash.
+    """
     own = {value.workload: value for value in levels if value.variant == target.letter}
     device = target.single_device
     if device is None:

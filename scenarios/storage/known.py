@@ -12,7 +12,7 @@ SETTINGS = frozenset({"storage", "iosched", "fstrim"})  # what is set of a disk,
 
 
 def list_known_findings(host: Host, targets: Sequence[ComparedDirectory]) -> list[Finding]:
-    """What the rules say of these directories, their file systems and the devices below them."""
+    """Return what the rules say of these directories, their file systems and the devices below them."""
     names = set(_list_names(targets))
     mounted = {file_system_of(host, target.directory) for target in targets}
 

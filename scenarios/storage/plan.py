@@ -90,7 +90,7 @@ class StorageSetup:
 
     @property
     def refusal_reason(self) -> str:
-        """Why nothing is measured; one directory that was named and cannot be measured is enough."""
+        """Return why nothing is measured; one directory that was named and cannot be measured is enough."""
         if self.refusals:
             return self.refusals[0]
         if not self.targets:
@@ -111,7 +111,7 @@ class StorageSetup:
 
     @cached_property
     def shared_parts(self) -> tuple[Shared, ...]:
-        """What the directories have in common; they are opened for it, so only where nothing is refused."""
+        """Return what the directories have in common; they are opened for it, so only where nothing is refused."""
         return () if self.refusal_reason else find_shared(self._host, self.targets)
 
     @property
@@ -123,7 +123,7 @@ class StorageSetup:
         return place_count(self.size_bytes, spinning=spinning)
 
     def uses_links(self, host: Host) -> bool:
-        """Whether links to one file are made instead of files, on all sides alike.
+        """Return whether links to one file are made instead of files, on all sides alike.
 
         Only a comparison may do so: it needs the same work in every group, and a rating the work of a job.
         """
@@ -131,7 +131,7 @@ class StorageSetup:
 
     @property
     def files_bytes(self) -> int:
-        """What is written before anything is measured."""
+        """Return what is written before anything is measured."""
         return len(self.targets) * (self.size_bytes + write_file_bytes(self.size_bytes))
 
 
@@ -147,7 +147,7 @@ def build_workloads(size_bytes: int, directory: str, directories: int) -> tuple[
 
 
 def planned_writes(targets: Sequence[ComparedDirectory], most: int) -> tuple[Written, ...]:
-    """What the files and the writing loads put on each device at most, bytes; `most` holds for all together."""
+    """Return what the files and the writing loads put on each device at most, bytes; `most` holds for all together."""
     by_device: dict[str, list[ComparedDirectory]] = {}
     for target in targets:
         by_device.setdefault(target.leaf_names, []).append(target)
@@ -160,7 +160,7 @@ def planned_writes(targets: Sequence[ComparedDirectory], most: int) -> tuple[Wri
 
 
 def list_sentences(plan: Plan, size_bytes: int, count: int, notes: Sequence[str]) -> tuple[str, ...]:
-    """What the plan's fields do not say."""
+    """Return what the plan's fields do not say."""
     lines = [STOPS_ITSELF, *([MAY_BE_LEFT_OUT] if len(plan.variants) > 1 else [])]
     if len(plan.writes) > 1:
         lines.append("the limit of writing is for all devices together")
@@ -173,7 +173,7 @@ def list_sentences(plan: Plan, size_bytes: int, count: int, notes: Sequence[str]
 
 
 def describe_single_target(target: ComparedDirectory) -> str:
-    """What a single directory can be held against: its class and its link, where they are known."""
+    """Return what a single directory can be held against: its class and its link, where they are known."""
     known_classes = [disk_class(device) for device in target.devices]
     classes = sorted({known_class.title for known_class in known_classes if known_class is not None})
     links = [device.link.now for device in target.devices if is_present(device.link)]
@@ -195,7 +195,7 @@ def least_budget_s(loads: Sequence[Workload], directories: int) -> int:
 
 
 def job_refusal(host: Host, options: Options) -> str:
-    """Why the job that was named cannot be watched: said before two minutes are spent on the disk."""
+    """Return why the job that was named cannot be watched: said before two minutes are spent on the disk."""
     pids, cgroup = options.as_strings("pid"), options.as_string("cgroup")
     if pids and cgroup:
         raise UsageError("--pid and --cgroup name two jobs; give one of them")

@@ -41,7 +41,9 @@ def list_other_targets(host: Host, targets: Sequence[ComparedDirectory]) -> tupl
 
 
 def read_traits(host: Host, target: ComparedDirectory) -> dict[str, str]:
-    """What can make one side faster than the other without the disk being the reason. Absent traits are left out."""
+    """Return what can make one side faster than the other without the disk being the reason. Absent traits are left
+    out.
+    """
     mount = target.place.mount
     trait_texts = {
         "file system": mount.fstype,
@@ -90,7 +92,7 @@ def fill_level(host: Host, directory: str) -> float | None:
 
 
 def make_variant(host: Host, target: ComparedDirectory) -> Variant:
-    """What a person reads beside the letter: the directory, its device, its file system, its link."""
+    """Return what a person reads beside the letter: the directory, its device, its file system, its link."""
     leaf = target.devices[0] if target.devices else None
     parts = [target.leaf_names]
     if leaf is not None:
@@ -112,7 +114,7 @@ _THE_DISK_ITSELF = frozenset({"transport", "model", "NUMA node", "devices"})
 
 
 def list_differences(variants: Sequence[Variant]) -> tuple[str, ...]:
-    """What differs beside the disks: with any, the verdict speaks of the stack, not of the disk.
+    """Return what differs beside the disks: with any, the verdict speaks of the stack, not of the disk.
 
     The disk's own traits (transport, model, node) are what is compared, and are not listed.
     """

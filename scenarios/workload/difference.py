@@ -61,7 +61,7 @@ def name_part(part: str) -> str:
 
 
 def lines_of(time_split: Split) -> list[TimePart]:
-    """What the first line chooses from: each second of the wall time in one of them."""
+    """Return what the first line chooses from: each second of the wall time in one of them."""
     parts = [part for part in time_split.parts[1:] if not time_split.waits or part.name not in DIVIDED]
     return [*parts, *time_split.waits]
 

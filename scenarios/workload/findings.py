@@ -70,7 +70,7 @@ def list_sentences(time_split: Split, limit: AtLimit | None = None) -> list[str]
 
 
 def limit_sentences(limit: AtLimit) -> list[str]:
-    """What the group counted at its limit, and what that was paid in."""
+    """Return what the group counted at its limit, and what that was paid in."""
     amounts = (
         (limit.reclaimed_bytes, "taken away"),
         (limit.refaulted_bytes, "of it soon read again"),

@@ -169,7 +169,7 @@ def _text(host: Host, path: str) -> str:
 
 
 def explain_missing(host: Host, root: str | Absent, limits: Mapping[str, str]) -> str:
-    """Why the limits cannot be set, in one line; empty where they can."""
+    """Return why the limits cannot be set, in one line; empty where they can."""
     if not limits:
         return ""
     if isinstance(root, Absent):

@@ -59,7 +59,7 @@ def list_actions(wanted: CommandRequest, root: str | Absent, own: Carried) -> tu
 
 
 def left_out(root: str | Absent) -> tuple[str, ...]:
-    """What cannot be known here, and what it needs."""
+    """Return what cannot be known here, and what it needs."""
     reasons = [f"memory pressure, swap-ins and reclaim: {root.reason}"] if isinstance(root, Absent) else []
     counters = PerfCounters()
     if not counters.counted_events:
@@ -81,7 +81,7 @@ def _without_counters() -> str:
 
 
 def cold_sentences(wanted: CommandRequest, *, private: bool) -> tuple[str, ...]:
-    """What is dropped from the cache, where a link leads, and who else rules a folder on the way."""
+    """Return what is dropped from the cache, where a link leads, and who else rules a folder on the way."""
     cold_paths = dict.fromkeys(path for job in wanted.jobs for path in paths(wanted.cold, job))
     if not cold_paths:
         return ()

@@ -62,7 +62,7 @@ def judge(run: Run, workload: str, walls: list[float], treated: set[int]) -> Non
 
 
 def treatment_finding(trend: TreatedTrend) -> Finding | None:
-    """Whether the treatment broke the trend: beyond chance at 1 % over all treatments of the series."""
+    """Return whether the treatment broke the trend: beyond chance at 1 % over all treatments of the series."""
     called = [jump for jump in trend.jumps if jump.called]
     if not called:
         return None

@@ -282,7 +282,7 @@ class CommandVariantBench(VariantBench):
 
 
 def describe_failure(job: JobRun, at_most_s: float, private: bool = False) -> str:
-    """Why a run is not measured, with the last lines of standard error; "" where it went well."""
+    """Return why a run is not measured, with the last lines of standard error; "" where it went well."""
     lines = [line.strip() for line in job.errors.splitlines() if line.strip()][-3:] if not private else []
     last = f": {' / '.join(lines)[-300:]}" if lines else ""
     if job.stopped == "time":

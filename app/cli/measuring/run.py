@@ -118,7 +118,7 @@ def _run(
 
 
 def _comparison_lines(name: str, compared: ComparedRecordings, recording: str) -> Iterator[str]:
-    """What got worse, what else to know, and the command for the rest."""
+    """Yield what got worse, what else to know, and the command for the rest."""
     from scenarios.compare import worse
 
     finding = worse.worse_finding(compared, name, recording)

@@ -59,7 +59,7 @@ def check_run_series(command: str, scenario: Scenario, chosen: Mapping[str, Json
 
 
 def describe_progress(scenario: Scenario) -> Iterator[str]:
-    """What was measured until now, the answer as far as there is one, and what is still to do."""
+    """Yield what was measured until now, the answer as far as there is one, and what is still to do."""
     progress = scenario.describe_series(find_earlier_runs(scenario))
     yield from progress.lines
     if progress.sides is not None:

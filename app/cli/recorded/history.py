@@ -78,7 +78,7 @@ def history(
 
 
 def reaches_severity(host_history: HostHistory, fail_on: str | None) -> bool:
-    """Whether a finding reaches that severity; the worst stands first in the list of them."""
+    """Return whether a finding reaches that severity; the worst stands first in the list of them."""
     if fail_on is None:
         return False
     bad = SEVERITIES[: SEVERITIES.index(fail_on) + 1]

@@ -126,7 +126,7 @@ def _example_document(name: str, entry: kept.ListedRecording) -> dict[str, objec
 
 
 def _result_text(entry: kept.ListedRecording, read: bool) -> str:
-    """What it found, or why it found nothing."""
+    """Return what it found, or why it found nothing."""
     if entry.state == "unreadable":
         return entry.reason or "is no recording"
     if read and (headline := headline_of(entry)) is not None:

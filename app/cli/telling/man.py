@@ -68,7 +68,7 @@ def render_page(root: click.Context) -> Iterator[str]:
 
 
 def _subcommand_lines(group: click.Group, context: click.Context) -> Iterator[str]:
-    """What all its commands take stands once, before what each of them takes."""
+    """Yield the options that all commands take once, then those of each command."""
     commands = {name: group.get_command(context, name) for name in group.list_commands(context)}
     below = {
         name: subcommand

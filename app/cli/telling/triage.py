@@ -81,7 +81,7 @@ def triage(
 
 
 def add_rates(event: ev.Found, rates: Mapping[str, Fact]) -> ev.Found:
-    """What a rule says of a disk or a card, with what that one was measured to give."""
+    """Return what a rule says of a disk or a card, with what that one was measured to give."""
     finding = event.finding
     rate_facts = [rates[name] for name in (finding.subject, *finding.subjects) if name in rates]
     if not rate_facts:

@@ -186,7 +186,7 @@ class AgentCommand:
         return self._stop_s is not None and time.monotonic() > self._stop_s + STOPPING_S
 
     def pump_output(self, wake: int) -> dict[str, object]:
-        """How it ended."""
+        """Return how it ended."""
         out, err = self._process.stdout, self._process.stderr
         assert out is not None and err is not None
         watched = {out.fileno(), err.fileno(), wake, 0}

@@ -35,7 +35,7 @@ class PlanGroup(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def read_plan(path: Path, scenario: str, status: int) -> tuple[Plan | None, State, str]:
-    """What `plan --json` said on a node; None with the state and the reason where nothing is to be run there."""
+    """Return what `plan --json` said on a node; None with the state and the reason where nothing is to be run there."""
     try:
         plan: Plan = _plans.decode(read_named(path, MAX_PLAN_BYTES))
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError, OSError) as error:

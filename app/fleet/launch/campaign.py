@@ -91,7 +91,7 @@ class FleetCampaign:
         )
 
     def fetch_plans(self, nodes: Sequence[str], arguments: Sequence[str], round: int = 0) -> dict[str, Plan]:
-        """What each node would do. One that has no plan has its answer."""
+        """Return what each node would do. One that has no plan has its answer."""
         plans_by_node: dict[str, Plan] = {}
         errand = self._look_errand(("plan", self.head.scenario, *arguments, "--json"))
         place = self.folder.path / "plans"
@@ -251,7 +251,7 @@ def _triage_state(path: Path, _status: int) -> tuple[State, str]:
 
 
 def _recording_state(path: Path, scenario: str) -> tuple[State, str]:
-    """How the run ended, by a recording that is whole and of what was asked for."""
+    """Return how the run ended, by a recording that is whole and of what was asked for."""
     began: ev.Began | None = None
     ended: ev.RunEnded | None = None
     try:

@@ -75,7 +75,7 @@ class Errand(Parcel, frozen=True, kw_only=True):
         return b"%d\n" % len(text) + text + msgspec.json.encode(order) + b"\n"
 
     def unfit_reason(self, python: str) -> str:
-        """Why the bundle is of no use to this interpreter; empty where it is, or where nobody knows."""
+        """Return why the bundle is of no use to this interpreter; empty where it is, or where nobody knows."""
         if not self.parts or python in self.parts:
             return ""
         return f"the bundle has nothing for its Python ({python[:40]})"

@@ -154,7 +154,7 @@ def _corner_value(corner: BoxCorner, index: int) -> float | None:
 
 
 def legend_lines(box: BoundingBoxFigures) -> list[str]:
-    """What the marks are, a line each."""
+    """Return what the marks are, a line each."""
     title = f"{make_printable(box.title)[:40]}: " if box.title else ""
     out = [f"{title}across bandwidth (IOR hard to easy), up metadata (mdtest hard to easy)"]
     out.append("h, e: a run's hard and easy corner" + ("; !: does not belong" if box.odd else ""))

@@ -26,7 +26,7 @@ def summary_tiles(session: RunSession) -> tuple[Tiles, ...]:
 
 
 def _load_tiles(session: RunSession) -> list[Tile]:
-    """How many loads differ, and the largest effect; where none does, how small a one would have been seen."""
+    """Return how many loads differ, and the largest effect; where none does, how small a one would have been seen."""
     judged = [row for row in verdict_table.on_page(session) if not row.verdict.control]
     if not judged:
         return []

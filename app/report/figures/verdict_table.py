@@ -61,7 +61,7 @@ def list_verdict_rows(session: RunSession) -> list[VerdictRow]:
 
 
 def is_aside(session: RunSession, verdict: ev.RunVerdict) -> bool:
-    """Whether it stands in the appendix, not on the first page."""
+    """Return whether it stands in the appendix, not on the first page."""
     load = session.find_workload(verdict.workload)
     return load is not None and load.aside
 
@@ -71,7 +71,7 @@ def on_page(session: RunSession, *, appendix: bool = False) -> list[VerdictRow]:
 
 
 def notes_on_values(session: RunSession) -> list[str]:
-    """What the values are, where that is not seen at once; empty where it is."""
+    """Return what the values are, where that is not seen at once; empty where it is."""
     regimes = [(row.load, regimes_words(session, row.verdict)) for row in on_page(session)]
     regime_notes = [f"{load}: {words}." for load, words in regimes if words]
     return [
@@ -183,7 +183,7 @@ def pair_text(verdict: ev.RunVerdict) -> str:
 
 
 def _effect_distance(verdict: ev.RunVerdict) -> float:
-    """How far from no difference, either way."""
+    """Return how far from no difference, either way."""
     if verdict.ratio is None or not verdict.ratio > 0 or not math.isfinite(verdict.ratio):
         return 0.0
     return abs(math.log(verdict.ratio))

@@ -137,7 +137,7 @@ def fold_spans(line: Iterable[Span], width: int, first: str = "", hang: str = ""
 
 
 def _count_fitting(word: str, room: int) -> int:
-    """How many characters of it fit into `room` cells; at least one."""
+    """Return how many characters of it fit into `room` cells; at least one."""
     used = 0
     for count, char in enumerate(word):
         used += cell_len(char)

@@ -19,7 +19,7 @@ def render_markdown(document: doc.ReportDocument) -> str:
 
 
 def list_blocks(document: doc.ReportDocument) -> list[Block]:
-    """What a blank line parts, each line with what it is for."""
+    """Return what a blank line parts, each line with what it is for."""
     all_blocks: list[Block] = [
         [(f"# {escape.text(document.title)}", "strong")],
         [(_words_text(document.lead), "strong")],

@@ -69,7 +69,7 @@ def _title(result: ComparedRecordings) -> str:
 
 
 def _short_title(side: RecordedSide, other: RecordedSide) -> str:
-    """What tells the side from the other one, as far as it fits a title."""
+    """Return what tells the side from the other one, as far as it fits a title."""
     if side.hosts != other.hosts:
         labels = side.hosts
     elif side.kernels != other.kernels and side.kernels:

@@ -16,7 +16,7 @@ _MAX_POINTS = 400  # points
 
 
 def drawable_histories(histories: Histories) -> Histories | None:
-    """What of it is drawn; None where nothing can be."""
+    """Return what of it is drawn; None where nothing can be."""
     drawable = tuple(
         h for h in histories.workloads[:_MAX_WORKLOADS] if len(h.values) > 1 and min(h.values) > 0
     )

@@ -112,7 +112,7 @@ def _load_line(load: LoadNights) -> str:
 
 
 def share_of_line(ratio: float) -> float:
-    """How high it stands in a line of `_LOW` to `_HIGH`."""
+    """Return how high it stands in a line of `_LOW` to `_HIGH`."""
     return (max(_LOW, min(_HIGH, ratio)) - _LOW) / (_HIGH - _LOW)
 
 

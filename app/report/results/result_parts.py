@@ -62,7 +62,7 @@ def _field_parts(session: RunSession, value: Json) -> tuple[Part, ...]:
 
 
 def _record(session: RunSession, value: dict[str, Json]) -> tuple[Part, ...]:
-    """What is one value stands in a table; what holds more comes after it under its own name."""
+    """Return a table of the single values, then each larger value under its own name."""
     nested = {key: inner for key, inner in value.items() if _is_nested(inner)}
     rows = tuple(
         (_key_words(key), _cell_text(session, key, inner))

@@ -80,7 +80,7 @@ class RunFeed:
             self.dead = not is_running(self._began_event)
 
     def refusal_text(self) -> str:
-        """Why the runner ended before it recorded anything; only asked once its process is gone."""
+        """Return why the runner ended before it recorded anything; only asked once its process is gone."""
         return read_last_line(self.path) if self._follower is None else ""
 
     def stop(self) -> str:

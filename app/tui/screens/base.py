@@ -90,7 +90,7 @@ class Base(Screen[object]):
     _held: Widget | None = None  # what had the focus last
 
     def is_in_footer(self, action: str) -> bool:
-        """Whether an action that is not always in the footer stands there now, after the others."""
+        """Return whether an action that is not always in the footer stands there now, after the others."""
         return False
 
     @property

@@ -37,7 +37,7 @@ def rows_below(session: RunSession, height: int) -> int:
 
 
 def has_comparison(session: RunSession) -> bool:
-    """Whether there is anything to compare so far."""
+    """Return whether there is anything to compare so far."""
     judges = session.scenario_card.role != "battery" and session.scenario_card.compares
     return (
         judges

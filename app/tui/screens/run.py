@@ -55,7 +55,7 @@ def left_changed(session: RunSession) -> list[Action]:
 
 
 def _change_lines(feed: RunFeed, width: int) -> list[Line]:
-    """What is not as it was, as long as it is so; in red once nobody is there to put it back."""
+    """Return what is not as it was, as long as it is so; in red once nobody is there to put it back."""
     actions = left_changed(feed.session) if feed.session.ended is None else []
     if not actions:
         return []

@@ -18,7 +18,7 @@ LOOK = ("undo", "--dry-run", "--json")
 
 
 def parse_changes(outcome: CommandOutcome) -> list[UndoneChange]:
-    """What `undo --json` tells, without what stays on purpose; nothing where it could not be asked."""
+    """Return what `undo --json` tells, without what stays on purpose; nothing where it could not be asked."""
     try:
         reported = msgspec.json.decode(outcome.output, type=ChangeReport).changes
     except msgspec.MsgspecError:

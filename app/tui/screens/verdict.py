@@ -181,7 +181,7 @@ class VerdictScreen(RunScreen):
         self._mark_unpaired()
 
     def _is_full(self) -> bool:
-        """What stands above the groups leaves them no room; Enter shows them."""
+        """Return the line that says that there is no room for the groups; Enter shows them."""
         width, about = self.app.size.width - 6, self.query_one(VerdictDetails)
         steps = next_lines(advised_steps(self.feed), width, MAX_NEXT_LINES)
         table = min(MAX_TABLE_LINES, len(self.query_one(VerdictList).build_rows()) + 3)
@@ -323,7 +323,7 @@ class VerdictScreen(RunScreen):
         self.shell.copy(commands_of(self._all_remedies()), "the commands")
 
     def _all_remedies(self) -> tuple[Remedy, ...]:
-        """What is advised, then the other remedies of what was found."""
+        """Return what is advised, then the other remedies of what was found."""
         remedies = [remedy for f in self.current_session().worst_first for remedy in f.remedy]
         first = advised_steps(self.feed)
         return (*first, *(remedy for remedy in remedies if remedy not in first))

@@ -65,8 +65,9 @@ def trust_lines(session: RunSession, width: int) -> list[Line]:
 
 
 def doubt_lines(session: RunSession, width: int, *, brief: bool = False) -> list[Line]:
-    """What else must be known to read the table, the worst first; `brief`: one line, the first mere note that is whole
-    on it, else cut with an ellipsis."""
+    """Return what else must be known to read the table, the worst first; `brief`: one line, the first mere note that
+    is whole on it, else cut with an ellipsis.
+    """
     doubts: list[tuple[str, str]] = []
     for event in session.actions.values():
         declared = event.state == "kept" and event.action.irreversible  # a trim: it was said beforehand
@@ -94,13 +95,13 @@ class Headline(Panel):
 
 
 def _load_lines(session: RunSession, workload: str, width: int) -> list[Line]:
-    """What the load stands for: `4k QD16` is a word of those who measure disks."""
+    """Return what the load stands for: `4k QD16` is a word of those who measure disks."""
     load = session.find_workload(workload)
     return wrap_text(clean_text(load.why), width, "dim", indent=2) if load is not None and load.why else []
 
 
 def _why_lines(name: str, why: Sequence[str], width: int, most: int | None) -> list[Line]:
-    """How it came about, on `most` lines as many of its parts as are whole there; Enter shows the rest."""
+    """Return how it came about, on `most` lines as many of its parts as are whole there; Enter shows the rest."""
     for count in range(len(why), 0, -1):
         out = wrap_text(f"{name}: {'; '.join(why[:count])}.", width, "dim")
         more = count < len(why)
@@ -186,7 +187,7 @@ class VerdictDetails(Panel):
         return [*out, *(drawn if out else drawn[1:])]
 
     def _filling_lines(self, session: RunSession, width: int, most: int, *, compared: bool) -> list[Line]:
-        """What is drawn where rows are left on a low screen, then what the run is about."""
+        """Return what is drawn where rows are left on a low screen, then what the run is about."""
         if most <= MAX_LINES_WITHOUT_TRACE:
             return []
         out = [] if compared else trace_lines(session, width, min(MAX_TRACE_LINES, most))
@@ -237,7 +238,7 @@ class Next(Panel):
 
 
 def _figure_lines(session: RunSession, width: int, height: int) -> list[Line]:
-    """What a battery measured, below a head of its own."""
+    """Return what a battery measured, below a head of its own."""
     rows = benchmark_lines(session, width, height - 1)
     return (
         [ruled_head(text_line("FIGURES", "title"), _variants_line(session, width - 12), width), *rows]

@@ -29,7 +29,7 @@ def fact_words(session: RunSession, subject: str, name: str) -> str:
 
 
 def missing_reason(session: RunSession, subject: str, name: str) -> str:
-    """Why a fact could not be read, its beginning: `needs root`. Empty where it was read, or not asked for."""
+    """Return why a fact could not be read, its beginning: `needs root`. Empty where it was read, or not asked for."""
     label = f"{subject} {name}"
     absent = session.absent.get(label)
     if absent is None or label in session.facts:

@@ -92,7 +92,9 @@ class Panel(Still):
 
     @property
     def has_borders(self) -> bool:
-        """Whether there is room for borders; on a low or narrow screen each of their rows would be one less to read."""
+        """Return whether there is room for borders; on a low or narrow screen each of their rows would be one less
+        to read.
+        """
         return self.screen.has_class("-high") and self.screen.has_class("-wide")
 
     @property

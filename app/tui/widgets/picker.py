@@ -88,7 +88,7 @@ class Picker(Panel, can_focus=True):
         return self._rows
 
     def draw_column_heads(self, width: int) -> list[Line]:
-        """What stands over the items, under the title; the items begin two cells further right."""
+        """Return what stands over the items, under the title; the items begin two cells further right."""
         return []
 
     @property

@@ -77,7 +77,7 @@ def key_of(verdict: ev.RunVerdict) -> str:
 
 
 def list_effects(session: RunSession) -> list[EffectRow]:
-    """What was measured by its size, the controls, what was not measured, then the trends over rounds."""
+    """Return what was measured by its size, the controls, what was not measured, then the trends over rounds."""
     verdict_rows = list_verdict_rows(session)
     many = len({(r.verdict.baseline, r.verdict.variant) for r in verdict_rows}) > 1
     one_load = len({r.verdict.workload for r in verdict_rows}) == 1

@@ -41,7 +41,7 @@ class DeadChild(Exception):
 def ask_child(
     module: str, request: object, *, timeout_s: float, keep: Sequence[int] = (), finish: bool = False
 ) -> Any:
-    """What `python -m MODULE` answers. Raises Stuck, Died, OSError.
+    """Return what `python -m MODULE` answers. Raises Stuck, Died, OSError.
 
     `timeout_s` begins anew whenever the child says that it goes on. `keep` are descriptors that the child holds too:
     the journal's lock stays taken as long as anything is under way. `finish`: no answer in time, and it goes on with

@@ -30,7 +30,7 @@ def file_system_of(directory: Path) -> FileSystemId | None:
 
 
 def is_on_file_system(place: FileSystemId, path: Path) -> bool:
-    """Whether that file system is the one on which `path` is looked for, however much of the path exists."""
+    """Return whether that file system is the one on which `path` is looked for, however much of the path exists."""
     for directory in path.parents:
         try:
             device, number = _file_system_signs(directory)

@@ -34,7 +34,7 @@ def exact_name(action: Action) -> str:
 
 
 def create_resource(entry: JournalEntry, keep: tuple[int, ...]) -> Inode | None:
-    """Which directory it is; namespaces are made by the process that will hold them and carries their name."""
+    """Return which directory it is; namespaces are made by the process that will hold them and carries their name."""
     if entry.action.resource == "cgroup":
         own_groups.make_group(entry.value, entry.action.parameters)
     if entry.action.resource == "file":

@@ -284,7 +284,9 @@ class CornerBench:
         return self._fixed[corner.id]
 
     def _pass_count(self, corner: BoxTest, names: int) -> int:
-        """How often what changes nothing goes through the names: a few thousand are looked at in milliseconds."""
+        """Return how often what changes nothing goes through the names: a few thousand are looked at in
+        milliseconds.
+        """
         rate = self._rates.get(corner.id, 0.0)
         return max(1, min(MAX_PASSES, int(rate * MIN_PASS_S / max(1, names))))
 

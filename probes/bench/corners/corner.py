@@ -40,7 +40,7 @@ class BoxTest(msgspec.Struct, frozen=True):
 
     @property
     def moves_bytes(self) -> bool:
-        """Whether bytes are what is measured."""
+        """Return whether bytes are what is measured."""
         return self.what in ("write", "read")
 
 

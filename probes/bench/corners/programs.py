@@ -228,7 +228,7 @@ def _environment() -> Mapping[str, str]:
 
 
 async def _dropped(private: PrivateDirectory) -> float:
-    """What is in memory still of the files that it made, after dropping: the largest share of one."""
+    """Return what is in memory still of the files that it made, after dropping: the largest share of one."""
     await flush_file_system(private, LONGEST_S)
     return await asyncio.to_thread(_drop_all, private.fd)
 

@@ -148,7 +148,7 @@ def _free_blocks(fd: int) -> int:
 
 
 def _delete(private: PrivateDirectory) -> int:
-    """What a command left in folders of its own too; what resists is said when the directory is removed."""
+    """Return what a command left in folders of its own too; what resists is said when the directory is removed."""
     deleted = 0
     try:
         for size in private.delete_contents():

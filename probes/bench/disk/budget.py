@@ -63,7 +63,7 @@ class WriteBudget:
             raise WriteBudgetSpent(refusal, self.most_bytes, account.spent_bytes, int(lacking), account.share)
 
     def refusal_text(self, wanted_bytes: int, load: str = "", times: int = 1) -> str:
-        """Why `wanted_bytes` of ours must not be written (any more), so many times; empty where they may."""
+        """Return why `wanted_bytes` of ours must not be written (any more), so many times; empty where they may."""
         if wanted_bytes * times <= self.left_for(load):
             return ""
         spent = (

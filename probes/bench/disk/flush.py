@@ -14,7 +14,7 @@ LOOK_S = 0.01
 
 
 async def flush_file_system(private: PrivateDirectory, at_most_s: float) -> bool:
-    """Whether the file system that it lies on was written within the time."""
+    """Return whether the file system that it lies on was written within the time."""
     program = find_tool("sync")
     if program is None:
         return False

@@ -219,7 +219,7 @@ def _by_role(mix: Mix, replies: list[BlockReply]) -> list[tuple[Role, list[Block
 
 
 def _bytes_of_kind(mix: Mix, replies: list[BlockReply], kind: str) -> int:
-    """What the workers of one direction moved in the whole block, its onset too."""
+    """Return what the workers of one direction moved in the whole block, its onset too."""
     pairs = _by_role(mix, replies)
     return sum(r["n"] * role.load.block_bytes for role, own in pairs for r in own if role.load.kind == kind)
 

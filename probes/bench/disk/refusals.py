@@ -107,7 +107,7 @@ def _size(host: Host, directory: str, wanted_bytes: int | None, workloads: Seque
 
 
 def refused_file_system(placed: DirectoryPlacement, explicit: bool) -> str:
-    """Why this kind of file system is not measured, or "" ."""
+    """Return why this kind of file system is not measured, or "" ."""
     directory, kind = placed.directory, placed.mount.fstype
     if kind in _MEMORY:
         return f"{directory} is on {kind}: that is memory, not a disk; name a directory on a disk"
@@ -128,7 +128,7 @@ def refused_file_system(placed: DirectoryPlacement, explicit: bool) -> str:
 
 
 def indirect_kind(fstype: str) -> str:
-    """What stands between this kind of file system and a disk of this host; "" for the others."""
+    """Return what stands between this kind of file system and a disk of this host; "" for the others."""
     if fstype in NETWORK:
         return "a network file system"
     if fstype == "fuse" or fstype.startswith(("fuse.", "fuseblk")):
@@ -214,7 +214,7 @@ def smart_failing(answer: str | Absent) -> bool:
 def suitability_notes(
     host: Host, placed: DirectoryPlacement, workloads: Sequence[str] = IDS
 ) -> Iterator[str]:
-    """What is allowed but must be said beside the verdict."""
+    """Yield what is allowed but must be said beside the verdict."""
     kind = placed.mount.fstype
     if description := indirect_kind(kind):
         yield (
@@ -241,7 +241,8 @@ def suitability_notes(
 
 
 def keeps_inodes(host: Host, placed: DirectoryPlacement) -> bool:
-    """Whether freed inodes are not used again for some minutes: each deleted file makes the next creations slower.
+    """Return whether freed inodes are not used again for some minutes: each deleted file makes the next creations
+    slower.
 
     ext4 without a journal: journal_task_show, recently_deleted and find_inode_bit, fs/ext4/sysfs.c and ialloc.c
     (Linux 6.1).

@@ -58,7 +58,7 @@ def draw_addresses() -> Addresses:
 
 
 def namespace_inode() -> int:
-    """Which network namespace the calling thread is in."""
+    """Return which network namespace the calling thread is in."""
     return Path("/proc/thread-self/ns/net").stat().st_ino
 
 

@@ -120,7 +120,7 @@ def read_counters(treatment: Treatment) -> RuleCounters:
 
 
 def rules_loaded(treatment: Treatment) -> bool:
-    """Whether the kernel lists what was meant: a rule in the chain, none in the chain of `none`."""
+    """Return whether the kernel lists what was meant: a rule in the chain, none in the chain of `none`."""
     if treatment.loader != "nft":
         return ("rpfilter" in _saved_rules(treatment)) == (treatment.what == "check")
     text = _command_output(("nft", "list", "ruleset"))
@@ -152,7 +152,7 @@ def _refusal_for(treatment: Treatment, complaint: str) -> NotApplicable:
 
 
 def _run(argv: tuple[str, ...], text: str = "") -> str:
-    """What the command complained of; empty where it succeeded."""
+    """Return what the command complained of; empty where it succeeded."""
     done = _start(argv, text)
     return "" if done.returncode == 0 else (done.stderr or f"{argv[0]} exited with status {done.returncode}")
 

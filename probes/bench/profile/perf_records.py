@@ -81,7 +81,7 @@ def parse_records(data: bytes, *, with_data: bool = False) -> Iterator[Record]:
 
 
 def count_samples(data: bytes) -> tuple[int, int]:
-    """How many samples these are, and the time of the last one."""
+    """Return how many samples these are, and the time of the last one."""
     at = count = last_ns = 0
     while at + _SAMPLED.size <= len(data):
         kind, size, at_ns = _SAMPLED.unpack_from(data, at)

@@ -57,7 +57,7 @@ class Ring:
             self._offset, self._size = mmap.PAGESIZE, pages * mmap.PAGESIZE
 
     def take_bytes(self) -> bytes:
-        """What was written since the last time; the room is free again."""
+        """Return what was written since the last time; the room is free again."""
         (head,) = struct.unpack_from("=Q", self._memory, _HEAD)
         (tail,) = struct.unpack_from("=Q", self._memory, _TAIL)
         data = ring_window(self._memory, self._offset, self._size, tail, head)

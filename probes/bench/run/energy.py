@@ -43,12 +43,14 @@ class Energy:
 
 
 def is_readable(root: str = ROOT) -> bool:
-    """Whether any of its counters can be read."""
+    """Return whether any of its counters can be read."""
     return any(value is not None for value in Energy(root).joules_by_name().values())
 
 
 def counter_access(root: str = ROOT) -> Literal["readable", "permission", "unreadable", "missing"]:
-    """Whether any of its counters can be read; else whether there are some, and whether rights are what lacks."""
+    """Return whether any of its counters can be read; else whether there are some, and whether rights are what
+    lacks.
+    """
     if is_readable(root):
         return "readable"
     for zone in sorted(Path(root).glob("intel-rapl:*")):

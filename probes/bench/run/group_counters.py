@@ -44,7 +44,7 @@ def read_counters(folder: str) -> dict[str, float | None]:
 
 
 def counters_since(before: dict[str, float | None], now: dict[str, float | None]) -> dict[str, float | None]:
-    """What came along between two looks at one group."""
+    """Return what came along between two looks at one group."""
     differences: dict[str, float | None] = {}
     for name, after in now.items():
         earlier = before.get(name)

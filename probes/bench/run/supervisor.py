@@ -47,7 +47,7 @@ class Tail:
         os.set_blocking(self.fd, False)
 
     def read_more(self) -> bool:
-        """Whether there may be more."""
+        """Return whether there may be more."""
         try:
             data = os.read(self.fd, NICE_TO_READ)
         except BlockingIOError:

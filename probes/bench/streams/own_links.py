@@ -66,7 +66,9 @@ def mask(cpus: Sequence[int]) -> str:
 
 
 def _apply_settings(place: str, settings: dict[str, str]) -> str:
-    """Why not; sysfs shows the network namespace that it was mounted from: so in a child, with mounts of its own."""
+    """Return why not; sysfs shows the network namespace that it was mounted from: so in a child, with mounts of its
+    own.
+    """
     read_end, tell = os.pipe()
     if (child := os.fork()) == 0:
         try:

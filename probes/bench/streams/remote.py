@@ -73,7 +73,7 @@ class RemotePeer:
 
 
 def unfit_reason(host: str, token: str) -> str:
-    """Why that names no peer; empty where it does."""
+    """Return why that names no peer; empty where it does."""
     by_hand = _BY_HAND.fullmatch(host)
     if not _HOST.fullmatch(host.strip("[]")) and not by_hand:
         return f"--peer {host[:40]}: not the name of a host"
@@ -109,7 +109,7 @@ async def _read_peer_line(process: asyncio.subprocess.Process, host: str) -> Pee
 
 
 async def _connected_address(host: str) -> str:
-    """What ssh itself connects to, by its configuration."""
+    """Return what ssh itself connects to, by its configuration."""
     process = await asyncio.create_subprocess_exec(
         "ssh", "-G", "--", host, stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.DEVNULL
     )

@@ -80,7 +80,7 @@ def recompute_scores(phases: Mapping[str, tuple[float, float]], *, extended: boo
 def find_contradictions(
     claimed: Scores | None, again: Scores, prefix: str = ""
 ) -> tuple[list[Contradiction], dict[str, bool]]:
-    """What is printed and does not follow from the phases. A TOTAL that is the product is named as such.
+    """Return what is printed and does not follow from the phases. A TOTAL that is the product is named as such.
 
     where: of an extended run's second score, "SCOREX ".
     """

@@ -199,7 +199,7 @@ class _IorReader:
 
 
 def make_result(runs: list[IorRun], kind: str) -> ImportResult:
-    """What all forms of IOR's output have in common."""
+    """Return what all forms of IOR's output have in common."""
     measured = [run for run in runs if run.rows or run.max]
     if not measured:
         raise ImportRefusedError(
@@ -267,7 +267,7 @@ def _make_measures(run: IorRun, prefix: str) -> list[ImportedMeasure]:
 
 
 def _run_conditions(run: IorRun) -> dict[str, str]:
-    """What it did, as far as the file says."""
+    """Return what it did, as far as the file says."""
     settings = (
         ("API", run.api), ("access", run.access), ("ranks", run.tasks), ("segments", run.segments),
         ("transfer size", run.transfer_bytes and units.format_size(run.transfer_bytes)),

@@ -27,7 +27,7 @@ _PENDING = lazy_pattern(r"(.*?)\s*\(Pending Value=(.*)\)$")
 
 
 def read_attribute_file(path: str, wanted: Wanted) -> BiosAttributes | Absent:
-    """What one file tells; Absent in one line where it cannot be read or holds no settings."""
+    """Return what one file tells; Absent in one line where it cannot be read or holds no settings."""
     try:
         data = read_named(path, MAX_FILE_BYTES)
     except TooLarge:

@@ -29,8 +29,8 @@ class Credentials:
         return "<credentials>"
 
     def appears_in(self, answer: object) -> bool:
-        """Whether some text of a parsed answer holds the password, plain or as it was sent. One of less than six
-        letters may well be a setting's value.
+        """Return whether some text of a parsed answer holds the password, plain or as it was sent. One of less than
+        six letters may well be a setting's value.
         """
         secrets = [
             self.authorization_header().partition(" ")[2],

@@ -51,8 +51,8 @@ class _Place(msgspec.Struct, frozen=True):
 
 
 def url_problem(url: str, ca_file: str | None = None) -> str:
-    """Why this is no URL to ask, or `ca_file` no certificate, in one line that does not repeat the URL (it may hold a
-    password); empty where all is well.
+    """Return why this is no URL to ask, or `ca_file` no certificate, in one line that does not repeat the URL (it
+    may hold a password); empty where all is well.
     """
     try:
         _make_context(_parse_url(url), ca_file)
@@ -273,7 +273,7 @@ def _follow_link(value: object, missing: str, place: _Place) -> str:
 def _read_pending(
     client: _Client, bios: dict[str, Json], values: dict[str, str], wanted: Wanted
 ) -> dict[str, str]:
-    """What a restart will change. A controller that does not tell has nothing pending that we could know."""
+    """Return what a restart will change. A controller that does not tell has nothing pending that we could know."""
     settings = bios.get("@Redfish.Settings")
     try:
         path = _follow_link(

@@ -89,7 +89,7 @@ def list_leaves(devices: Devices, name: str) -> tuple[str, ...]:
 
 
 def list_below(devices: Devices, name: str) -> tuple[str, ...]:
-    """What a device is directly built on: a partition's disk, the slaves of LVM, md, dm-crypt, multipath."""
+    """Return what a device is directly built on: a partition's disk, the slaves of LVM, md, dm-crypt, multipath."""
     device = devices.get(name)
     if device is None:
         return ()

@@ -86,12 +86,14 @@ def _parse(fields: list[str]) -> DiskCounters | None:
 
 
 def counter_growth(before: int | None, now: int | None) -> int | None:
-    """What a counter moved; None where one of the readings is missing, 0 where it ran backwards."""
+    """Return what a counter moved; None where one of the readings is missing, 0 where it ran backwards."""
     return None if before is None or now is None else max(0, now - before)
 
 
 def moved_bytes(host: Host, leaves: Sequence[str], kind: str) -> int | None:
-    """What these devices count in a direction ("read", "write", "both"), all together; None where one does not tell."""
+    """Return what these devices count in a direction ("read", "write", "both"), all together; None where one does
+    not tell.
+    """
     counters = leaf_counters(host, leaves)
     if counters is None:
         return None

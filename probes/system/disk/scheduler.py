@@ -78,7 +78,7 @@ def read_tunables(host: Host, device: str) -> dict[str, str]:
 
 
 def read_scheduling(host: Host, device: str) -> Scheduling | Absent:
-    """What `device` (a kernel name, "sda") does now; absent where it has no scheduler file."""
+    """Return what `device` (a kernel name, "sda") does now; absent where it has no scheduler file."""
     queue = queue_path(device)
     text = host.read_file_text(f"{queue}/scheduler")
     if isinstance(text, Absent):
@@ -96,5 +96,5 @@ def read_scheduling(host: Host, device: str) -> Scheduling | Absent:
 
 
 def kernel_default(hw_queues: int | Absent, offered: tuple[str, ...]) -> str:
-    """What the kernel takes by itself: mq-deadline for one hardware queue, none for several."""
+    """Return what the kernel takes by itself: mq-deadline for one hardware queue, none for several."""
     return "mq-deadline" if hw_queues == 1 and "mq-deadline" in offered else "none"

@@ -68,7 +68,7 @@ def _matches_device(expression: str, device: str) -> bool:
 
 
 def find_tuned_elevator(host: Host, device: str) -> tuple[str, str] | Absent:
-    """What the active profiles set as `elevator` of this device: (scheduler, path)."""
+    """Return what the active profiles set as `elevator` of this device: (scheduler, path)."""
     for path, plugin, options in reversed(tuned_sections(host)):
         elevator = options.get("elevator", "").strip()
         if plugin == "disk" and elevator and _matches_device(options.get("devices", ""), device):
@@ -110,7 +110,9 @@ def find_scheduler_origin(host: Host, state: Scheduling) -> SchedulerOrigin:
 
 
 def are_rules_known(host: Host) -> bool:
-    """Whether it can be known what asks for a scheduler: a live host, or a capture with udev's or tuned's folders."""
+    """Return whether it can be known what asks for a scheduler: a live host, or a capture with udev's or tuned's
+    folders.
+    """
     return host.live or any(host.path_exists(folder) for folder in (*_UDEV_DIRECTORIES, *FOLDERS))
 
 
@@ -126,7 +128,7 @@ def _heeds_elevator(host: Host, state: Scheduling) -> bool:
 
 
 def is_rule_for(host: Host, line: str, device: str) -> bool:
-    """Whether a rule's matches on name and attributes hold for the device; others are taken to hold."""
+    """Return whether a rule's matches on name and attributes hold for the device; others are taken to hold."""
     for key, operator, value in _UDEV_MATCH.findall(line):
         if key == "KERNEL":
             own = device

@@ -78,7 +78,7 @@ def read_version(host: Host) -> str | Absent:
 
 
 def is_firewalld_running(host: Host) -> bool | Absent:
-    """Whether the daemon runs, by systemd; its rules stay loaded only while it does (CleanupOnExit)."""
+    """Return whether the daemon runs, by systemd; its rules stay loaded only while it does (CleanupOnExit)."""
     answer = host.read_command("systemctl", "is-active", "firewalld.service", any_status=True)
     if isinstance(answer, Absent):
         return answer

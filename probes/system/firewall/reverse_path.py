@@ -116,7 +116,7 @@ class RulesetListing(NamedTuple):
 
 
 def check_of(result: str, flags: tuple[str, ...]) -> Check:
-    """What a fib expression checks. `result` is nft's: oif, oifname, check (nft 1.1.4 on) or type."""
+    """Return what a fib expression checks. `result` is nft's: oif, oifname, check (nft 1.1.4 on) or type."""
     if result == "type":
         return "type"
     return "strict" if "iif" in flags else "loose"
@@ -207,7 +207,7 @@ class Chains:
 
 
 def protocols_of(family: str, nfproto: str | None) -> tuple[Protocol, ...]:
-    """Which protocols a rule speaks of: by its table's family, narrowed by `meta nfproto` in an inet one."""
+    """Return which protocols a rule speaks of: by its table's family, narrowed by `meta nfproto` in an inet one."""
     if family == "ip" or nfproto == "ipv4":
         return ("IPv4",)
     if family == "ip6" or nfproto == "ipv6":

@@ -56,7 +56,7 @@ def read_ruleset(host: Host) -> Ruleset | Absent:
 
 
 def _read_native(host: Host) -> Ruleset | Absent:
-    """What nf_tables holds: nft's own rules and those of iptables-nft."""
+    """Return what nf_tables holds: nft's own rules and those of iptables-nft."""
     first: Absent | None = None
     for command in _NATIVE:
         text = host.read_command(*command, timeout_s=3.0)
@@ -86,7 +86,7 @@ def _with_details(host: Host, read: Ruleset) -> Ruleset:
 
 
 def _read_legacy(host: Host) -> Ruleset | Absent:
-    """What ip_tables and ip6_tables hold. Asked only where a table is loaded: asking loads the modules."""
+    """Return what ip_tables and ip6_tables hold. Asked only where a table is loaded: asking loads the modules."""
     rules: list[ReversePathRule] = []
     sources: list[str] = []
     absent: Absent | None = None

@@ -148,7 +148,7 @@ def _mask_quoted(quoted: re.Match[str]) -> str:
 
 
 def _parse_conditions(before: str) -> Iterator[str]:
-    """What a packet must be to come past the beginning of a rule, in nft's words."""
+    """Yield what a packet must be to come past the beginning of a rule, in nft's words."""
     before, mapped, _ = before.partition(" vmap ")
     if condition := " ".join(_NO_CONDITION.sub(" ", before).split()):
         yield f"{condition} in a map" if mapped else condition

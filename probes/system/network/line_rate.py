@@ -19,7 +19,7 @@ class NetworkCard(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def merges_frames(self) -> bool | None:
-        """Whether GRO or LRO merge frames before the firewall; None where it is not known."""
+        """Return whether GRO or LRO merge frames before the firewall; None where it is not known."""
         return None if isinstance(self.offload, Absent) else self.offload.merges_frames
 
 

@@ -81,7 +81,7 @@ def read_ipv4_routes(host: Host) -> RouteTable | Absent:
 
 
 def count_policy_rules(host: Host, protocol: str = "IPv6") -> int | Absent:
-    """How many policy routing rules there are; 2 (IPv6) and 3 (IPv4) are those that every kernel has."""
+    """Return how many policy routing rules there are; 2 (IPv6) and 3 (IPv4) are those that every kernel has."""
     flag = "-6" if protocol == "IPv6" else "-4"
     text = host.read_command("ip", flag, "rule", "show")
     if isinstance(text, Absent):
@@ -90,7 +90,7 @@ def count_policy_rules(host: Host, protocol: str = "IPv6") -> int | Absent:
 
 
 def read_forwarding(host: Host) -> dict[str, bool]:
-    """Whether this host routes for others, by protocol (all interfaces)."""
+    """Return whether this host routes for others, by protocol (all interfaces)."""
     paths = {"IPv6": "/proc/sys/net/ipv6/conf/all/forwarding", "IPv4": "/proc/sys/net/ipv4/ip_forward"}
     read = {name: host.read_integer(path) for name, path in paths.items()}
     return {name: value != 0 for name, value in read.items() if not isinstance(value, Absent)}

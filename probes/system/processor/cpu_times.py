@@ -26,7 +26,7 @@ class CpuTimes(msgspec.Struct, frozen=True):
 
     @property
     def tasks_s(self) -> float:
-        """What tasks used: interrupts are not among it."""
+        """Return what tasks used: interrupts are not among it."""
         return self.user_s + self.system_s
 
     @property

@@ -77,7 +77,7 @@ def find_quota_files(host: Host) -> tuple[str, ...]:
 
 
 def count_throttles(host: Host, files: tuple[str, ...]) -> tuple[int, ...]:
-    """How often the quota of each of these groups (`find_quota_files`) has stopped it."""
+    """Return how often the quota of each of these groups (`find_quota_files`) has stopped it."""
     return tuple(cpu_stat(host, file).get("nr_throttled", 0) for file in files)
 
 

@@ -25,7 +25,7 @@ class Allowed(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def may_administer(host: Host) -> bool:
-    """Whether this process has CAP_SYS_ADMIN: what a trim and a network namespace ask for."""
+    """Return whether this process has CAP_SYS_ADMIN: what a trim and a network namespace ask for."""
     status = host.read_file_text(_STATUS)
     match = re.search(r"^CapEff:\s*([0-9a-fA-F]+)$", status, re.MULTILINE) if is_present(status) else None
     return match is not None and bool(int(match[1], 16) & _SYS_ADMIN)

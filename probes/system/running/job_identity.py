@@ -95,7 +95,7 @@ def job_look(host: Host, target: JobTarget) -> JobLook | Absent:
 
 
 def job_use(before: JobLook, after: JobLook) -> JobUse:
-    """What happened between; threads that were born or ended in between count with what can be seen of them."""
+    """Return what happened between; threads that were born or ended in between count with what can be seen of them."""
     seconds = max(after.at_s - before.at_s, 0.01)
     own = children = 0.0
     ended_cpu_s = sum(

@@ -98,13 +98,13 @@ def own_quotas(host: Host) -> tuple[QuotaGroup, ...]:
 
 
 def most_stopped(host: Host, earlier: Iterable[QuotaGroup]) -> QuotaGroup | None:
-    """Which of these was stopped in the largest share of its periods since then; None: none of them is there."""
+    """Return which of these was stopped in the largest share of its periods since then; None: none of them is there."""
     groups = [now for group in earlier if (now := count_since(host, group)) is not None]
     return max(groups, key=lambda group: (group.stopped_share, group.periods), default=None)
 
 
 def count_since(host: Host, earlier: QuotaGroup) -> QuotaGroup | None:
-    """What was counted since then, of the same group; None: it is gone."""
+    """Return what was counted since then, of the same group; None: it is gone."""
     counts = quota_counts(host, earlier.folder)
     if counts is None:
         return None

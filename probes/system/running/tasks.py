@@ -68,8 +68,8 @@ class OpenFile(msgspec.Struct, frozen=True):
 
 
 def explain_hidden_tasks(host: Host) -> Absent | None:
-    """Why tasks of this machine may exist that /proc does not show (pid_namespaces(7), proc(5) hidepid); None where it
-    shows them all. A captured tree does not tell.
+    """Return why tasks of this machine may exist that /proc does not show (pid_namespaces(7), proc(5) hidepid); None
+    where it shows them all. A captured tree does not tell.
     """
     if not host.live:
         return None

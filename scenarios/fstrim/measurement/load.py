@@ -55,7 +55,7 @@ class BuiltInLoad:
         return await self.reads.measure_block(REFERENCE_ID, seconds)
 
     async def delete(self) -> int:
-        """What the blocks left; bytes. Returns when they count as free."""
+        """Return what the blocks left; bytes. Returns when they count as free."""
         deleted = await self.churn.delete()
         await self.churn.sync_until_free()
         return deleted

@@ -104,7 +104,7 @@ class PhaseMeasurer:
 
     @property
     def too_short(self) -> str:
-        """What the blocks lasted, where that is too little; a user's own command lasts as long as it does."""
+        """Return what the blocks lasted, where that is too little; a user's own command lasts as long as it does."""
         if self.load.id != CHURN_ID or not self.lasted:
             return ""
         wanted, usual = min(MIN_BLOCK_S, self.pattern.block_s), median(self.lasted)

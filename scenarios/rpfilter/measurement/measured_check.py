@@ -42,7 +42,7 @@ class MeasuredCheck(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def variant_label(self) -> str:
-        """What a person reads wherever the variant is named: nobody is blamed for what is not there."""
+        """Return what a person reads wherever the variant is named: nobody is blamed for what is not there."""
         return f"{self.name}{HERE[self.here]}"
 
 

@@ -142,7 +142,7 @@ def array_rows(host: Host) -> list[SubjectRow]:
 
 
 def _all_flash(host: Host, array: str) -> Value:
-    """Whether no disk below the array rotates."""
+    """Return whether no disk below the array rotates."""
     devices = block_devices(host)
     spins = [
         devices[name].rotational for name in list_leaves(devices, array) if name != array and name in devices

@@ -52,7 +52,7 @@ def irqs_of(host: Host, device: str | Absent, names: Sequence[str]) -> tuple[str
 
 
 def cpus_of(host: Host, numbers: Sequence[str]) -> Value:
-    """How many CPUs serve these interrupts."""
+    """Return how many CPUs serve these interrupts."""
     sets = [cpus for number in numbers if (cpus := _affinity_cpus(host, number))]
     return len(frozenset[int]().union(*sets)) if sets else _unknown_affinity(host)
 
@@ -74,7 +74,7 @@ BY_HAND = ("irqbalance", "irq_numbers", "wanted_cpus")
 
 
 def spreading_values(host: Host, numbers: Sequence[str], node: int | Absent) -> dict[str, Value]:
-    """What a command that spreads them needs: their numbers and the CPUs that they may use."""
+    """Return what a command that spreads them needs: their numbers and the CPUs that they may use."""
     table = read_numa(host)
     own = [n.cpus for n in table.nodes if n.number == node] if is_present(table) and not table.doubt else []
     cpus = frozenset[int]().union(*own) if own else read_cpu_topology(host).online

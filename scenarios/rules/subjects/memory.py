@@ -136,7 +136,7 @@ def group_rows(host: Host) -> list[SubjectRow] | Absent:
 
 
 def _cpu_count(host: Host, folder: str) -> Value:
-    """How many CPUs the group may use."""
+    """Return how many CPUs the group may use."""
     text = host.read_file_text(f"{folder}/cpuset.cpus.effective", 65536)
     if isinstance(text, Absent):
         return text

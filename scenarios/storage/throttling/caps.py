@@ -123,14 +123,14 @@ def watched_s(
 
 
 def is_cpu_unmetered(courses: Mapping[str, Sequence[BlockCompletions]]) -> bool:
-    """Whether the control was measured and did not pause: under a CPU quota every load pauses."""
+    """Return whether the control was measured and did not pause: under a CPU quota every load pauses."""
     control = courses.get(CONTROL, ())
     cap = cap_of(control)
     return sum(c.seconds for c in control) >= MIN_CONTROL_S and (cap is None or cap.form != "pauses")
 
 
 def is_paused_by_cpu(cap: DiskCap, withheld: float) -> bool:
-    """Whether these pauses are the CPUs' own: not given to this machine or to our group."""
+    """Return whether these pauses are the CPUs' own: not given to this machine or to our group."""
     return cap.form == "pauses" and withheld >= WITHHELD * cap.pause_s / cap.period_s
 
 

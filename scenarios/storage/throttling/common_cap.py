@@ -51,7 +51,7 @@ def recast_verdict(verdict: RunVerdict, caps: Mapping[str, Throttle]) -> RunVerd
 
 
 def _join_completions(train: MeasuredBatch, sides: Sequence[int]) -> BlockCompletions:
-    """What these sides finished, by the clock; its seconds are those in which they were served."""
+    """Return what these sides finished, by the clock; its seconds are those in which they were served."""
     own = [
         (round((begin - train.begins[0]) / STEP_S), steps)
         for begin, steps, side in zip(train.begins, train.completions, train.order, strict=False)

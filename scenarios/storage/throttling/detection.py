@@ -92,7 +92,7 @@ class DiskCap(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def cap_of(blocks: Sequence[BlockCompletions], workers: int = 1) -> DiskCap | None:
-    """What held these blocks of one load, in the order measured; None where nothing is seen.
+    """Return what held these blocks of one load, in the order measured; None where nothing is seen.
 
     `even` alone proves no throttle: a link or an idle hard disk is even too. See `scenarios.storage.throttling.caps`.
     """
@@ -243,7 +243,7 @@ def _find_even_rate(blocks: Sequence[BlockCompletions], workers: int) -> DiskCap
 
 
 def _keeps_to_the_clock(blocks: Sequence[BlockCompletions], workers: int) -> bool:
-    """Whether a late completion makes the next one no later, as where a meter gives each its turn.
+    """Return whether a late completion makes the next one no later, as where a meter gives each its turn.
 
     A disk that serves one after another begins with the next when the one before has ended: its own scatter, however
     small, adds up. Of a walk like that the ratio of Durbin and Watson (Sargan and Bhargava's test) is near 6 / TURNS,
@@ -307,7 +307,7 @@ def _find_burst_end(blocks: Sequence[BlockCompletions]) -> int:
 
 
 def _with_burst(held: DiskCap, blocks: Sequence[BlockCompletions], at: int) -> DiskCap:
-    """What was given beyond the cap until the plateau began, the bucket's refill meanwhile taken off."""
+    """Return what was given beyond the cap until the plateau began, the bucket's refill meanwhile taken off."""
     before = blocks[:at]
     ended = before[-1].began_s + before[-1].seconds
     beyond = sum(block.operation_count for block in before) - held.rate * (ended - before[0].began_s)

@@ -60,7 +60,7 @@ def cpu_pauses(
 
 
 def is_virtual(target: ComparedDirectory) -> bool:
-    """Whether what lies under it is a hypervisor's or a cloud's disk: a USB or RAID link is even by itself."""
+    """Return whether what lies under it is a hypervisor's or a cloud's disk: a USB or RAID link is even by itself."""
     return bool(target.devices) and all(is_virtual_disk(d.transport, d.model) for d in target.devices)
 
 
@@ -156,7 +156,7 @@ def _burst_evidence(name: str, cap: DiskCap, unit: str) -> Evidence:
 
 
 def _other_limits(host: Host, target: ComparedDirectory) -> tuple[Evidence, ...]:
-    """What else of the kernel holds I/O back on these devices, though it sets no fixed cap."""
+    """Return what else of the kernel holds I/O back on these devices, though it sets no fixed cap."""
     delayed = [
         SAYS.evidence("write-back", device=device.name, limit=1e3 * limit_us, path=device.path)
         for device in target.devices
@@ -181,7 +181,7 @@ def _throttle_remedy(leaf: str, disk_throttles: Sequence[Throttle]) -> Remedy:
 
 
 def ebs_of(host: Host, leaves: Sequence[str]) -> dict[str, dict[str, float]]:
-    """What EBS volumes count of themselves; the others are left out."""
+    """Return what EBS volumes count of themselves; the others are left out."""
     counters_by_leaf = {leaf: ebs_counters(host, leaf) for leaf in leaves}
     return {leaf: counters for leaf, counters in counters_by_leaf.items() if is_present(counters)}
 
@@ -189,7 +189,7 @@ def ebs_of(host: Host, leaves: Sequence[str]) -> dict[str, dict[str, float]]:
 def ebs_findings(
     before: Mapping[str, Mapping[str, float]], after: Mapping[str, Mapping[str, float]]
 ) -> list[Finding]:
-    """How long the cloud itself says that it held these volumes back meanwhile."""
+    """Return how long the cloud itself says that it held these volumes back meanwhile."""
     findings = []
     for leaf in sorted(before.keys() & after.keys()):
         grown = {

@@ -22,7 +22,7 @@ def _count_changes(count: int) -> str:
 
 
 def _aftermath_lines(asked: list[Action], width: int) -> list[Line]:
-    """What becomes of them: most are put back, a trim cannot be."""
+    """Return what becomes of them: most are put back, a trim cannot be."""
     lasting = sum(action.irreversible for action in asked)
     out: list[Line] = []
     if lasting:

@@ -273,7 +273,7 @@ class PlanScreen(Base):
         ]
 
     def default_text(self, option: Option) -> str:
-        """What an option is as long as nobody set it, as the plan has it."""
+        """Return what an option is as long as nobody set it, as the plan has it."""
         if self.plan is not None and option.name == "budget":
             return units.format_duration(self.plan.measuring_s)
         return (

@@ -55,7 +55,7 @@ def _finding_title(finding: Finding, titles: dict[str, str], is_known: bool = Fa
 
 
 def _has_source_column(is_own_run: bool, width: int) -> bool:
-    """Whether a column says how each is known."""
+    """Return whether a column says how each is known."""
     return is_own_run and width > 100
 
 

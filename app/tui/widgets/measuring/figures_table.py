@@ -35,8 +35,9 @@ def _series_line(samples: Sequence[ev.SampleTaken], width: int) -> Line:
 
 
 def figure_lines(session: RunSession, width: int, most: int) -> tuple[Line, list[Line]]:
-    """How often it was read, and at most `most` lines. A figure of several variants has a column each, the median so
-    far."""
+    """Return how often it was read, and at most `most` lines. A figure of several variants has a column each, the
+    median so far.
+    """
     if not session.samples or most < 2:
         return [], []
     read_series = {name: samples for name, samples in session.samples.items() if samples}

@@ -154,7 +154,7 @@ def _title(
     session: RunSession, workload: str, pairs: Sequence[PairRatios], metric: str, beyond: int, width: int,
     roles: dict[str, str],
 ) -> Line:  # fmt: skip
-    """Which load, what over what, which way is good."""
+    """Return which load, what over what, which way is good."""
     right = ["finished"] if session.ended is None and workload != session.workload else []
     right += [f"{beyond} beyond the edge"] if beyond else []
     right.append(f"band: ±{units.format_percent(margin_of(session))}")

@@ -51,7 +51,7 @@ def title(load: Workload) -> str:
 
 
 def load_state(session: RunSession, load: Workload, pair_standings: Sequence[Standing]) -> tuple[Line, bool]:
-    """How it stands in a few words, and whether it is the one under way."""
+    """Return how it stands in a few words, and whether it is the one under way."""
     now = session.ended is None and session.workload == load.id
     step = session.steps.get(load.id)
     open_ones = [standing for standing in pair_standings if standing.verdict is None]
@@ -329,7 +329,7 @@ def format_short(value: DisplayQuantity, width: int) -> str:
 
 
 def benchmark_lines(session: RunSession, width: int, most: int) -> list[Line]:
-    """What a battery measured, two loads beside each other where each has room."""
+    """Return what a battery measured, two loads beside each other where each has room."""
     pairs = pairs_of(session) if session.blocks else []
     if not pairs:
         return []

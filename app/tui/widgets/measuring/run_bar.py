@@ -128,7 +128,7 @@ def _answer_line(session: RunSession, width: int) -> Line:
 
 
 def _write_rate_line(session: RunSession) -> Line:
-    """What goes to the disks while the files are written that will be measured."""
+    """Return what goes to the disks while the files are written that will be measured."""
     if (
         session.blocks
         or session.samples

@@ -133,7 +133,7 @@ def planned_words(session: RunSession, load: Workload) -> str:
 
 
 def _is_compared(session: RunSession) -> bool:
-    """What a battery measured is compared with another recording: it judges nothing itself."""
+    """Return what a battery measured is compared with another recording: it judges nothing itself."""
     return (
         session.scenario_card.role != "battery" and bool(session.estimates or session.verdicts)
     ) or not session.groups

@@ -100,7 +100,7 @@ def _record_step(spec: Spec, fd: int, turns: Iterator[loops.Buffers], buffers: l
 
 
 def _name_call(spec: Spec, turns: Iterator[loops.Buffers], buffers: loops.Buffers) -> Call:
-    """What is done to a name in the current directory: with as little beside the system calls as Python has."""
+    """Return what is done to a name in the current directory: with as little beside the system calls as Python has."""
     size, opened, close, writev, readv = spec["block_bytes"], os.open, os.close, os.writev, os.readv
 
     def create(name: bytes) -> None:

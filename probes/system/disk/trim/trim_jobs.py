@@ -39,7 +39,7 @@ class TrimJob(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def explain_skip(host: Host, job: TrimJob, mountpoints: Sequence[str]) -> str:
-    """Why this call does not trim the file system that is mounted at `mountpoints`; "" where it does, or may."""
+    """Return why this call does not trim the file system that is mounted at `mountpoints`; "" where it does, or may."""
     if job.reach == "paths":
         if any(_mountpoint_of(host, path) in mountpoints for path in job.paths):
             return ""
@@ -60,7 +60,8 @@ def fstab_entries(host: Host) -> tuple[tuple[str, tuple[str, ...]], ...]:
 
 
 def explain_fstab_skip(host: Host, mountpoints: Sequence[str]) -> str:
-    """Why `fstrim --listed-in /etc/fstab:/proc/self/mountinfo` passes over a file system; "" where it does not.
+    """Return why `fstrim --listed-in /etc/fstab:/proc/self/mountinfo` passes over a file system; "" where it does
+    not.
 
     It takes the first file that is not empty, so what is mounted by a unit or by hand is skipped where fstab has
     any line (fstrim(8)); one of several mount points is enough. The root file system is added from the kernel's command
@@ -80,7 +81,7 @@ def is_bind_mount(options: Sequence[str]) -> bool:
 
 
 def is_trim_refused(host: Host, mountpoints: Sequence[str]) -> bool:
-    """Whether every line of fstab about this file system says X-fstrim.notrim: the admin's own choice."""
+    """Return whether every line of fstab about this file system says X-fstrim.notrim: the admin's own choice."""
     wanted = {place.rstrip("/") or "/" for place in mountpoints}
     lines = [
         options for place, options in fstab_entries(host) if place in wanted and not is_bind_mount(options)
@@ -110,7 +111,7 @@ def cron_jobs(host: Host) -> tuple[TrimJob, ...]:
 
 
 def service_jobs(host: Host) -> tuple[TrimJob, ...]:
-    """What fstrim.service calls with the drop-ins that it has; empty where there is no such unit."""
+    """Return what fstrim.service calls with the drop-ins that it has; empty where there is no such unit."""
     return tuple(job for line in exec_starts(host, "fstrim") for job in find_calls(line, "fstrim.service"))
 
 

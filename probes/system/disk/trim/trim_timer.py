@@ -44,12 +44,12 @@ class TrimTimer(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def has_trimmer(self) -> bool | Absent:
-        """Whether something trims by itself, whatever it reaches."""
+        """Return whether something trims by itself, whatever it reaches."""
         return True if self.jobs else self.is_timer_on
 
     @property
     def is_timer_on(self) -> bool | Absent:
-        """Whether the timer itself fires."""
+        """Return whether the timer itself fires."""
         if self.active is True or (self.enabled is True and isinstance(self.active, Absent)):
             return True
         return self.enabled if isinstance(self.enabled, Absent) else False
@@ -135,7 +135,7 @@ def timer_schedule(host: Host) -> str | Absent:
 
 
 def explain_untrimmed(host: Host, timer: TrimTimer, mountpoints: Sequence[str]) -> str | Absent:
-    """Why nothing trims the file system that is mounted at `mountpoints`; "" where something does, or may."""
+    """Return why nothing trims the file system that is mounted at `mountpoints`; "" where something does, or may."""
     missed = [explain_skip(host, job, mountpoints) for job in timer.jobs]
     if "" in missed:
         return ""
@@ -150,7 +150,7 @@ def explain_untrimmed(host: Host, timer: TrimTimer, mountpoints: Sequence[str]) 
 
 
 def explain_timer_miss(host: Host, timer: TrimTimer, mountpoints: Sequence[str]) -> str:
-    """Why the timer, on or off, would pass over it; "" where it would not."""
+    """Return why the timer, on or off, would pass over it; "" where it would not."""
     called = timer.service or (TrimJob(where="fstrim.service", reach="listed"),)
     missed = [explain_skip(host, job, mountpoints) for job in called]
     return "" if "" in missed else "; ".join(dict.fromkeys(missed))
