@@ -17,7 +17,7 @@ from probes import units
 from probes.host import Host
 from probes.named_file import open_regular
 from probes.rights import write_advice
-from probes.secrecy.secrets import mask_secrets
+from probes.secrecy.harmless_words import harmless_text
 from probes.system.disk.trim.discard import own_devices
 from probes.system.disk.trim.trim_timer import TrimTimer, stamp_time
 from probes.system.software.kernel import read_kernel
@@ -252,7 +252,7 @@ def finish_round(asked: TrimRequest, blocks: PhaseMeasurer, phase: MeasuredPhase
         value=phase.value,
         reference=phase.reference_value,
         source=SOURCE,
-        workload=mask_secrets(asked.command) or blocks.load.id,
+        workload=harmless_text(asked.command) or blocks.load.id,
         metric=blocks.load.metrics[0].name,
         wall=f"{datetime.now(UTC):%Y-%m-%dT%H:%M:%SZ}",
     )
