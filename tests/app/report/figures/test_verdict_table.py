@@ -194,7 +194,7 @@ def test_a_value_has_its_unit(value: float, unit: str, shown: str) -> None:
             "notice",
             "A falls from 400 to 100",
         ),
-        ((), "ok", "no side drifted"),
+        ((), "ok", "no variant drifted"),
         (
             (verdict("small", "inconclusive", 1.0, smallest_effect=0.03, groups=12),),
             "ok",
