@@ -339,7 +339,7 @@ class Errands(App[int]):
         def show(page: str) -> None:
             self.push_screen(ExplainScreen(scenario, page))
 
-        self._ask_command(["explain", "--long", scenario], "no page", show)
+        self._ask_command(["explain", "--markdown", scenario], "no page", show)
 
     def save_report(self, path: Path) -> None:
         argv = ["report", str(path), "--format", "md"]

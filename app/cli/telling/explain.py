@@ -30,13 +30,17 @@ SUMMARY_LABELS = {
 @click.command()
 @click.argument("scenario")
 @click.option("--long", "is_long", is_flag=True, help="Print the whole page.")
-def explain(scenario: str, is_long: bool) -> int:
+@click.option("--markdown", "is_markdown", is_flag=True, help="Print the whole page as Markdown.")
+def explain(scenario: str, is_long: bool, is_markdown: bool) -> int:
     """What a scenario measures, how, and what it cannot tell."""
     loaded = find_scenario("explain", scenario)
     if loaded is None:
         raise unknown_scenario_failure("explain", scenario)
     page = make_lines_printable(read_page(loaded).rstrip("\n"))
-    print_result(render_page(page) if is_long else summarize_page(page, scenario))
+    if is_markdown:
+        print_result(page)
+    else:
+        print_result(render_page(page) if is_long else summarize_page(page, scenario))
     return 0
 
 
