@@ -166,7 +166,8 @@ class RecordingFollower:
                     raise msgspec.ValidationError("value out of range - at `$.value`, `$.options`, ...")
                 self._time = event.t
                 yield event
-            except (msgspec.MsgspecError, RecursionError, UnicodeDecodeError) as error:
+            except (msgspec.MsgspecError, RecursionError, UnicodeDecodeError) as first_error:
+                error = _error_of_whole_event(line) or first_error
                 tag = _event_tag(line)
                 if tag and tag not in _KNOWN:
                     yield from self._decode_result(line)
@@ -271,6 +272,15 @@ def _event_tag(line: bytes) -> str:
         return _tag_decoder.decode(line).type
     except (msgspec.MsgspecError, RecursionError, UnicodeDecodeError):
         return ""
+
+
+def _error_of_whole_event(line: bytes) -> Exception | None:
+    """Return what is wrong with all fields, so that a reader of a part of them judges the line as every other does."""
+    try:
+        _decoder.decode(line)
+    except (msgspec.MsgspecError, RecursionError, UnicodeDecodeError) as error:
+        return error
+    return None
 
 
 def _short_error(error: Exception) -> str:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import math
 from collections.abc import Callable
+from itertools import product
 from pathlib import Path
 
 import msgspec
@@ -12,7 +14,7 @@ from hypothesis import HealthCheck, given, settings
 from msgspec import inspect
 
 from app.recording.reader import BrokenRecording, load, read_events
-from app.recording.sides import read_run_summaries
+from app.recording.sides import read_run_summaries, read_run_summary
 from app.recording.store import examine_recording, list_demos, resolve_recording
 from app.report import json_document
 from app.report.end_of_run import summary_lines
@@ -179,3 +181,33 @@ def test_values_without_a_type_are_bounded_in_size_and_depth() -> None:
         deep = [deep]
     assert all(is_showable(value) for value in (None, True, "9" * 5000, 1 << 63, -1.5, [1, {"a": [2.0]}]))
     assert not any(is_showable(value) for value in (10**30, -1e308, [[1e306]], {"a": {"b": 10**400}}, deep))
+
+
+def test_what_a_reader_of_all_fields_takes_one_of_some_takes_too(tmp_path: Path) -> None:
+    """A line with two faults was left out by `report`, and damaged for `compare`."""
+    lines = resolve_recording("demo:box").read_text().splitlines()
+    events = {event["type"]: at for at, line in enumerate(lines) if "workload" in (event := json.loads(line))}
+    outcomes = set()
+    for at in events.values():
+        event = json.loads(lines[at])
+        for field, value in product(event.keys() - {"type", "workload"}, (-1e308, -1)):
+            faulty = {name: value for name, value in event.items() if name != "workload"} | {field: value}
+            faulty = {field: faulty[field], **faulty}  # the first fault of the line is this one
+            path = tmp_path / f"{at}-{field}.jsonl"
+            path.write_text("\n".join([*lines[:at], json.dumps(faulty), *lines[at + 1 :]]) + "\n")
+            is_readable = [_is_readable(read, path) for read in (load, _summarise)]
+            assert is_readable[1] or not is_readable[0], (event["type"], field)
+            outcomes.add(is_readable[0])
+    assert outcomes == {True, False}
+
+
+def _summarise(path: Path) -> object:
+    return read_run_summary(path, "a")
+
+
+def _is_readable(read: Callable[[Path], object], path: Path) -> bool:
+    try:
+        read(path)
+    except BrokenRecording:
+        return False
+    return True
