@@ -190,7 +190,7 @@ class LoadExperiment:
         return with_bytes_to_decide(verdict, self.spent)
 
     def _judge_stalls(self, verdict: ev.RunVerdict) -> ev.RunVerdict:
-        """Return the verdict, which is not "no material difference" where one variant alone stalled again and again."""
+        """Return the verdict: undecided where the variants seem equal and one alone stalled again and again."""
         here, there = self._stalls[verdict.variant], self._stalls[verdict.baseline]
         worse = verdict.variant if here >= there else verdict.baseline
         if sign_test(here, there) > STALLS_BY_CHANCE / max(1, len(self.pairs)):
