@@ -27,7 +27,10 @@ class DeviceClass(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_on
     rotational: bool | None = None
 
     def fits_device(self, device: BlockDevice) -> bool:
-        transport = device.transport if is_present(device.transport) else ""
+        unlinked = (
+            "virtio" if device.name.startswith("vd") else ""
+        )  # a captured folder without the link of its bus
+        transport = device.transport if is_present(device.transport) else unlinked
         if self.transports and transport not in self.transports:
             return False
         if self.rotational is None:

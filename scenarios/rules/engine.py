@@ -67,7 +67,7 @@ def rows_of(text: RuleText, host: Host) -> list[SubjectRow] | Absent:
 
 def _rule_rows(text: RuleText, host: Host) -> list[SubjectRow] | Absent:
     if text.log:
-        return lines_of(host, text.log, text.worse, text.log_words)
+        return lines_of(host, text.log, text.worse, text.log_words, text.settled)
     if text.rest:
         rules = written_rules().rules
         listed = {rule.log: rule.log_words for rule in rules if rule.log}
@@ -80,12 +80,13 @@ def _rule_rows(text: RuleText, host: Host) -> list[SubjectRow] | Absent:
             if table is not None
             else Absent(f"there is no table {text.each}", "invalid")
         )
-    asked = [n for n, part in enumerate(text.each.split("/")) if set(part) & set("*?[")]
     rows = []
-    for path in host.glob_paths(text.each):
-        parts = path.split("/")
-        name = "/".join(parts[n] for n in asked)
-        rows.append(SubjectRow(name, {"name": name, "path": path}, path))
+    for pattern in text.each.split():
+        asked = [n for n, part in enumerate(pattern.split("/")) if set(part) & set("*?[")]
+        for path in host.glob_paths(pattern):
+            parts = path.split("/")
+            name = "/".join(parts[n] for n in asked)
+            rows.append(SubjectRow(name, {"name": name, "path": path}, path))
     return rows
 
 

@@ -55,6 +55,7 @@ class RuleText(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=
     `when` is true where something is wrong. `warning` and `critical` raise the severity where they are true.
     `text` is the finding of one row, `many` that of several. `why`: the mechanism and what it costs at most.
     Of `each = "log"` the rows are the devices that the lines name which meet `log`; `worse` meets the worst of them;
+    a later line of the same device that meets `settled` says that it is over (column `over`);
     with `rest` of all lines that no other rule speaks of and that are not harmless (knowledge/kernel_lines.toml).
     """
 
@@ -67,6 +68,7 @@ class RuleText(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=
     log: str = ""
     log_words: tuple[str, ...] = ()  # worked out: probes/patterns.py
     worse: str = ""
+    settled: str = ""
     rest: bool = False
     where: str = ""
     otherwise: str = ""
@@ -110,6 +112,7 @@ class RuleText(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=
         try:
             re.compile(self.log)
             re.compile(self.worse)
+            re.compile(self.settled)
         except re.error as error:
             return f"log: {error}"
         for name, item in self.read.items():

@@ -140,6 +140,16 @@ PLANTED: list[tuple[str, str, dict[str, str]]] = [
     ("storage.lustre-space", "warning", {f"{LUSTRE}/kbytesavail": "1000", f"{LUSTRE}/kbytestotal": "1000000000"}),
     ("storage.lnet-drops", "warning", {f"{SOS}/lustre/lnetctl_stats_show":
                                        "statistics:\n    errors: 5000\n    drop_count: 500000\n"}),
+    ("storage.gpfs-log", "warning", {"var/adm/ras/mmfs.log.latest":
+        "2026-11-19_03:41:12.312+0000: [E] Disk failure.  Volume gpfs1.  rc = 5.  Physical volume nsd3.\n"}),
+    ("storage.gpfs-log", "warning", {f"{SOS}/gpfs/mmdiag_--waiters":
+        "=== mmdiag: waiters ===\nWaiting 912.3312 sec since 03:35:12, monitored, thread 22111 NSDThread: for I/O\n"}),
+    ("storage.beegfs-network", "warning", {"etc/beegfs/beegfs-client.conf": "connUseRDMA                   = false\n",
+                                           "sys/class/infiniband/mlx5_0/ports/1/state": "4: ACTIVE"}),
+    ("storage.lustre-import", "warning", {"sys/kernel/debug/lustre/osc/lus-OST0003-osc-ffff/import":
+                                          "import:\n    target: lus-OST0003_UUID\n    state: DISCONN\n"}),
+    ("storage.media-errors", "warning", {f"{SOS}/ata/smartctl_--all_.dev.sdq": "SMART Health Status: OK\n"
+        "read:          0     9         0         9    122331     412233.122          38\n"}),
     ("storage.nfs-slow-server", "warning", {"proc/self/mountstats": NFS.format(8000000, 180000000)}),
     ("storage.nfs-slow-server", "notice", {"proc/self/mountstats": NFS.format(180000000, 800000)}),
 ]  # fmt: skip
@@ -172,6 +182,9 @@ TRAPS: list[tuple[str, dict[str, str]]] = [
         "  pool: tank\n state: ONLINE\n  scan: scrub repaired 0B in 09:12:00 with 0 errors\nconfig:\n"}),
     ("storage.nvme-format", {f"{SOS}/nvme/nvme_id-ns_.dev.nvme0n1":
         "lbaf  0 : ms:0   lbads:9  rp:0 (in use)\nlbaf  1 : ms:0   lbads:12 rp:0 \n"}),
+    ("storage.gpfs-log", {"var/adm/ras/mmfs.log.latest": "2026-11-19_03:41:12.312+0000: [I] mmfsd ready\n"}),
+    ("storage.beegfs-network", {"etc/beegfs/beegfs-client.conf": "connUseRDMA = true\n",
+                                "sys/class/infiniband/mlx5_0/ports/1/state": "4: ACTIVE"}),
     ("storage.nfs-slow-server", {"proc/self/mountstats": NFS.format(40000, 1600000)}),
     ("storage.head-parking", {SMART: HEALTHY + attribute(9, "Power_On_Hours", 20000)
                               + attribute(193, "Load_Cycle_Count", 812)}),

@@ -390,3 +390,24 @@ def test_a_captured_host_tells_the_quotas_of_its_groups_without_our_own(server: 
         "sys/fs/cgroup/kubepods.slice/cpu.stat", "nr_periods 1000000\nnr_throttled 910000\nthrottled_usec 9"
     )
     assert findings(server.root, "host.cpu-quota")["host.cpu-quota-groups"].severity == "warning"
+
+
+def test_a_server_that_answers_again_is_a_notice(server: Server) -> None:
+    silent, again = "nfs: server nas1 not responding, still trying", "nfs: server nas1 OK"
+    log_file = "sos_commands/kernel/dmesg"
+    for lines, severity in (((silent, again), "notice"), ((silent, again, silent), "warning")):
+        text = "".join(f"[  22{n}.0] {line}\n" for n, line in enumerate(lines))
+        server.put(log_file, f"[    0.0] Linux version 6.12.9\n{text}")
+        assert findings(server.root, "log.server-silent")["log.server-silent"].severity == severity
+
+
+def test_a_card_is_one_that_a_sosreport_holds_few_files_of(tmp_path: Path) -> None:
+    folder = tmp_path / "sys/class/net/ens1"
+    (folder / "statistics").mkdir(parents=True)
+    (folder / "statistics/rx_crc_errors").write_text("90000\n")
+    (folder / "statistics/rx_packets").write_text("1000000\n")
+    commands = tmp_path / "sos_commands/networking"
+    commands.mkdir(parents=True)
+    (commands / "ethtool_ens1").write_text("Settings for ens1:\n\tSpeed: 25000Mb/s\n\tLink detected: yes\n")
+    (tmp_path / "sys/class/net/br0/statistics").mkdir(parents=True)
+    assert set(findings(tmp_path, "net.errors")) == {"net.errors"}

@@ -8,7 +8,7 @@ import json
 import os
 import re
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import msgspec
@@ -60,30 +60,44 @@ def list_smart_disks(host: Host) -> list[BlockDevice]:
     ]
 
 
+def _captured_names(host: Host) -> Iterator[str]:
+    """Yield the disks of which a sosreport holds SMART, also where it does not hold their buses."""
+    for path in (
+        *host.glob_paths("/sos_commands/*/smartctl_*.dev.*"),
+        *host.glob_paths("/sos_commands/nvme/nvme_smart*"),
+    ):
+        name = path.rpartition(".dev.")[2]
+        if re.fullmatch(r"sd[a-z]{1,4}|nvme[0-9]+(?:n[0-9]+)?", name):
+            yield name
+
+
 def smart_reports(host: Host) -> dict[str, Smart | Absent]:
     """By kernel name; several disks at a time, all within ALL_S seconds."""
-    devices = list_smart_disks(host)
-    return dict(zip((d.name for d in devices), _read_reports(host, devices), strict=True))
+    names = [device.name for device in list_smart_disks(host)]
+    if not host.live:
+        known = {*names, *(name.partition("n1")[0] for name in names)}  # a controller's report is its disk's
+        names += sorted(set(_captured_names(host)) - known)
+    return dict(zip(names, _read_reports(host, names), strict=True))
 
 
-def _read_reports(host: Host, devices: Sequence[BlockDevice]) -> list[Smart | Absent]:
+def _read_reports(host: Host, names: Sequence[str]) -> list[Smart | Absent]:
     if host.live and os.geteuid() != 0:
-        return [Absent("smartctl needs root", "permission", "smartctl -H")] * len(devices)
-    if not host.live or len(devices) < 2:
-        return [smart_report(host, device.name) for device in devices]
+        return [Absent("smartctl needs root", "permission", "smartctl -H")] * len(names)
+    if not host.live or len(names) < 2:
+        return [smart_report(host, name) for name in names]
     until = time.monotonic() + ALL_S
 
-    def read_report(device: BlockDevice) -> Smart | Absent:
+    def read_report(name: str) -> Smart | Absent:
         if time.monotonic() > until:
             return Absent(f"not read: the {ALL_S:g} s for all disks were used up", "timeout", "smartctl -H")
-        return smart_report(host, device.name)
+        return smart_report(host, name)
 
-    for device in devices:  # the threads' own reads are in no trace of this one's
-        note_read(f"smartctl -j -H -A /dev/{device.name}")
+    for name in names:  # the threads' own reads are in no trace of this one's
+        note_read(f"smartctl -j -H -A /dev/{name}")
     from concurrent.futures import ThreadPoolExecutor  # a host without disks needs none
 
     with ThreadPoolExecutor(max_workers=16) as pool:
-        return list(pool.map(read_report, devices))
+        return list(pool.map(read_report, names))
 
 
 def smart_report(host: Host, name: str) -> Smart | Absent:
@@ -94,7 +108,7 @@ def smart_report(host: Host, name: str) -> Smart | Absent:
         return parse_smart_json(text)
     if host.live:
         return text
-    for option in ("-a", "-x", "-H"):
+    for option in ("-a", "-x", "--all", "--xall", "-H"):
         output = host.read_command("smartctl", option, f"/dev/{name}")
         if is_present(output) and _PASSED.search(output):
             return parse_smart_text(output)
@@ -184,7 +198,7 @@ def parse_smart_text(text: str) -> Smart | Absent:
         )
         return int(match[1]) if match else _UNTOLD
 
-    replaced = attribute_count(_REALLOCATED)
+    replaced, lost = attribute_count(_REALLOCATED), attribute_count(_UNCORRECTABLE)
     worn = read_number("Percentage Used")
     return Smart(
         passed=word[1].upper() in ("PASSED", "OK"),
@@ -195,11 +209,17 @@ def parse_smart_text(text: str) -> Smart | Absent:
         media_errors=read_number("Media and Data Integrity Errors"),
         reallocated=replaced if is_present(replaced) else read_number("Elements in grown defect list"),
         pending=attribute_count(_PENDING),
-        uncorrectable=attribute_count(_UNCORRECTABLE),
+        uncorrectable=lost if is_present(lost) else _uncorrected_of_scsi(text),
         crc_errors=attribute_count(_CRC_ERRORS),
         load_cycles=attribute_count(_LOAD_CYCLES),
         hours=attribute_count(_HOURS),
     )
+
+
+def _uncorrected_of_scsi(text: str) -> int | Absent:
+    """Return the errors that a SAS disk did not correct: the last column of its error counter log."""
+    counts = re.findall(r"^(?:read|write|verify):(?: +[0-9.]{1,20}){6} +([0-9]{1,15}) *$", text, re.MULTILINE)
+    return sum(map(int, counts)) if counts else _UNTOLD
 
 
 def _find_number(text: str, line: str) -> int | Absent:

@@ -6,9 +6,13 @@ import msgspec
 
 from probes.host import Host, compute_once_if_static
 from probes.system.disk.drive.link import device_node
+from probes.system.network.ethtool import settings_text
 from probes.types import Absent, is_present
 
 ROOT = "/sys/class/net"
+_FILES_OF_AN_INTERFACE = ("ifindex", "statistics")  # bonding_masters is a file itself
+# An interface that was captured as a plain folder has no link that shows its device: its name tells a card.
+_NAME_OF_A_CARD = re.compile(r"(?:eth|en[opsxP]|ib|hsn|em|p\d+p)\w*\d\w*")
 
 
 class Nic(msgspec.Struct, frozen=True, kw_only=True):
@@ -33,12 +37,15 @@ class Nic(msgspec.Struct, frozen=True, kw_only=True):
 
 @compute_once_if_static
 def read_nics(host: Host) -> dict[str, Nic]:
-    """All interfaces by name; those of this network namespace on a live host."""
+    """Return all interfaces by name; on a live host those of this network namespace.
+
+    A sosreport holds only a few files of each interface.
+    """
     names = host.list_names(ROOT)
     nics_by_name = {}
     for name in names if is_present(names) else ():
         path = host.resolve_path(f"{ROOT}/{name}")
-        if is_present(path) and host.path_exists(f"{path}/ifindex"):  # bonding_masters is a file
+        if is_present(path) and any(host.path_exists(f"{path}/{file}") for file in _FILES_OF_AN_INTERFACE):
             nics_by_name[name] = _read_nic(host, name, path)
     return nics_by_name
 
@@ -49,7 +56,11 @@ def _read_nic(host: Host, name: str, path: str) -> Nic:
     listed = queues if is_present(queues) else ()
     device = host.resolve_path(f"{path}/device")
     if isinstance(device, Absent) and "/devices/virtual/" not in path:
-        device = re.sub(r"/net/[^/]+$", "", path)  # captured trees leave the link out
+        if path == f"{ROOT}/{name}" and not _NAME_OF_A_CARD.fullmatch(name):
+            path_of_device = ""
+        else:
+            path_of_device = re.sub(r"/net/[^/]+$", "", path)  # captured trees leave the link out
+        device = path_of_device or device
     physical = is_present(device) and "/devices/virtual/" not in path
     entries = host.list_names(path)
     return Nic(
@@ -62,7 +73,7 @@ def _read_nic(host: Host, name: str, path: str) -> Nic:
         bus=device.rsplit("/", 1)[-1] if physical and is_present(device) else "",
         speed_mbit=_checked_speed(name, path, speed),
         mtu=host.read_integer(f"{path}/mtu"),
-        state=host.read_word(f"{path}/operstate"),
+        state=_read_state(host, name, path),
         numa_node=device_node(host, device)
         if is_present(device)
         else Absent("made by software", "unsupported", path),
@@ -71,6 +82,18 @@ def _read_nic(host: Host, name: str, path: str) -> Nic:
         if is_present(entries)
         else (),
     )
+
+
+def _read_state(host: Host, name: str, path: str) -> str | Absent:
+    """Return `up`, `down` or another state; without sysfs by `ethtool NAME`, as it was captured."""
+    state = host.read_word(f"{path}/operstate")
+    text = state if is_present(state) else settings_text(host, name)
+    link = (
+        re.search(r"Link detected: (yes|no)", text)
+        if isinstance(state, Absent) and is_present(text)
+        else None
+    )
+    return state if link is None else "up" if link[1] == "yes" else "down"
 
 
 def _read_kind(host: Host, path: str) -> str:

@@ -1,7 +1,7 @@
 """Rows about the kernel's log: the devices that its lines name."""
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from functools import partial
 
 from probes.host import Host
@@ -44,12 +44,12 @@ _NAMES = tuple(
 
 
 def lines_of(
-    host: Host, pattern: str, worse: str = "", words: Sequence[str] = ()
+    host: Host, pattern: str, worse: str = "", words: Sequence[str] = (), settled: str = ""
 ) -> list[SubjectRow] | Absent:
     """One row per device that the matching lines name, one for those that name none; without any, one of no lines.
 
     `lines`: how many; `last`: the last of them; `worse`: how many are of the worse kind; `word`: what finds them again;
-    `disk`: the whole disk, where one is named.
+    `disk`: the whole disk, where one is named; `over`: a later line of the device meets `settled`.
     """
     log = host.compute_once(read_kernel_log)
     if isinstance(log, Absent):
@@ -57,12 +57,17 @@ def lines_of(
     if not may_be_in_log(host, words):
         return _line_rows(host, log.source, {}, lambda _: False)
     meets, is_worse = re.compile(pattern).search, re.compile(worse).search if worse else None
+    is_settling = re.compile(settled).search if settled else None
     lines: dict[str, list[str]] = {}
+    over: set[str] = set()
     for line in log.lines:
         if meets(line.message):
             for name in named_devices(line.message) or ("",):
                 lines.setdefault(name, []).append(line.message)
-    return _line_rows(host, log.source, lines, lambda message: bool(is_worse and is_worse(message)))
+                over.discard(name)
+        elif is_settling is not None and is_settling(line.message):
+            over.update(named_devices(line.message))
+    return _line_rows(host, log.source, lines, lambda message: bool(is_worse and is_worse(message)), over)
 
 
 def unlisted_lines(host: Host, listed: Mapping[str, Sequence[str]]) -> list[SubjectRow] | Absent:
@@ -132,7 +137,11 @@ def speaker_of(message: str) -> str:
 
 
 def _line_rows(
-    host: Host, source: str, lines: dict[str, list[str]], is_worse: Callable[[str], bool]
+    host: Host,
+    source: str,
+    lines: dict[str, list[str]],
+    is_worse: Callable[[str], bool],
+    over: Collection[str] = (),
 ) -> list[SubjectRow]:
     if len(lines) > 1 and "" in lines and not any(map(is_worse, lines[""])):
         del lines[""]  # what stands beside lines that name their device is mostly of the same
@@ -144,6 +153,7 @@ def _line_rows(
             "lines": len(messages),
             "worse": sum(map(is_worse, messages)),
             "last": last,
+            "over": name in over,
             "word": name if name and name in last else _fixed_part(last),
             "disk": partial(_disk_of, host, name),
             "source": source,
@@ -174,7 +184,11 @@ def named_devices(message: str) -> tuple[str, ...]:
     """The devices that a line names, by the first kind of name that is in it."""
     for kind in _NAMES:
         if names := [next(filter(None, name_match.groups())) for name_match in kind.finditer(message)]:
-            return tuple(dict.fromkeys(names))
+            # NVIDIA's driver leaves the function out; a graphics card is the first
+            whole = (
+                f"{name}.0" if re.fullmatch(r"0000:[0-9a-f]{2}:[0-9a-f]{2}", name) else name for name in names
+            )
+            return tuple(dict.fromkeys(whole))
     return ()
 
 

@@ -29,7 +29,7 @@ def test_the_talks_table_gives_the_talks_verdict(capsys: pytest.CaptureFixture[s
     lead = out.splitlines()[2]
     assert "2 of 12 loads slower, most of all ior-hard-read (4.13 × slower)" in lead
     assert "3 of 12 loads faster, most of all mdtest-hard-stat (3.42 × faster)" in lead
-    assert "One run a side" in out
+    assert "One run each of A and B" in out
 
 
 @pytest.mark.parametrize(

@@ -40,10 +40,10 @@ def test_what_a_block_lasted_is_said_where_it_is_not_what_was_planned(seconds: f
                 t=1.0, workload="reads", seconds=0.5, why="carry-over", blocks=True, bias=(-0.1, -0.02)
             ),
             "blocks of 0.5 s, each flushed",
-            "work that one side left to the other: it shifted the ratio by 2 % to 9.5 %",
+            "work that one variant left to the other: it shifted the ratio by 2 % to 9.5 %",
         ),
         (ev.SliceLengthChosen(t=1.0, workload="reads", seconds=0.1, why="budget"), "100 ms",
-         "the budget: fewer operations than it should hold"),
+         "the budget: fewer operations than a slice should hold"),
     ],
 )  # fmt: skip
 def test_why_slices_are_as_long_is_said_with_its_figure(

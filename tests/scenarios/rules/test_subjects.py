@@ -146,7 +146,7 @@ def test_a_line_of_the_log_names_its_devices() -> None:
         "0000:17:00.0",
     )
     assert named_devices("mlx5_core 0000:c1:00.0 ens1f0np0: Link down") == ("ens1f0np0",)
-    assert named_devices("NVRM: Xid (PCI:0000:3b:00): 79, GPU has fallen off the bus.") == ("0000:3b:00",)
+    assert named_devices("NVRM: Xid (PCI:0000:3b:00): 79, GPU has fallen off the bus.") == ("0000:3b:00.0",)
     assert named_devices("nfs: server 10.0.0.1 not responding, still trying") == ("10.0.0.1",)
     assert named_devices("XFS (dm-3): Corruption detected. Unmount and run xfs_repair") == ("dm-3",)
     assert named_devices("watchdog: BUG: soft lockup - CPU#3 stuck for 22s!") == ()
