@@ -3,7 +3,6 @@
 import shutil
 import sys
 import textwrap
-from io import StringIO
 from pathlib import Path
 
 import click
@@ -50,7 +49,7 @@ def render_page(page: str) -> str:
     from rich.markdown import Markdown
 
     columns = min(shutil.get_terminal_size((SUMMARY_COLUMNS + 1, 24)).columns - 1, MAX_PAGE_COLUMNS)
-    console = Console(file=StringIO(), width=max(columns, 40), color_system=None, force_terminal=False)
+    console = Console(width=max(columns, 40), color_system=None, force_terminal=False)
     with console.capture() as rendered:
         console.print(Markdown(page, hyperlinks=False))
     return "\n".join(line.rstrip() for line in rendered.get().splitlines()).strip()

@@ -56,11 +56,9 @@ def _read_nic(host: Host, name: str, path: str) -> Nic:
     listed = queues if is_present(queues) else ()
     device = host.resolve_path(f"{path}/device")
     if isinstance(device, Absent) and "/devices/virtual/" not in path:
-        if path == f"{ROOT}/{name}" and not _NAME_OF_A_CARD.fullmatch(name):
-            path_of_device = ""
-        else:
-            path_of_device = re.sub(r"/net/[^/]+$", "", path)  # captured trees leave the link out
-        device = path_of_device or device
+        is_plain_folder = path == f"{ROOT}/{name}"
+        if not is_plain_folder or _NAME_OF_A_CARD.fullmatch(name):
+            device = re.sub(r"/net/[^/]+$", "", path)  # captured trees leave the link out
     physical = is_present(device) and "/devices/virtual/" not in path
     entries = host.list_names(path)
     return Nic(
@@ -87,13 +85,13 @@ def _read_nic(host: Host, name: str, path: str) -> Nic:
 def _read_state(host: Host, name: str, path: str) -> str | Absent:
     """Return `up`, `down` or another state; without sysfs by `ethtool NAME`, as it was captured."""
     state = host.read_word(f"{path}/operstate")
-    text = state if is_present(state) else settings_text(host, name)
-    link = (
-        re.search(r"Link detected: (yes|no)", text)
-        if isinstance(state, Absent) and is_present(text)
-        else None
-    )
-    return state if link is None else "up" if link[1] == "yes" else "down"
+    if is_present(state):
+        return state
+    text = settings_text(host, name)
+    link = re.search(r"Link detected: (yes|no)", text) if is_present(text) else None
+    if link is None:
+        return state
+    return "up" if link[1] == "yes" else "down"
 
 
 def _read_kind(host: Host, path: str) -> str:
