@@ -144,7 +144,8 @@ def _limit_facts(host: Host) -> Iterator[Entry]:
         group.cpus if isinstance(group.cpus, Absent) else as_list(group.cpus),
         "cpuset.cpus.effective",
     )
-    for limit in group.io:
+    smallest = {(limit.devno, limit.what): limit for limit in sorted(group.io, key=lambda io: -io.value)}
+    for limit in smallest.values():  # each group up to the root may have one, and the smallest counts
         yield Fact("cgroup", f"io {limit.devno} {limit.what}", limit.value, limit.group)
 
 

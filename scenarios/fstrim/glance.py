@@ -3,7 +3,7 @@
 Reads only; virtual disks too, which no rule accuses.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from probes import units
 from probes.host import Host
@@ -29,6 +29,7 @@ def glance(host: Host) -> Iterator[Entry]:
     yield timer_entry(timer)
     for chain in chains[:MAX_FILE_SYSTEMS]:
         yield from chain_entries(host, timer, chain)
+    yield from spare_entries(host, chains[:MAX_FILE_SYSTEMS])
     if len(chains) > MAX_FILE_SYSTEMS:
         yield Fact(
             "trim", "more", f"{len(chains) - MAX_FILE_SYSTEMS} more file systems", "/proc/self/mountinfo"
@@ -46,7 +47,12 @@ def chain_entries(host: Host, timer: TrimTimer, chain: DiscardChain) -> Iterator
     yield make_entry(name, "by", _trimmed_by(host, timer, chain), timer.source)
     if amounts := _amounts_text(host, chain):
         yield Fact(name, "amounts", amounts, "statvfs, /proc/diskstats")
-    for disk in chain.leaves:
+
+
+def spare_entries(host: Host, chains: Sequence[DiscardChain]) -> Iterator[Entry]:
+    """Yield the unpartitioned share of each disk that discards reach; file systems may share a disk."""
+    reached = (chain for chain in chains if not (chain.swallowed_by or chain.read_only))
+    for disk in dict.fromkeys(disk for chain in reached for disk in chain.leaves):
         if (spare := _unpartitioned_share(host, disk)) is not None:
             yield Fact(f"disk:{disk}", "unpartitioned", round(spare, 4), f"/sys/block/{disk}/*/size")
 

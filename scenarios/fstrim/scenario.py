@@ -16,7 +16,7 @@ from probes.system.software.kernel import read_kernel
 from probes.types import is_present
 from scenarios import events as ev
 from scenarios.declared_options import apply_declaration
-from scenarios.fstrim.glance import chain_entries, timer_entry
+from scenarios.fstrim.glance import chain_entries, spare_entries, timer_entry
 from scenarios.fstrim.ledger import Ledger
 from scenarios.fstrim.measurement.load import BuiltInLoad, CommandLoad, EngineSettings
 from scenarios.fstrim.measurement.phase import PhaseMeasurer, StoppedByGuards
@@ -71,7 +71,12 @@ class Fstrim(Scenario):
             run.emit_note(untrimmed_note(layout))
         timer = trim_timer(run.host)
         if layout.chain is not None:
-            for entry in (timer_entry(timer), *chain_entries(run.host, timer, layout.chain)):
+            entries = (
+                timer_entry(timer),
+                *chain_entries(run.host, timer, layout.chain),
+                *spare_entries(run.host, [layout.chain]),
+            )
+            for entry in entries:
                 run.emit(ev.fact_event(entry, run.elapsed_s()))
         for rule in RULES:
             for event in apply_rule(rule, run.host, run.elapsed_s):

@@ -10,7 +10,10 @@ MAX_FACTS = 60
 
 
 def glance(host: Host) -> Iterator[Entry]:
-    """Yield a fact for each setting that differs from the default, then one for each known boot parameter."""
+    """Yield a fact for each setting that differs from the default, then one for each known boot parameter.
+
+    A parameter that stands several times on the command line has its values in that order in one fact.
+    """
     for changed in host.compute_once(changed_settings)[:MAX_FACTS]:
         usual = changed.setting.values[0]
         yield Fact(
@@ -19,5 +22,8 @@ def glance(host: Host) -> Iterator[Entry]:
             f"{changed.value} (default {usual})",
             changed.path,
         )
+    values_by_parameter: dict[str, list[str]] = {}
     for word in host.compute_once(boot_words):
-        yield Fact("changed settings", "boot parameter", word.text, BOOT_LINE)
+        values_by_parameter.setdefault(word.parameter.name, []).append(word.value or "set")
+    for name, values in values_by_parameter.items():
+        yield Fact("changed settings", f"boot parameter {name}", ", ".join(values), BOOT_LINE)

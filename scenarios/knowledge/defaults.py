@@ -76,10 +76,17 @@ def boot_parameters() -> dict[str, BootParameter]:
 
 
 def changed_settings(host: Host) -> tuple[ChangedSetting, ...]:
-    """In the order of the table; what cannot be read is left out."""
+    """Return each file's setting in the order of the table, where the first entry of a file counts.
+
+    What cannot be read is left out.
+    """
     changed = []
+    seen: set[str] = set()
     for setting in default_settings():
         for path in host.glob_paths(setting.path) if "*" in setting.path else (setting.path,):
+            if path in seen:  # a site's own entry stands before ours
+                continue
+            seen.add(path)
             text = host.read_bracketed(path)
             value = " ".join(text.split()) if is_present(text) else ""
             if value and value not in setting.values:

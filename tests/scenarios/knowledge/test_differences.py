@@ -20,6 +20,8 @@ ROWS = [
     ("kernel/preemption", "kernel defaults"),
     ("mitigation/retbleed", "mitigations"),
     ("kernel/parameters", "boot parameters"),
+    ("changed settings/boot parameter iommu", "boot parameters"),
+    ("changed settings/vm.swappiness", "settings"),
     ("cpu/model", "machine"),
     ("cpu/smt", "CPUs in use"),
     ("cpu/offline", "CPUs in use"),
