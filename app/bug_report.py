@@ -7,10 +7,10 @@ import time
 import traceback
 
 from app import __version__
-from app.failure import Failure
-from app.printable import make_lines_printable
 from app.state import make_private, state_dir
-from probes.secrecy.harmless_words import harmless_words
+from app.terminal.failure import Failure
+from app.terminal.printable import make_lines_printable
+from probes.reading.secrecy.harmless_words import harmless_words
 
 _NO_MEMORY = "not enough memory; free some, or raise the limit (ulimit -v, the control group's memory.max)"
 _NO_PROCESS = (

@@ -25,8 +25,8 @@ sys.dont_write_bytecode = False
 import pytest  # noqa: E402
 from hypothesis import settings  # noqa: E402
 
-from probes.bench.run.supervised import Supervisors  # noqa: E402
-from scenarios.rules import words  # noqa: E402
+from probes.engine.command.supervised import Supervisors  # noqa: E402
+from scenarios.triage.rules import words  # noqa: E402
 from tests.needs import need  # noqa: E402
 
 WORKERS = 4  # most real tests wait half of their time

@@ -14,11 +14,11 @@ from collections.abc import Iterator
 from fnmatch import fnmatchcase
 from pathlib import Path
 
-from probes.captured.sosreport import FOLDER, file_name
-from probes.host import Host
-from probes.read_trace import trace_reads
-from scenarios.rules.known import written_rules
-from scenarios.triage import examine_host
+from probes.reading.captured.sosreport import FOLDER, file_name
+from probes.reading.host import Host
+from probes.reading.read_trace import trace_reads
+from scenarios.triage.rules.known import written_rules
+from scenarios.triage.triage import examine_host
 from tests.syntax import ROOT
 
 MAX_SHOWN = 400

@@ -18,7 +18,7 @@ from typing import Any, NoReturn
 
 import pytest
 
-from probes.bench.run.taskstats import Exits
+from probes.engine.command.taskstats import Exits
 
 Need = Callable[[], str]  # the reason why it is not there; "" where it is
 MEMORY = ("tmpfs", "ramfs")

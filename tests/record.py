@@ -21,7 +21,7 @@ import msgspec
 
 from tests.scenarios.box.test_jobs import darshan
 
-DEMOS = Path(__file__).parents[1] / "app" / "recording" / "demos"
+DEMOS = Path(__file__).parents[1] / "app" / "recordings" / "demos"
 RULES = Path(__file__).parent / "fixtures" / "rulesets" / "with" / "firewalld-1.3.nft"
 HOSTDX = [sys.executable, "-P", "-m", "app.cli"]
 INSIDE = "--inside"  # this process has namespaces of its own

@@ -13,8 +13,8 @@ from typing import NamedTuple
 
 from msgspec.structs import replace
 
-from app.recording import store as recordings
-from app.recording.reader import load
+from app.recordings import store as recordings
+from app.recordings.reader import load
 from app.report.forms import html
 from app.report.full_report import report
 from app.tui.children.feed import RunFeed

@@ -25,7 +25,7 @@ ADDED = {
     # a scenario: its card, itself; found by itself
     "scenarios/nap/__init__.py": '''"""How late does this host wake a process?"""
 
-from scenarios.card import Card, Complaint
+from scenarios.contract.card import Card, Complaint
 
 CARD = Card(id="nap", complaint=Complaint("timers come late"))
 ''',
@@ -35,12 +35,12 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from probes.host import Host
-from scenarios.card import Card
-from scenarios.model import Options, Prepared, Run, Scenario
+from probes.reading.host import Host
+from scenarios.contract.card import Card
+from scenarios.contract.model import Options, Prepared, Run, Scenario
 from scenarios.nap import CARD
 from scenarios.nap.results import Lateness
-from scenarios.plan import Option, PlannedStep
+from scenarios.contract.plan import Option, PlannedStep
 
 
 class Nap(Scenario):
@@ -73,8 +73,8 @@ from typing import ClassVar
 
 from probes.units import format_duration
 from scenarios import ranges as of
-from scenarios.results.document import Part, paragraph_of
-from scenarios.results.result import Result
+from scenarios.contract.results.document import Part, paragraph_of
+from scenarios.contract.results.result import Result
 
 
 class Lateness(Result, frozen=True, tag="nap.lateness/1"):
@@ -107,7 +107,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from probes.host import Host
+from probes.reading.host import Host
 from probes.types import Entry, make_entry
 
 

@@ -29,16 +29,16 @@ KERNEL = ("/proc/", "/sys/", "/dev/null")
 KERNELS = "the kernel's own file, below /proc or /sys"
 STATE = "in the state or the runtime directory, which is ours alone"
 BUNDLE = "the bundle's own file, its directory of ours alone, wheels in a directory of its own"
-OUTPUT = "written: tests/app/test_output_file.py"
+OUTPUT = "written: tests/app/terminal/test_output_file.py"
 # Whose choice the path is.
 ALLOWED = {
-    "probes/parsed_toml.py": "written beside Python's byte code (O_EXCL)",
-    "probes/safe_read.py": "looks with O_PATH, its flags on a line of their own",
+    "probes/reading/parsed_toml.py": "written beside Python's byte code (O_EXCL)",
+    "probes/files/safe_read.py": "looks with O_PATH, its flags on a line of their own",
     "app/cli/telling/explain.py": "a page of our own code",
     "app/undo/kinds/text_file.py": "made where none is (O_EXCL), else the journalled path, without links or waiting",
     "app/watch/openmetrics.py": "made beside its target (O_EXCL), never read",
     **dict.fromkeys(("app/cli/telling/explain.py", "app/fleet/launch/errand.py"), "a page of our own code"),
-    "probes/bench/streams/remote.py": "a page of our own code",
+    "scenarios/fullstack/measurement/remote.py": "a page of our own code",
     "app/report/forms/html.py": "its own style sheet",
     **dict.fromkeys(("app/cli/telling/completion.py", "app/watch/timer.py"), "a file of our own, beside it"),
     "app/fleet/launch/agent.py": "on a node, without our opener: its own directory, and a bundle that must be a file",
@@ -46,13 +46,13 @@ ALLOWED = {
     **dict.fromkeys(("app/fleet/folder.py", "app/fleet/launch/call.py"), "written, in a directory of ours alone"),
     "probes/system/disk/drive/ebs.py": "the node of an EBS volume, by a checked name, to read its log page",
     "probes/system/disk/directory.py": "a directory only (O_DIRECTORY), to ask for its attributes",
-    "probes/captured/archive.py": "a captured host's folder, made by mkdtemp",
+    "probes/reading/captured/archive.py": "a captured host's folder, made by mkdtemp",
     **dict.fromkeys(("app/bundle/build.py", "app/bundle/unpack.py"), BUNDLE),
     "probes/children/start.py": "itself, of which it holds a lock",
-    **dict.fromkeys(("app/output_file.py", "app/tui/requests.py"), OUTPUT),
+    **dict.fromkeys(("app/terminal/output_file.py", "app/tui/requests.py"), OUTPUT),
     **dict.fromkeys(
         (
-            "app/locks.py", "app/recording/baselines.py", "app/recording/writer.py",
+            "app/locks.py", "app/recordings/baselines.py", "app/recordings/writer.py",
             "app/run/launch.py", "app/tui/theme.py", "app/undo/journal.py", "app/undo/killed_ending.py",
             "scenarios/fstrim/rounds.py",
         ),
@@ -61,12 +61,13 @@ ALLOWED = {
     **dict.fromkeys(
         (
             "app/undo/kinds/attribute.py", "app/undo/kinds/namespace_holders.py", "app/undo/kinds/own_groups.py",
-            "probes/bench/run/energy.py", "probes/bench/run/group_counters.py",
-            "probes/bench/net/lab.py", "probes/bench/net/quiet_cpu.py", "probes/bench/net/scheduling_delay.py",
-            "probes/bench/run/process_tree.py", "probes/bench/run/supervisor.py", "probes/system/apic.py",
+            "probes/engine/command/energy.py", "probes/engine/command/group_counters.py",
+            "scenarios/rpfilter/measurement/lab.py", "scenarios/rpfilter/measurement/quiet_cpu.py",
+            "scenarios/rpfilter/measurement/scheduling_delay.py",
+            "probes/engine/command/process_tree.py", "probes/engine/command/supervisor.py", "probes/system/apic.py",
             "probes/system/kernel_log.py", "probes/system/pcie_tags.py", "probes/system/running/processes.py",
-            "scenarios/workload/settings.py", "probes/bench/profile/wait_samples.py",
-            "probes/bench/profile/tracepoints.py", "probes/bench/run/topdown.py",
+            "scenarios/workload/settings.py", "probes/profile/wait_samples.py",
+            "probes/profile/tracepoints.py", "probes/engine/command/topdown.py",
         ),
         KERNELS,
     ),

@@ -21,7 +21,7 @@ STREAMS = {"sys.stdout", "sys.stderr", "sys.__stdout__", "sys.__stderr__"}
 DOORS = {
     "app/bundle/stub.py": {"sys.stderr"},  # before hostdx is there: fixed words, a version and its own path
     "app/cli/program.py": {"sys.stderr"},  # where the code that cleans it is not found
-    "app/output.py": {"sys.stdout", "sys.stderr"},
+    "app/terminal/output.py": {"sys.stdout", "sys.stderr"},
     "app/tui/app.py": {"sys.__stdout__"},  # its size
     "app/tui/widgets/panel.py": {"Segment", "Strip"},
     "app/tui/requests.py": {"copy_to_clipboard"},
@@ -31,12 +31,12 @@ DOORS = {
         "Console",
         "Markdown",
         "print",
-    },  # laid out into a text, which `app.output` shows
+    },  # laid out into a text, which `app.terminal.output` shows
     "app/run/consent.py": {"sys.stderr"},  # a fixed question
-    "app/glyphs.py": {"sys.__stderr__"},  # its encoding
+    "app/terminal/glyphs.py": {"sys.__stderr__"},  # its encoding
     "probes/imports/confinement.py": {"print"},  # the kernel's word on an error, to the process that asked
-    "probes/bench/contention/server.py": {"sys.stdout"},  # the same
-    "probes/hang_safe/child.py": {"sys.stdout"},  # a pipe to the process that asked
+    "scenarios/contention/measurement/server.py": {"sys.stdout"},  # the same
+    "probes/reading/hang_safe/child.py": {"sys.stdout"},  # a pipe to the process that asked
 }
 
 

@@ -6,7 +6,7 @@ import re
 from pathlib import Path
 
 from app.cli.commands import COMMANDS, FOR_THE_SCREEN
-from scenarios import registry
+from scenarios.contract import registry
 
 ROOT = Path(__file__).parent.parent
 README = (ROOT / "README.md").read_text(encoding="utf-8")

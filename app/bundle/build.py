@@ -14,7 +14,7 @@ import msgspec
 
 from app import __version__
 from app.bundle.wheels import fetch_wheels
-from app.failure import USAGE, Failure
+from app.terminal.failure import USAGE, Failure
 from probes.number_text import parse_unsigned
 
 TREE = Path(__file__).parents[2]

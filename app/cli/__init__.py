@@ -11,7 +11,7 @@ def main() -> None:
     withhold_variables()
     if sys.argv[1:] in (["--version"], ["--version", "--json"]):
         from app import __version__
-        from app.output import print_result
+        from app.terminal.output import print_result
 
         print_result(_version_document(__version__) if "--json" in sys.argv else f"hostdx {__version__}")
         sys.exit(0)
@@ -32,7 +32,7 @@ def main() -> None:
             raise
         os.write(2, b"hostdx: not enough memory to start; free some, or raise the limit (ulimit -v)\n")
         sys.exit(3)
-    from app.output import settle_streams
+    from app.terminal.output import settle_streams
 
     settle_streams()
     sys.exit(status)

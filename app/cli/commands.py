@@ -7,8 +7,8 @@ import click
 from app import __version__
 from app.cli.lazy_group import LazyGroup
 from app.cli.look import look_options
-from app.failure import USAGE, Failure
-from app.output import print_result
+from app.terminal.failure import USAGE, Failure
+from app.terminal.output import print_result
 
 # name -> (module, what its line in --help says); a command that does not work yet is not here
 COMMANDS: dict[str, tuple[str, str]] = {
@@ -73,7 +73,7 @@ class RootCommands(LazyGroup):
     ) -> tuple[str | None, click.Command | None, list[str]]:
         names = self.list_commands(ctx)
         if args[0] not in names and not args[0].startswith("-"):
-            from scenarios import registry
+            from scenarios.contract import registry
 
             suggestions = {name: name for name in names} | {
                 name: f"run {name}" for name in registry.scenario_names()

@@ -5,9 +5,9 @@ from collections.abc import Sequence
 
 import click
 
-from app import failure
-from app.failure import Failure
-from app.output import print_complaint, take_write_error
+from app.terminal import failure
+from app.terminal.failure import Failure
+from app.terminal.output import print_complaint, take_write_error
 
 
 def run_command_line(arguments: Sequence[str]) -> int:

@@ -5,7 +5,7 @@ import sys
 
 import click
 
-from app.output import set_colour
+from app.terminal.output import set_colour
 
 THEMES = ("dark", "light", "terminal")
 MIN_COLUMNS, MAX_COLUMNS = 40, 160  # cells

@@ -10,10 +10,10 @@ import click
 
 from probes import units
 from probes.types import Json
-from scenarios import option_value
-from scenarios.declared_options import COMMON_OPTIONS
-from scenarios.model import Scenario
-from scenarios.plan import Option
+from scenarios.contract import option_value
+from scenarios.contract.declared_options import COMMON_OPTIONS
+from scenarios.contract.model import Scenario
+from scenarios.contract.plan import Option
 
 DIRECTORIES = "dir"  # the option that may also be given as arguments
 _ALONE = "directories"

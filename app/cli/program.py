@@ -7,7 +7,7 @@ import sys
 from importlib.util import find_spec
 
 # name -> a file that only ours has
-OURS = {"app": "cli/telling/triage.py", "probes": "children/start.py", "scenarios": "registry.py"}
+OURS = {"app": "cli/telling/triage.py", "probes": "children/start.py", "scenarios": "contract/registry.py"}
 
 
 def main() -> None:

@@ -5,10 +5,10 @@ import time
 import click
 
 from app.cli.measuring.event_stream import events_option, make_header
-from app.output import print_raw
-from app.recording.writer import encode_event
-from probes.host import Host
-from scenarios.guards.top_processes import PulseSource
+from app.recordings.writer import encode_event
+from app.terminal.output import print_raw
+from probes.reading.host import Host
+from scenarios.experiment.guards.top_processes import PulseSource
 
 
 @click.command(params=[events_option], hidden=True)

@@ -13,7 +13,7 @@ def recording_argument(*, default: str | None = None) -> Callable[[Callable[...,
 def complete_recording(_ctx: click.Context, _parameter: click.Parameter, incomplete: str) -> list[Any]:
     from click.shell_completion import CompletionItem
 
-    from app.recording import store as recordings
+    from app.recordings import store as recordings
 
     names = ["last", *recordings.list_demos(), *recordings.list_names()]
     items = [CompletionItem(name) for name in names if name.startswith(incomplete) and name.isprintable()]

@@ -9,11 +9,11 @@ import click
 
 from app.cli.commands import MIN_SIMILARITY
 from app.cli.options import chosen_options, declared_options, make_parameters
-from app.failure import USAGE, Failure
 from app.state import state_dir
+from app.terminal.failure import USAGE, Failure
 from probes.types import Json
-from scenarios import registry
-from scenarios.model import Scenario
+from scenarios.contract import registry
+from scenarios.contract.model import Scenario
 
 # called with the scenario, the chosen options and the values of `extra`
 Action = Callable[..., int]

@@ -8,14 +8,14 @@ import click
 
 from app.cli.look import look_options
 from app.cli.recording_argument import recording_argument
-from app.failure import USAGE, Failure
+from app.terminal.failure import USAGE, Failure
 
 
 @click.command(params=look_options())
 @recording_argument()
 def attach(recording: str | None, **look: object) -> int:
     """Follow a run that is under way (without a name: the latest)."""
-    from app.recording import store as recordings
+    from app.recordings import store as recordings
 
     if recording is None:
         under_way = [entry for entry in recordings.list_recordings() if entry.state == "running"]
@@ -37,7 +37,7 @@ def attach(recording: str | None, **look: object) -> int:
 )
 def replay(recording: str | None, speed: float, **look: object) -> int:
     """Play a recording in the app. RECORDING: a path, a name, `last`, or `demo:NAME`. Without one: the list."""
-    from app.recording import store as recordings
+    from app.recordings import store as recordings
 
     if recording is None:
         return open_screen("recordings", None, look)

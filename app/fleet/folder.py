@@ -11,13 +11,13 @@ from typing import Literal, TypeAlias
 
 import msgspec
 
-from app.failure import USAGE, Failure
-from app.output_file import write_bytes
 from app.state import make_private
-from probes.rights import write_advice
-from probes.safe_read import read_named
+from app.terminal.failure import USAGE, Failure
+from app.terminal.output_file import write_bytes
+from probes.files.rights import write_advice
+from probes.files.safe_read import read_named
 from probes.types import Json
-from scenarios import ranges as of
+from scenarios.contract import ranges as of
 
 SCHEMA = "hostdx-fleet/1"
 TRIAGE = "triage"

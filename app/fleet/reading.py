@@ -14,17 +14,17 @@ from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
-from app.failure import USAGE, Failure
 from app.fleet.folder import FleetFolder
 from app.fleet.summary import AnswerSummary, is_answer_file, summarise_answer
-from probes.bench.engine.parent_death import tie_to
+from app.terminal.failure import USAGE, Failure
+from probes.children.parent_death import tie_to
+from probes.files.rights import KILLED
 from probes.imports.path_names import distinguish_paths
-from probes.rights import KILLED
-from scenarios.compare.run_summary import FigureKey, PlannedLoad
-from scenarios.peers.facts import FactTable
-from scenarios.peers.judge import judge_fleet
-from scenarios.peers.judgement import FleetJudgement, MissingNode
-from scenarios.peers.node import PeerNode
+from scenarios.analysis.compare.run_summary import FigureKey, PlannedLoad
+from scenarios.analysis.peers.facts import FactTable
+from scenarios.analysis.peers.judge import judge_fleet
+from scenarios.analysis.peers.judgement import FleetJudgement, MissingNode
+from scenarios.analysis.peers.node import PeerNode
 
 MAX_FILES = 100_000
 _MAX_DEPTH = 4  # folders below the one that was named

@@ -5,12 +5,12 @@ from collections.abc import Iterator
 
 import msgspec
 
-from app.failure import Failure
-from app.output_file import write_bytes
-from app.printable import make_json_printable
-from probes.safe_read import read_own_data
-from scenarios.peers.judgement import FleetJudgement
-from scenarios.peers.retest import RetestedSuspect
+from app.terminal.failure import Failure
+from app.terminal.output_file import write_bytes
+from app.terminal.printable import make_json_printable
+from probes.files.safe_read import read_own_data
+from scenarios.analysis.peers.judgement import FleetJudgement
+from scenarios.analysis.peers.retest import RetestedSuspect
 
 COLUMNS = read_own_data(__file__, "columns.toml", dict[str, str])
 

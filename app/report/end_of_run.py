@@ -3,13 +3,13 @@
 import shlex
 from pathlib import Path
 
-from app.invocation import command_to_paste
-from app.lines import Line, clean_line
-from app.recording.session import RunSession
-from app.recording.store import shortest_argument
+from app.recordings.session import RunSession
+from app.recordings.store import shortest_argument
 from app.report.first_page import first_page
 from app.report.forms.cells import brief_lines, fold_spans
 from app.report.headline import find_answer
+from app.terminal.invocation import command_to_paste
+from app.terminal.lines import Line, clean_line
 
 WIDE = 100  # cells where no terminal says how many it has
 

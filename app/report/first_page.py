@@ -1,7 +1,7 @@
 """The report's first page: who and when, both sides' numbers, whether to trust them, and what to do."""
 
-from app.recording.imported import UNKNOWN_HOST
-from app.recording.session import RunSession
+from app.recordings.imported import UNKNOWN_HOST
+from app.recordings.session import RunSession
 from app.report import wording
 from app.report.figures import latency
 from app.report.figures.verdict_table import effects_part, is_aside, notes_on_values
@@ -11,9 +11,9 @@ from app.report.numbers import measured_alone
 from app.report.results import checkup
 from app.report.validity import MARKS, TONES, list_trust_signs
 from probes.units import format_duration
-from scenarios import events as ev
-from scenarios.finding import Finding
-from scenarios.results.document import (
+from scenarios.contract import events as ev
+from scenarios.contract.finding import Finding
+from scenarios.contract.results.document import (
     Bullets,
     Code,
     Mono,

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from app.recording.session import RunSession
+from app.recordings.session import RunSession
 from app.report import wording
 from app.report.figures.tiles import summary_tiles
 from app.report.figures.verdict_table import effects_part
@@ -14,8 +14,8 @@ from app.report.results.command_timeline import timeline_parts
 from app.report.results.finding_parts import finding_parts, finding_title
 from app.report.results.result_parts import result_parts, value_text
 from probes.units import format_duration
-from scenarios import events as ev
-from scenarios.results import document as doc
+from scenarios.contract import events as ev
+from scenarios.contract.results import document as doc
 
 
 def report(

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias
 
-from app.recording.answers import other_findings
-from app.recording.progress import share_done
-from app.recording.reader import BrokenRecording, load
-from app.recording.session import RunSession
+from app.recordings.answers import other_findings
+from app.recordings.progress import share_done
+from app.recordings.reader import BrokenRecording, load
+from app.recordings.session import RunSession
 from app.report.validity import list_trust_signs
 from app.report.wording import (
     detectable_text,
@@ -20,12 +20,12 @@ from app.report.wording import (
     workload_title,
 )
 from probes import units
-from scenarios import events as ev
+from scenarios.contract import events as ev
+from scenarios.contract.finding import LOUD, Finding, Severity
 from scenarios.experiment.wording import resolution_words
-from scenarios.finding import LOUD, Finding, Severity
 
 if TYPE_CHECKING:
-    from app.recording import store  # not for the first screen
+    from app.recordings import store  # not for the first screen
 
 Weight: TypeAlias = Severity | Literal["unknown"]
 MAX_READ_BYTES = 8 << 20  # bytes of a recording that is read for its headline

@@ -4,14 +4,14 @@ from collections.abc import Sequence
 
 import msgspec
 
-from app.printable import make_json_printable, make_printable
-from app.recording.session import RunSession
-from app.recording.values import values_beside, with_difference_beside
+from app.recordings.session import RunSession
+from app.recordings.values import values_beside, with_difference_beside
 from app.report.figures.latency import latency_summaries
+from app.terminal.printable import make_json_printable, make_printable
 from probes.types import Json
-from scenarios import events as ev
+from scenarios.contract import events as ev
+from scenarios.contract.finding import SEVERITIES, Finding
 from scenarios.experiment.wording import explain_verdict
-from scenarios.finding import SEVERITIES, Finding
 
 _VERDICT = (
     "workload", "metric", "baseline", "variant", "verdict", "reason", "ratio", "ci95", "delta", "delta_ci95",

@@ -7,16 +7,16 @@ from collections.abc import Sequence
 from itertools import takewhile
 from statistics import median
 
-from app.recording.session import RunSession
+from app.recordings.session import RunSession
 from app.report import wording
 from app.report.numbers import SAYS, is_imported
-from probes.secrecy.secrets import mask_command
+from probes.reading.secrecy.secrets import mask_command
 from probes.units import format_duration, format_number, format_percent, format_size
-from scenarios.disturbance import most_frequent_cause
-from scenarios.events import SliceLengthChosen
+from scenarios.contract.disturbance import most_frequent_cause
+from scenarios.contract.events import SliceLengthChosen
+from scenarios.contract.results.document import Bullets, Mono, Part, Table, Words, paragraph_of
+from scenarios.experiment.guards.thresholds import MIN_OPERATIONS_PER_S, THRESHOLDS, Threshold
 from scenarios.experiment.looks import nominal_level, plan_analyses
-from scenarios.guards.thresholds import MIN_OPERATIONS_PER_S, THRESHOLDS, Threshold
-from scenarios.results.document import Bullets, Mono, Part, Table, Words, paragraph_of
 
 EXAMPLE_GROUPS = 30
 EXAMPLE_GROUPS_OF_TRAINS = 200

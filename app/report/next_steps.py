@@ -7,18 +7,18 @@ from pathlib import Path
 
 import msgspec
 
-from app.recording.session import RunSession
+from app.recordings.session import RunSession
 from app.report import confirmation
 from app.report.headline import stopped_itself
 from app.report.wording import is_measured
 from app.state import recordings_dir
 from probes import units
-from scenarios import events as ev
-from scenarios.card import Role, card_with_role
+from scenarios.contract import events as ev
+from scenarios.contract.card import Role, card_with_role
+from scenarios.contract.finding import LOUD, SEVERITIES, Finding, Remedy, SuggestedStep
+from scenarios.contract.option_value import command_arguments
 from scenarios.experiment.wording import reckoned_s
-from scenarios.finding import LOUD, SEVERITIES, Finding, Remedy, SuggestedStep
-from scenarios.option_value import command_arguments
-from scenarios.rules.texts import FindingTexts
+from scenarios.triage.rules.texts import FindingTexts
 
 # of the options beside numbers and flags; the others may hold what is no reader's business
 SAYS = FindingTexts(Path(__file__).with_name("findings.toml"))

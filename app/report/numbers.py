@@ -3,14 +3,14 @@
 import math
 from pathlib import Path
 
-from app.recording.session import RunSession
-from app.recording.values import counted_values, is_counted, shown_value
+from app.recordings.session import RunSession
+from app.recordings.values import counted_values, is_counted, shown_value
 from app.report import wording
 from app.report.figures.histogram import latency_histograms
 from app.report.figures.plot import nice_axis
 from probes import units
-from scenarios import events as ev
-from scenarios.results.document import (
+from scenarios.contract import events as ev
+from scenarios.contract.results.document import (
     Axis,
     Chart,
     ChartSeries,
@@ -21,7 +21,7 @@ from scenarios.results.document import (
     Table,
     paragraph_of,
 )
-from scenarios.rules.texts import FindingTexts
+from scenarios.triage.rules.texts import FindingTexts
 
 SAYS = FindingTexts(Path(__file__).with_name("texts.toml"))
 MARKS = "ABCDEFGH"

@@ -7,10 +7,10 @@ from typing import NamedTuple
 
 from rich.cells import cell_len
 
-from probes.action import Action
 from probes.units import format_duration, format_percent, format_size
+from scenarios.contract.action import Action
+from scenarios.contract.plan import Plan, Written
 from scenarios.experiment.wording import title_of_workload
-from scenarios.plan import Plan, Written
 
 NAME = 12  # cells of a row's name
 WARNED = "▲ changes"

@@ -2,12 +2,20 @@
 
 from collections import Counter
 
-from app.lines import Line, clean_line
-from app.recording.session import RunSession
+from app.recordings.session import RunSession
 from app.report.forms.cells import brief_lines
 from app.report.results.finding_parts import finding_parts, finding_title
+from app.terminal.lines import Line, clean_line
 from probes.units import count_noun
-from scenarios.results.document import Bullets, Mono, ReportDocument, ReportSection, Table, Toned, Words
+from scenarios.contract.results.document import (
+    Bullets,
+    Mono,
+    ReportDocument,
+    ReportSection,
+    Table,
+    Toned,
+    Words,
+)
 
 _WHOLE = 1 << 16  # cells: a line is not folded, as it may be searched for
 

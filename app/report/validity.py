@@ -7,17 +7,17 @@ import math
 from statistics import median
 from typing import Literal, NamedTuple, TypeAlias
 
-from app.recording.session import RunSession
-from app.recording.values import group_means, is_counted
+from app.recordings.session import RunSession
+from app.recordings.values import group_means, is_counted
 from app.report import wording
 from probes import units
-from scenarios import events as ev
-from scenarios.disturbance import most_frequent_cause, most_frequent_culprit
+from scenarios.contract import events as ev
+from scenarios.contract.disturbance import most_frequent_cause, most_frequent_culprit
+from scenarios.contract.verdict.order import order_words
+from scenarios.contract.verdict.verdict import OrderEffect
+from scenarios.experiment.guards.thresholds import threshold_of
 from scenarios.experiment.statistics.drift import MIN_POINTS, Drift, drifting_variants, moving_variants
 from scenarios.experiment.wording import drift_text, moves_text
-from scenarios.guards.thresholds import threshold_of
-from scenarios.verdict.order import order_words
-from scenarios.verdict.verdict import OrderEffect
 
 State: TypeAlias = Literal["ok", "notice", "unknown", "unlooked", "critical"]
 MARKS: dict[State, str] = {"ok": "✓", "notice": "▲", "unknown": "?", "unlooked": "–", "critical": "!"}

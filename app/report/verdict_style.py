@@ -1,7 +1,7 @@
 """How a verdict looks, wherever one is drawn: its role in the theme and its colour in a picture."""
 
-from scenarios import events as ev
-from scenarios.verdict.verdict import Word
+from scenarios.contract import events as ev
+from scenarios.contract.verdict.verdict import Word
 
 _ROLES = {Word.SLOWER: "critical", Word.FASTER: "ok", Word.EQUAL: "strong"}
 _COLOURS = {Word.SLOWER: "#d64545", Word.FASTER: "#2f9e5b"}

@@ -2,14 +2,14 @@
 
 from collections.abc import Iterable
 
-from app.recording.session import RunSession
-from app.recording.values import with_difference_beside
+from app.recordings.session import RunSession
+from app.recordings.values import with_difference_beside
 from probes import units
-from scenarios import events as ev
+from scenarios.contract import events as ev
+from scenarios.contract.finding import Severity
+from scenarios.contract.plan import Variant
+from scenarios.contract.verdict.verdict import Interval
 from scenarios.experiment.wording import effect_cells, explain_verdict, not_measured_text, title_of_workload
-from scenarios.finding import Severity
-from scenarios.plan import Variant
-from scenarios.verdict.verdict import Interval
 
 SIGNS: dict[Severity, str] = {"critical": "!", "warning": "▲", "notice": "·", "ok": "✓"}
 

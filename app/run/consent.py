@@ -2,12 +2,12 @@
 
 import sys
 
-from app import output
-from app.failure import Failure
 from app.report import plan_text
+from app.terminal import output
+from app.terminal.failure import Failure
 from app.undo import killed_ending, undo
 from app.undo.journal import Busy
-from scenarios.plan import Plan
+from scenarios.contract.plan import Plan
 
 
 def ask_for_plan(plan: Plan, *, yes: bool, digest: str, shown: str = "") -> bool:

@@ -3,13 +3,13 @@
 import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
-from app.failure import Failure
-from app.recording.reader import load
-from app.recording.session import RunSession
-from app.recording.store import ListedRecording, list_recordings
+from app.recordings.reader import load
+from app.recordings.session import RunSession
+from app.recordings.store import ListedRecording, list_recordings
+from app.terminal.failure import Failure
 from probes.types import Fact
-from scenarios.card import card_of
-from scenarios.model import AResult
+from scenarios.contract.card import card_of
+from scenarios.contract.model import AResult
 
 MAX_EARLIER_RUNS = 30  # of one scenario's runs, the newest
 

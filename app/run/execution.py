@@ -9,28 +9,29 @@ from pathlib import Path
 
 import msgspec
 
-from app import __version__, bug_report, failure, locks
-from app.failure import Failure
-from app.process import Identity, identity_of
-from app.recording.events_output import Tee
-from app.recording.session import RunSession
-from app.recording.stream import Stream
+from app import __version__, bug_report, locks
+from app.recordings.events_output import Tee
+from app.recordings.session import RunSession
+from app.recordings.stream import Stream
 from app.run import consent
 from app.run.runner import LATER, Monotonic, Runner, listen_for_stops
 from app.run.signals import StoppedBySignal, StopRequests, stop_early
 from app.state import check_room, journal_dir, make_private, recordings_dir
+from app.terminal import failure
+from app.terminal.failure import Failure
+from app.terminal.process import Identity, identity_of
 from app.undo import leftovers, undo
 from app.undo.changes import HostChanges
 from app.undo.journal import SCHEMA as JOURNAL_SCHEMA
 from app.undo.journal import JournalHeader
-from probes.host import Host
-from probes.secrecy.harmless_words import harmless_text, harmless_words
-from probes.secrecy.secrets import mask_command, mask_command_text
+from probes.reading.host import Host
+from probes.reading.secrecy.harmless_words import harmless_text, harmless_words
+from probes.reading.secrecy.secrets import mask_command, mask_command_text
 from probes.types import Json
-from scenarios import events as ev
-from scenarios.model import Options, Prepared, RunRefused, Scenario, UsageError
-from scenarios.option_value import Discretion
-from scenarios.plan import Option, Plan
+from scenarios.contract import events as ev
+from scenarios.contract.model import Options, Prepared, RunRefused, Scenario, UsageError
+from scenarios.contract.option_value import Discretion
+from scenarios.contract.plan import Option, Plan
 
 
 class RunRequest(msgspec.Struct, frozen=True, kw_only=True):
@@ -227,7 +228,7 @@ class Execution:
 
     def _fact_events(self) -> list[ev.AnyEvent]:
         from app.run.earlier_answer import resolution_sentence
-        from scenarios.triage import fact_events
+        from scenarios.triage.triage import fact_events
 
         events = list(fact_events(self._host, self._elapsed_s))
         if self._scenario.card.role != "resolution" and (
@@ -289,6 +290,6 @@ class Execution:
 
 
 def _pulse_source(host: Host, plan: Plan) -> Callable[[float], ev.Pulse] | None:
-    from scenarios.guards.top_processes import PulseSource
+    from scenarios.experiment.guards.top_processes import PulseSource
 
     return PulseSource(host, sorted({written.device for written in plan.writes})).next

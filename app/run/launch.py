@@ -9,12 +9,12 @@ from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
 
-from app.process import Identity, is_living, is_running_hostdx, is_writing
 from app.state import check_room, make_private, recordings_dir
+from app.terminal.process import Identity, is_living, is_running_hostdx, is_writing
 from probes.children.environment import hostdx_environment
 from probes.children.own_module import own_module
-from probes.named_file import reopen_regular
-from scenarios.events import Began
+from probes.files.named_file import reopen_regular
+from scenarios.contract.events import Began
 
 HOSTDX = own_module("app.cli")
 GONE = "the runner is gone"

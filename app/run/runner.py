@@ -11,17 +11,17 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from app import failure
-from app.failure import Failure, NotUndone
 from app.run.signals import PROMISED_S, StopRequests, finish_despite_cancel
+from app.terminal import failure
+from app.terminal.failure import Failure, NotUndone
 from app.undo.changes import HostChanges
-from probes.action import Action
-from probes.bench.measured import BenchRefused, NotApplicable
-from probes.host import Host
+from probes.engine.measured import BenchRefused, NotApplicable
+from probes.reading.host import Host
 from probes.system.running.processes import find_family
 from probes.types import Json
-from scenarios import events as ev
-from scenarios.model import (
+from scenarios.contract import events as ev
+from scenarios.contract.action import Action
+from scenarios.contract.model import (
     Applied,
     AResult,
     Clock,
@@ -33,7 +33,7 @@ from scenarios.model import (
     Scenario,
     UsageError,
 )
-from scenarios.rules.texts import FindingTexts
+from scenarios.triage.rules.texts import FindingTexts
 
 SAYS = FindingTexts(Path(__file__).with_name("findings.toml"))
 PULSE_S = 1.0
@@ -42,7 +42,7 @@ CANCELLED = "the scenario cancelled itself"
 
 
 class Monotonic:
-    """Implements `scenarios.model.Clock`: seconds since an arbitrary moment, never going back."""
+    """Implements `scenarios.contract.model.Clock`: seconds since an arbitrary moment, never going back."""
 
     def now(self) -> float:
         return time.monotonic()
@@ -53,7 +53,7 @@ class Monotonic:
 
 @dataclass(kw_only=True, eq=False)
 class Runner(Run):
-    """Implements `scenarios.model.Run`."""
+    """Implements `scenarios.contract.model.Run`."""
 
     scenario: str
     host: Host
@@ -102,7 +102,7 @@ class Runner(Run):
         return earlier_results(self.scenario, kind)
 
     def recorded_events(self, path: str) -> Iterator[ev.AnyEvent]:
-        from app.recording.reader import read_events
+        from app.recordings.reader import read_events
 
         try:
             yield from read_events(Path(path))

@@ -52,7 +52,7 @@ def open_app(
     child = EventChild([*HOSTDX, "triage", "--events", "-"]) if at_once else None
     shell = None
     try:
-        from app.glyphs import wants_ascii
+        from app.terminal.glyphs import wants_ascii
         from app.tui.shell import Shell
 
         feed = _open_run_feed(mode, Path(recording), speed) if recording is not None and not watches else None
@@ -65,7 +65,7 @@ def open_app(
         status = shell.run(mouse=mouse)
         words = shell.parting_words()
         if words:
-            from app.output import print_result  # quiet where the terminal is gone
+            from app.terminal.output import print_result  # quiet where the terminal is gone
 
             print_result(words)
         return shell.return_code or status or 0
@@ -89,18 +89,18 @@ def _open_run_feed(mode: Mode, recording: Path, speed: float) -> RunFeed:
 
 def open_home() -> int:
     """`hostdx` alone, without the command line's parser; what goes wrong is one line on stderr, never a traceback."""
-    from app.failure import COULD_NOT, Failure
+    from app.terminal.failure import COULD_NOT, Failure
 
     try:
         return open_app("home")
     except Failure as why:
-        from app.output import print_complaint
+        from app.terminal.output import print_complaint
 
         print_complaint(why.text)
         return why.status
     except Exception as error:
         from app import bug_report
-        from app.output import print_complaint
+        from app.terminal.output import print_complaint
 
         print_complaint(bug_report.save_traceback(error))
         return COULD_NOT

@@ -13,13 +13,13 @@ if TYPE_CHECKING:
 
     from textual.screen import Screen
 
-    from app.recording.session import RunSession
+    from app.recordings.session import RunSession
     from app.tui.children.event_child import EventChild
     from app.tui.children.feed import RunFeed
     from app.undo.change_report import UndoneChange
-    from scenarios.events import Pulse, RunVerdict
-    from scenarios.finding import Finding
-    from scenarios.plan import Plan
+    from scenarios.contract.events import Pulse, RunVerdict
+    from scenarios.contract.finding import Finding
+    from scenarios.contract.plan import Plan
 
 
 class Example(msgspec.Struct, frozen=True):

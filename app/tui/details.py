@@ -3,17 +3,17 @@
 import shlex
 from collections.abc import Callable, Iterable, Sequence
 
-from app.glyphs import clean_text
-from app.invocation import command_to_paste
-from app.lines import Line, crop_line, flow_parts, split_line, text_line, wrap_text
-from app.recording.session import RunSession
+from app.recordings.session import RunSession
 from app.report.forms.cells import parts_lines
 from app.report.results.finding_parts import finding_parts, finding_title
 from app.report.validity import MARKS, TONES, Sign
+from app.terminal.glyphs import clean_text
+from app.terminal.invocation import command_to_paste
+from app.terminal.lines import Line, crop_line, flow_parts, split_line, text_line, wrap_text
 from app.tui.option_values import is_scenario, keeps_all_options
-from scenarios.events import ScenarioOffer
-from scenarios.finding import Finding, Remedy
-from scenarios.results.document import Toned, paragraph_of
+from scenarios.contract.events import ScenarioOffer
+from scenarios.contract.finding import Finding, Remedy
+from scenarios.contract.results.document import Toned, paragraph_of
 
 
 def finding_lines(finding: Finding, session: RunSession, width: int) -> list[Line]:

@@ -2,8 +2,9 @@
 
 from collections.abc import Mapping, Set
 
-from app.glyphs import clean_text
-from app.lines import (
+from app.report.plan_text import NAME, change_rows, variant_lines
+from app.terminal.glyphs import clean_text
+from app.terminal.lines import (
     BLANK,
     Line,
     cell_width,
@@ -14,13 +15,12 @@ from app.lines import (
     text_line,
     wrap_text,
 )
-from app.report.plan_text import NAME, change_rows, variant_lines
 from app.tui.widgets.measuring.block_plot import ROLES
 from app.tui.widgets.word_list import word_lines
 from probes import units
-from scenarios.card import card_with_role
+from scenarios.contract.card import card_with_role
+from scenarios.contract.plan import Plan
 from scenarios.experiment.wording import title_of_workload
-from scenarios.plan import Plan
 
 LEFT = 58  # per cent of the width for what is compared
 MAX_FREE_ROWS = 4  # rows that may be left free

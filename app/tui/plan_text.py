@@ -4,13 +4,13 @@ from collections.abc import Sequence
 
 from rich.cells import cell_len
 
-from app.glyphs import clean_text
-from app.lines import BLANK, Line, pad_line, text_line, wrap_text
 from app.report.plan_text import NAME, WARNED, PlanRow, change_rows, plan_rows
+from app.terminal.glyphs import clean_text
+from app.terminal.lines import BLANK, Line, pad_line, text_line, wrap_text
 from app.tui.widgets.word_list import word_lines
-from probes.action import Action
-from scenarios.events import ScenarioOffer
-from scenarios.plan import Option, Plan
+from scenarios.contract.action import Action
+from scenarios.contract.events import ScenarioOffer
+from scenarios.contract.plan import Option, Plan
 
 
 def change_lines(action: Action, width: int) -> list[Line]:

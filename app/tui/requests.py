@@ -12,19 +12,19 @@ import msgspec
 from textual.app import App
 
 from app import state
-from app.failure import Failure
-from app.glyphs import clean_text
-from app.printable import make_lines_printable
-from app.recording.session import RunSession
+from app.recordings.session import RunSession
 from app.run import launch
+from app.terminal.failure import Failure
+from app.terminal.glyphs import clean_text
+from app.terminal.printable import make_lines_printable
 from app.tui.children.command import CommandOutcome, run_hostdx
 from app.tui.children.event_child import EventChild
 from app.tui.commands import EarlierResults
-from probes.safe_read import read_named
+from probes.files.safe_read import read_named
 from probes.units import format_duration
-from scenarios.events import RunVerdict, ScenarioOffer
-from scenarios.finding import Finding
-from scenarios.plan import Plan
+from scenarios.contract.events import RunVerdict, ScenarioOffer
+from scenarios.contract.finding import Finding
+from scenarios.contract.plan import Plan
 
 if TYPE_CHECKING:
     import subprocess
@@ -107,7 +107,7 @@ class Errands(App[int]):
 
     def look_for_runs(self) -> None:
         """Only what was written to in the last half minute is opened: there may be thousands."""
-        from app.recording import store as recordings
+        from app.recordings import store as recordings
 
         directory = state.recordings_dir()
         names = recordings.list_names()
@@ -312,7 +312,7 @@ class Errands(App[int]):
 
     def open_fleet(self, folder: Path) -> None:
         from app.tui.screens.many.fleet import FleetScreen, judge_folder
-        from scenarios.peers.judgement import FleetJudgement
+        from scenarios.analysis.peers.judgement import FleetJudgement
 
         def show(judgement: FleetJudgement) -> None:
             self.message = ""
@@ -325,7 +325,7 @@ class Errands(App[int]):
 
     def _show_document(self, argv: Sequence[str], name: str, document_name: str) -> None:
         from app.tui.screens.report import ReportScreen
-        from scenarios.results.document import ReportDocument
+        from scenarios.contract.results.document import ReportDocument
 
         def show(output: str) -> None:
             self.message = ""

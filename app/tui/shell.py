@@ -20,15 +20,15 @@ from textual.css.query import NoMatches
 from textual.dom import DOMNode
 from textual.screen import Screen
 
-from app.failure import COULD_NOT, Failure
-from app.glyphs import clean_text
-from app.printable import make_printable
+from app.terminal.failure import COULD_NOT, Failure
+from app.terminal.glyphs import clean_text
+from app.terminal.printable import make_printable
 from app.tui import theme
 from app.tui.children.event_child import EventChild
 from app.tui.ending import ends_from_outside, resume_only_after_suspend
 from app.tui.requests import Errands
 from app.tui.screens.base import MIN_SIZE_CELLS, Base
-from scenarios.events import Pulse
+from scenarios.contract.events import Pulse
 
 if TYPE_CHECKING:
     from app.tui.children.feed import RunFeed

@@ -10,9 +10,9 @@ from functools import cache
 from rich.style import Style
 from textual.theme import BUILTIN_THEMES, Theme
 
-from app.failure import Failure
-from app.lines import HIGHLIGHT
 from app.state import make_private, state_dir
+from app.terminal.failure import Failure
+from app.terminal.lines import HIGHLIGHT
 
 KEPT = "theme"  # the file in the state directory
 MAX_KEPT_CHARS = 64

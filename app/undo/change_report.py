@@ -6,8 +6,8 @@ from typing import Literal
 
 import msgspec
 
-from scenarios.finding import Finding
-from scenarios.rules.texts import FindingTexts
+from scenarios.contract.finding import Finding
+from scenarios.triage.rules.texts import FindingTexts
 
 SAYS = FindingTexts(Path(__file__).with_name("findings.toml"))
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import msgspec
 
-from app.failure import Failure
+from app.terminal.failure import Failure
 from app.undo.journal import (
     Busy,
     JournalEntry,
@@ -20,7 +20,7 @@ from app.undo.journal import (
     read_content,
     sync_directory,
 )
-from probes.lossless_json import Decoder
+from probes.reading.lossless_json import Decoder
 
 _decoder = Decoder(Line)
 

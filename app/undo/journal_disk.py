@@ -3,11 +3,11 @@
 import os
 from pathlib import Path
 
-from probes.host import Host
+from probes.reading.host import Host
 from probes.system.disk.backing import devices_under
 from probes.system.disk.block import block_devices, list_leaves
 from probes.types import Absent, is_present
-from scenarios.plan import Plan
+from scenarios.contract.plan import Plan
 
 _ELSEWHERE = "set XDG_STATE_HOME to a directory on another disk or on a tmpfs"
 

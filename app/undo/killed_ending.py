@@ -8,12 +8,12 @@ from pathlib import Path
 
 import msgspec
 
-from app.recording.limits import LINE_LIMIT
-from app.recording.writer import encode_event
+from app.recordings.limits import LINE_LIMIT
+from app.recordings.writer import encode_event
 from app.undo.journal import JournalHeader
 from app.undo.undo import PATIENCE_S, UndoneEntry, is_after_reboot, lock_journal, undo_entries
-from scenarios import events as ev
-from scenarios.ranges import Seconds
+from scenarios.contract import events as ev
+from scenarios.contract.ranges import Seconds
 
 KILLED = "the runner was killed, or the power was cut"
 ENDED = ev.RunEnded.__struct_config__.tag

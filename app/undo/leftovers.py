@@ -6,11 +6,11 @@ from app.undo import undo
 from app.undo.journal import JournalEntry
 from app.undo.journal_disk import device_of
 from app.undo.undo import Leftover
-from probes.host import Host
+from probes.reading.host import Host
 from probes.system.disk.backing import devices_under
 from probes.types import Absent
 from probes.units import count_noun, join_names
-from scenarios.plan import Plan
+from scenarios.contract.plan import Plan
 
 MAX_NAMED_CHANGES = 3
 

@@ -15,8 +15,8 @@ from contextlib import suppress
 from pathlib import Path
 from time import sleep
 
-from app.failure import Failure
-from app.process import Identity, is_living
+from app.terminal.failure import Failure
+from app.terminal.process import Identity, is_living
 from app.undo import undo
 from app.undo.journal import Journal, read_unlocked
 from probes.children.own_module import own_module

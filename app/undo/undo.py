@@ -5,9 +5,9 @@ from pathlib import Path
 
 import msgspec
 
-from app.failure import Failure
-from app.process import Identity, boot_id, is_living
 from app.state import journal_dir
+from app.terminal.failure import Failure
+from app.terminal.process import Identity, boot_id, is_living
 from app.undo import effects
 from app.undo.change_report import UndoneChange
 from app.undo.journal import (

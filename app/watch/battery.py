@@ -5,13 +5,13 @@ from contextlib import closing
 
 import msgspec
 
-from app.failure import USAGE, Failure
-from probes.host import Host
+from app.terminal.failure import USAGE, Failure
+from probes.reading.host import Host
 from probes.types import Json
-from scenarios import registry
-from scenarios.card import card_with_role
-from scenarios.model import Options, Scenario
-from scenarios.plan import Plan
+from scenarios.contract import registry
+from scenarios.contract.card import card_with_role
+from scenarios.contract.model import Options, Scenario
+from scenarios.contract.plan import Plan
 
 BUDGET_S = 45.0
 SIZE_BYTES = 64 << 20

@@ -10,15 +10,15 @@ from pathlib import Path
 
 import msgspec
 
-from app.failure import Failure
-from app.output_file import write_bytes
-from app.recording import store
-from app.recording.sides import read_run_summary
+from app.recordings import store
+from app.recordings.sides import read_run_summary
 from app.state import make_private, state_dir
-from probes.safe_read import read_named
+from app.terminal.failure import Failure
+from app.terminal.output_file import write_bytes
+from probes.files.safe_read import read_named
 from probes.units import count_noun
-from scenarios.compare.run_summary import FigureKey
-from scenarios.nights.fleet import OtherNight
+from scenarios.analysis.compare.run_summary import FigureKey
+from scenarios.analysis.nights.fleet import OtherNight
 
 _MAX_CACHE_BYTES = 1 << 30
 _ANSWERS = "answers.jsonl"  # of a fleet run: no recording

@@ -14,21 +14,21 @@ from typing import TypeAlias
 import msgspec
 
 from app import locks
-from app.failure import Failure
-from app.recording import baselines
-from app.recording.nights import Nights
+from app.recordings import baselines
+from app.recordings.nights import Nights
 from app.run.execution import Execution, RunRequest
+from app.terminal.failure import Failure
 from app.undo import killed_ending, undo
 from app.undo.journal import Busy
 from app.watch.battery import WatchSettings, load_benchmark_set, scenario_options
 from app.watch.fleet_nights import FleetNights, read_fleet_nights
 from app.watch.openmetrics import write_metrics
-from probes.host import Host
 from probes.number_text import parse_real
+from probes.reading.host import Host
 from probes.types import Absent
 from probes.units import format_percent
-from scenarios import events as ev
-from scenarios.nights.history import HostHistory
+from scenarios.analysis.nights.history import HostHistory
+from scenarios.contract import events as ev
 
 SAME_NIGHT = timedelta(hours=12)
 # Of the last five minutes some task waited for the resource so long: a job is at work that would be disturbed, and

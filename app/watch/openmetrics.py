@@ -10,8 +10,8 @@ from collections.abc import Iterator
 from datetime import datetime
 from pathlib import Path
 
-from app.failure import Failure
-from scenarios.nights.history import HostHistory, LoadNights
+from app.terminal.failure import Failure
+from scenarios.analysis.nights.history import HostHistory, LoadNights
 
 STATES = ("done", "skipped", "failed", "interrupted")
 SUFFIX = ".prom"  # the collector reads no other

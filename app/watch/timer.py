@@ -11,19 +11,19 @@ from pathlib import Path
 
 import msgspec
 
-from app.failure import Failure
-from app.invocation import code_rulers, own_command
-from app.process import identity_of
 from app.run import consent
 from app.state import check_room, journal_dir
+from app.terminal.failure import Failure
+from app.terminal.invocation import code_rulers, own_command
+from app.terminal.process import identity_of
 from app.undo import undo
 from app.undo.changes import HostChanges
 from app.undo.journal import SCHEMA, Busy, JournalHeader
 from app.watch.battery import WRITES_BYTES, WatchSettings, command_arguments, plan_of_night
-from probes.action import Action
-from probes.path_ownership import describe_exposure
+from probes.files.path_ownership import describe_exposure
 from probes.units import format_size
-from scenarios.plan import Plan
+from scenarios.contract.action import Action
+from scenarios.contract.plan import Plan
 
 UNITS = Path("/etc/systemd/system")
 NAME = "hostdx-watch"

@@ -11,8 +11,8 @@ from itertools import islice
 from pathlib import Path
 
 from probes import units
+from probes.files.named_file import open_regular
 from probes.imports.model import ImportRefusedError
-from probes.named_file import open_regular
 
 LIMIT = 256 << 20  # bytes
 HEAD = 64 << 10

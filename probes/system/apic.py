@@ -10,8 +10,8 @@ from typing import Literal
 
 import msgspec
 
-from probes.host import Host
-from probes.patterns import lazy_pattern
+from probes.reading.host import Host
+from probes.reading.patterns import lazy_pattern
 from probes.system.kernel_log import read_kernel_log
 from probes.system.processor.topology import read_cpuinfo
 from probes.types import Absent

@@ -10,10 +10,10 @@ from collections.abc import Iterable
 
 import msgspec
 
-from probes.host import Host
 from probes.number_text import parse_unsigned
-from probes.patterns import lazy_pattern
-from probes.read_trace import trace_reads
+from probes.reading.host import Host
+from probes.reading.patterns import lazy_pattern
+from probes.reading.read_trace import trace_reads
 from probes.system.running.tasks import parse_frame, parse_frames
 from probes.types import Absent, is_present
 

@@ -5,7 +5,7 @@ from typing import Literal, TypeAlias
 
 import msgspec
 
-from probes.host import Host, compute_once_per_host
+from probes.reading.host import Host, compute_once_per_host
 from probes.system.disk.drive.link import BusLink, pcie_link
 from probes.system.nodes.numa import NumaTable, read_numa
 from probes.system.processor.cpulist import read_cpus

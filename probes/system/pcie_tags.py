@@ -10,7 +10,7 @@ import re
 
 import msgspec
 
-from probes.host import Host
+from probes.reading.host import Host
 from probes.system.pci import DEVICES, PciDevice
 from probes.types import Absent
 

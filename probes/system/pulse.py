@@ -8,8 +8,8 @@ import time
 
 import msgspec
 
-from probes.host import Host
 from probes.number_text import parse_real
+from probes.reading.host import Host
 from probes.system.disk.diskstats import DiskCounters, disk_counters
 from probes.system.processor.cpu_times import CpuTimes, ProcStat, read_proc_stat
 from probes.types import Absent

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from probes.host import Host
+from probes.reading.host import Host
 from probes.system.disk.arrays import md_arrays
 from probes.system.disk.block import BlockDevice, block_devices, list_layers
 from probes.system.disk.drive.transport import VIRTUAL_TRANSPORTS

@@ -8,8 +8,8 @@ import re
 
 import msgspec
 
-from probes.host import Host, compute_once_per_host
-from probes.rights import FIRST_PID_NAMESPACE
+from probes.files.rights import FIRST_PID_NAMESPACE
+from probes.reading.host import Host, compute_once_per_host
 from probes.system.disk.mounts import find_mount, read_mounts
 from probes.system.processor.cpu import read_cpu
 from probes.types import Absent, is_present

@@ -14,21 +14,15 @@ from typing import Protocol
 
 from msgspec.structs import replace
 
-from probes.bench.corners.bench import Cached, DirectoryListing
-from probes.bench.corners.corner import CORNERS, LOADS, BoxTest, of_load
-from probes.bench.measured import Measured, NotApplicable, WriteBudgetSpent
-from scenarios import events as ev
+from probes.engine.measured import Measured, NotApplicable, WriteBudgetSpent
+from scenarios.box.measurement.bench import Cached, DirectoryListing
+from scenarios.box.measurement.corner import CORNERS, LOADS, BoxTest, of_load
 from scenarios.box.results import CornerLevel
-from scenarios.experiment.groups import GroupBlocks
-from scenarios.experiment.levels import variant_values
-from scenarios.experiment.order import order_effect
-from scenarios.experiment.schedule.guarded import GuardedBlocks
-from scenarios.experiment.statistics.stats import interval_over_groups, level_interval
-from scenarios.guards.watch import InterferenceWatch
-from scenarios.model import Run, StepInProgress
-from scenarios.plan import Workload
-from scenarios.verdict.order import apply_order_guard
-from scenarios.verdict.verdict import (
+from scenarios.contract import events as ev
+from scenarios.contract.model import Run, StepInProgress
+from scenarios.contract.plan import Workload
+from scenarios.contract.verdict.order import apply_order_guard
+from scenarios.contract.verdict.verdict import (
     NOT_YET,
     UNFIT,
     EffectEstimate,
@@ -37,6 +31,12 @@ from scenarios.verdict.verdict import (
     margin_edge,
     ratio_of,
 )
+from scenarios.experiment.groups import GroupBlocks
+from scenarios.experiment.guards.watch import InterferenceWatch
+from scenarios.experiment.levels import variant_values
+from scenarios.experiment.order import order_effect
+from scenarios.experiment.schedule.guarded import GuardedBlocks
+from scenarios.experiment.statistics.stats import interval_over_groups, level_interval
 
 PILOTS = 2
 SETTLE_S = 1.0  # of idling after a flush, before each block of a load whose two orders contradict each other

@@ -9,8 +9,8 @@ from statistics import median
 from probes.imports import kinds
 from probes.imports.model import ImportRefusedError as Unread
 from probes.imports.source import ImportSource
-from scenarios import events as ev
-from scenarios.compare.bounding_box import Placed, points_of
+from scenarios.analysis.compare.bounding_box import Placed, points_of
+from scenarios.contract import events as ev
 from scenarios.experiment.statistics.stats import level_interval
 
 WORKLOAD, USER_CPU = "workload", "user CPU"  # as its recordings have them

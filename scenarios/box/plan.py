@@ -8,24 +8,24 @@ from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
 
 from probes import units
-from probes.bench.corners.bench import MAX_NAMES
-from probes.bench.corners.corner import CORNERS, HARD_FILE_BYTES, LOADS, of_load
-from probes.bench.corners.equivalents import BoxSizes, equivalent_command
-from probes.bench.disk.budget import GIB, MAX_WRITTEN_BYTES
-from probes.bench.disk.refusals import keeps_inodes
-from probes.host import Host
+from probes.engine.disk.budget import GIB, MAX_WRITTEN_BYTES
+from probes.engine.disk.refusals import keeps_inodes
+from probes.reading.host import Host
 from probes.system.disk.mounts import NETWORK
 from probes.system.running.allowed import read_allowed
 from probes.types import Absent
-from scenarios.files.directories import TestDirectory
-from scenarios.guards.foreign_latency import STOPS_ITSELF
-from scenarios.knowledge.disks import fill_s
-from scenarios.model import Options, UsageError, directory_action
-from scenarios.plan import Metric, Plan, PlannedStep, Variant, Workload, Written
+from scenarios.box.measurement.bench import MAX_NAMES
+from scenarios.box.measurement.corner import CORNERS, HARD_FILE_BYTES, LOADS, of_load
+from scenarios.box.measurement.equivalents import BoxSizes, equivalent_command
+from scenarios.contract.model import Options, UsageError, directory_action
+from scenarios.contract.plan import Metric, Plan, PlannedStep, Variant, Workload, Written
+from scenarios.experiment.files.directories import TestDirectory
+from scenarios.experiment.guards.foreign_latency import STOPS_ITSELF
+from scenarios.triage.knowledge.disks import fill_s
 
 if TYPE_CHECKING:
-    from probes.bench.corners.programs import Program
-    from scenarios.compare.bounding_box import Placed
+    from scenarios.analysis.compare.bounding_box import Placed
+    from scenarios.box.measurement.programs import Program
 
 DEFAULT_BUDGET_S = 120.0
 MIN_BUDGET_S = 10.0
@@ -63,7 +63,7 @@ class BoxSetup:
         self.program: Program | None = None
         self.without = ""  # why --engine cannot be followed
         if asked := options.as_string("engine"):
-            from probes.bench.corners.programs import found  # all importers come with it
+            from scenarios.box.measurement.programs import found  # all importers come with it
 
             program_or_reason = found(asked)
             self.program, self.without = (

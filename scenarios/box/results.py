@@ -8,11 +8,11 @@ from typing import ClassVar
 import msgspec
 
 from probes import units
-from probes.bench.corners.corner import BY_ID
-from scenarios import ranges as of
-from scenarios.compare.bounding_box import BoundingBoxFigures, Boxed
-from scenarios.results.document import Part, ReportSection, Table, paragraph_of
-from scenarios.results.result import Result
+from scenarios.analysis.compare.bounding_box import BoundingBoxFigures, Boxed
+from scenarios.box.measurement.corner import BY_ID
+from scenarios.contract import ranges as of
+from scenarios.contract.results.document import Part, ReportSection, Table, paragraph_of
+from scenarios.contract.results.result import Result
 
 NAMES = {
     "ior-easy-write": "ior easy write",
@@ -107,7 +107,7 @@ class Jobs(Result, frozen=True, tag="box.jobs/1"):
         return ()
 
     def on_top(self, now: float) -> ReportSection | None:
-        from scenarios.compare.placing import jobs_table
+        from scenarios.analysis.compare.placing import jobs_table
 
         return ReportSection("jobs in the box", (jobs_table(self.value),))
 

@@ -13,30 +13,23 @@ from typing import TYPE_CHECKING, ClassVar
 
 from msgspec.structs import replace
 
-from probes.bench.corners.bench import CornerBench
-from probes.bench.disk.budget import WriteBudget
-from probes.host import Host
-from probes.private_directory import PrivateDirectory
+from probes.engine.disk.budget import WriteBudget
+from probes.files.private_directory import PrivateDirectory
+from probes.reading.host import Host
+from scenarios.analysis.compare.bounding_box import Placed, place_applications
+from scenarios.analysis.compare.placing import placing_finding
 from scenarios.box.bounds import boxes_with_outliers, odd_findings, own_boxes, same_setup_runs
 from scenarios.box.cycles import CornerMeasurer, Cycles
 from scenarios.box.findings import box_findings
+from scenarios.box.measurement.bench import CornerBench
 from scenarios.box.plan import DEFAULT_BUDGET_S, MAX_WORKERS, BoxSetup, loads_others, make
 from scenarios.box.results import BoundingBox, CornerFigures, Corners, Jobs
-from scenarios.compare.bounding_box import Placed, place_applications
-from scenarios.compare.placing import placing_finding
-from scenarios.declared_options import apply_declaration
-from scenarios.guards.watch import InterferenceWatch, watch_for
-from scenarios.model import (
-    Options,
-    Prepared,
-    Run,
-    RunRefused,
-    Scenario,
-    own_directory,
-)
+from scenarios.contract.declared_options import apply_declaration
+from scenarios.contract.model import Options, Prepared, Run, RunRefused, Scenario, own_directory
+from scenarios.experiment.guards.watch import InterferenceWatch, watch_for
 
 if TYPE_CHECKING:
-    from probes.bench.corners.programs import Program
+    from scenarios.box.measurement.programs import Program
 
 EngineMaker = Callable[[Run, BoxSetup, PrivateDirectory], CornerBench]
 
@@ -93,7 +86,7 @@ async def by_program(
     run: Run, layout: BoxSetup, program: Program, private: PrivateDirectory, bench: CornerBench
 ) -> dict[str, float]:
     """The corners as the site's own program has them."""
-    from probes.bench.corners.programs import CornerDirectory, corners
+    from scenarios.box.measurement.programs import CornerDirectory, corners
 
     place = CornerDirectory(
         private.proc_path, layout.worker_count, layout.side_bytes // 2, bench.file_count // 2, bench.direct

@@ -6,17 +6,17 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 import msgspec
 
-from probes.bench.disk.refusals import check_suitability
-from probes.host import Host
+from probes.engine.disk.refusals import check_suitability
+from probes.reading.host import Host
 from probes.system.disk.topology import DiskTopology, read_disk_topology
 from probes.types import Absent, Json
-from scenarios import registry
-from scenarios.declared_options import COMMON_OPTIONS
-from scenarios.files.directories import default_directories, file_system_of
-from scenarios.finding import LOUD, Finding
-from scenarios.model import Options, RunRefused, Scenario, UsageError
-from scenarios.plan import Option, Plan
-from scenarios.triage import findings_about
+from scenarios.contract import registry
+from scenarios.contract.declared_options import COMMON_OPTIONS
+from scenarios.contract.finding import LOUD, Finding
+from scenarios.contract.model import Options, RunRefused, Scenario, UsageError
+from scenarios.contract.plan import Option, Plan
+from scenarios.experiment.files.directories import default_directories, file_system_of
+from scenarios.triage.triage import findings_about
 
 TIMES = ("budget", "seconds")  # the options by which a scenario is told how long
 MIN_PART_S = 5.0

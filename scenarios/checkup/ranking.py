@@ -9,12 +9,21 @@ from typing import Literal
 import msgspec
 
 from probes.units import format_percent, smallest_effect
-from scenarios import events as ev
+from scenarios.contract import events as ev
+from scenarios.contract.finding import (
+    LOUD,
+    SEVERITIES,
+    Confidence,
+    Evidence,
+    Finding,
+    Remedy,
+    Severity,
+    SuggestedStep,
+)
+from scenarios.contract.model import OtherRunOutcome, Scenario
+from scenarios.contract.results.result import Item, State
 from scenarios.experiment.wording import not_measured_text
-from scenarios.finding import LOUD, SEVERITIES, Confidence, Evidence, Finding, Remedy, Severity, SuggestedStep
-from scenarios.model import OtherRunOutcome, Scenario
-from scenarios.results.result import Item, State
-from scenarios.rules.texts import texts
+from scenarios.triage.rules.texts import texts
 
 SAYS = texts("checkup")
 ORDER: tuple[State, ...] = ("cause", "rule", "remark", "cleared", "open", "not measured", "resolution")

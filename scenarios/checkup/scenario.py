@@ -11,8 +11,7 @@ from typing import ClassVar
 
 import msgspec
 
-from probes.host import Host
-from scenarios import events as ev
+from probes.reading.host import Host
 from scenarios.checkup.others import FIRST_S, HostUseSampler
 from scenarios.checkup.parts import (
     TIMES,
@@ -28,13 +27,14 @@ from scenarios.checkup.parts import (
 )
 from scenarios.checkup.ranking import answer_finding, item_of_outcome, rank_items, rule_item, unmeasured_item
 from scenarios.checkup.results import CheckupAnswer
-from scenarios.declared_options import apply_declaration
-from scenarios.finding import LOUD, Finding
-from scenarios.model import Options, OtherRunOutcome, Prepared, Run, Scenario
-from scenarios.option_value import command_arguments
-from scenarios.plan import Plan, PlannedStep, Written
-from scenarios.results.result import Item, State
-from scenarios.triage import examine_live_host
+from scenarios.contract import events as ev
+from scenarios.contract.declared_options import apply_declaration
+from scenarios.contract.finding import LOUD, Finding
+from scenarios.contract.model import Options, OtherRunOutcome, Prepared, Run, Scenario
+from scenarios.contract.option_value import command_arguments
+from scenarios.contract.plan import Plan, PlannedStep, Written
+from scenarios.contract.results.result import Item, State
+from scenarios.triage.triage import examine_live_host
 
 BUDGET_S = 300.0
 TRIAGE_S = 4.0  # with a look at who uses the host

@@ -3,11 +3,11 @@
 from collections.abc import Sequence
 
 from probes import units
+from scenarios.analysis.profile.call_paths import PLUMBING
 from scenarios.contention.plan import CONTROL
 from scenarios.contention.results import ScalingCurve
-from scenarios.finding import Evidence, Finding
-from scenarios.rules.texts import texts
-from scenarios.where.call_paths import PLUMBING
+from scenarios.contract.finding import Evidence, Finding
+from scenarios.triage.rules.texts import texts
 
 SAYS = texts("contention")
 

@@ -14,17 +14,16 @@ from typing import NamedTuple
 
 import msgspec
 
-from probes.bench.contention.bench import ScalingPoint
-from probes.bench.profile.symbols import Symbols
-from probes.bench.profile.syscall_names import call_name, system_call_names
+from probes.profile.symbols import Symbols
+from probes.profile.syscall_names import call_name, system_call_names
+from scenarios.analysis.profile.locks import longest_path, waits_by_lock
+from scenarios.analysis.profile.waits import kind_of, words_for_wait
+from scenarios.contention.measurement.bench import ScalingPoint
 from scenarios.contention.plan import CONTROL, MIN_GROUPS, ContentionLoad
 from scenarios.contention.results import Scalability, ScalingCurve, ScalingStep, WorkersLevel, WorkerWait
 from scenarios.contention.usl import fit_with_intervals
-from scenarios.experiment.order import order_effect
-from scenarios.experiment.statistics.distributions import t_quantile
-from scenarios.experiment.wording import title_of_workload
-from scenarios.verdict.order import contradiction_words, word_by_order
-from scenarios.verdict.verdict import (
+from scenarios.contract.verdict.order import contradiction_words, word_by_order
+from scenarios.contract.verdict.verdict import (
     OPEN,
     UNFIT,
     EffectEstimate,
@@ -34,8 +33,9 @@ from scenarios.verdict.verdict import (
     decide,
     margin_edge,
 )
-from scenarios.where.locks import longest_path, waits_by_lock
-from scenarios.where.waits import kind_of, words_for_wait
+from scenarios.experiment.order import order_effect
+from scenarios.experiment.statistics.distributions import t_quantile
+from scenarios.experiment.wording import title_of_workload
 
 ALPHA = 0.05
 # Twice the workers must do half as much again (of what the CPU alone does), or the step does not scale.

@@ -9,18 +9,18 @@ from typing import NamedTuple
 import msgspec
 
 from probes import units
-from probes.action import Action
-from probes.bench.battery import own_affinity
-from probes.bench.contention.memory_disks import IMAGE_BYTES, makeable_kinds
-from probes.bench.contention.operations import MAX_SIDE_BYTES
-from probes.bench.disk.refusals import Suitability, check_suitability
-from probes.host import Host
-from probes.safe_read import read_own_data
+from probes.engine.battery import own_affinity
+from probes.engine.disk.refusals import Suitability, check_suitability
+from probes.files.safe_read import read_own_data
+from probes.reading.host import Host
 from probes.system.nodes.memory import read_memory
 from probes.types import is_present
-from scenarios.files.directories import default_directories
-from scenarios.model import Options, UsageError, directory_action
-from scenarios.plan import Metric, Plan, PlannedStep, Variant, Workload, Written
+from scenarios.contention.measurement.memory_disks import IMAGE_BYTES, makeable_kinds
+from scenarios.contention.measurement.operations import MAX_SIDE_BYTES
+from scenarios.contract.action import Action
+from scenarios.contract.model import Options, UsageError, directory_action
+from scenarios.contract.plan import Metric, Plan, PlannedStep, Variant, Workload, Written
+from scenarios.experiment.files.directories import default_directories
 
 CONTROL = "cpu"
 MAX_DIRECTORIES = 2

@@ -6,8 +6,8 @@ from typing import Annotated, ClassVar
 import msgspec
 
 from probes import units
-from scenarios import ranges as of
-from scenarios.results.document import (
+from scenarios.contract import ranges as of
+from scenarios.contract.results.document import (
     Axis,
     Cell,
     Chart,
@@ -18,8 +18,8 @@ from scenarios.results.document import (
     Table,
     paragraph_of,
 )
-from scenarios.results.result import Result
-from scenarios.verdict.verdict import NOT_YET, Judged, Word
+from scenarios.contract.results.result import Result
+from scenarios.contract.verdict.verdict import NOT_YET, Judged, Word
 
 MARKS = "ox+*#@%&"
 IDEAL, FITTED, FITTED_POINTS = "/", ".", 12

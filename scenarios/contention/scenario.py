@@ -7,12 +7,12 @@ from contextlib import AsyncExitStack, asynccontextmanager
 from functools import partial
 
 from probes import units
-from probes.bench.contention.bench import ContentionBench, ScalingPoint
-from probes.bench.contention.operations import MAX_SIDE_BYTES
-from probes.bench.profile.symbols import Symbols
-from probes.host import Host
+from probes.profile.symbols import Symbols
+from probes.reading.host import Host
 from scenarios.contention.findings import contention_findings
 from scenarios.contention.judge import Key, MeasuredPoints, curves_so_far, judge_curves, with_locks
+from scenarios.contention.measurement.bench import ContentionBench, ScalingPoint
+from scenarios.contention.measurement.operations import MAX_SIDE_BYTES
 from scenarios.contention.plan import (
     CONTROL,
     MAX_WRITTEN_BYTES,
@@ -25,9 +25,9 @@ from scenarios.contention.plan import (
     plan_of,
 )
 from scenarios.contention.results import ScalingCurve, ScalingCurves
-from scenarios.declared_options import apply_declaration
-from scenarios.model import Options, Prepared, Run, Scenario, StepInProgress, own_directory
-from scenarios.option_value import command_arguments
+from scenarios.contract.declared_options import apply_declaration
+from scenarios.contract.model import Options, Prepared, Run, Scenario, StepInProgress, own_directory
+from scenarios.contract.option_value import command_arguments
 
 LOCKS_S = 0.3  # of a point in which the kernel tells of its locks
 TRIES = 3  # of a point in which the workers had no CPU

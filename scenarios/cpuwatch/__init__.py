@@ -1,5 +1,5 @@
 """Does a job use too many cores?"""
 
-from scenarios.card import Card, Complaint
+from scenarios.contract.card import Card, Complaint
 
 CARD = Card(id="cpuwatch", complaint=Complaint("one user starves the others", 6))

@@ -7,18 +7,18 @@ from collections.abc import Iterator, Sequence
 import msgspec
 
 from probes import units
-from probes.host import Host
+from probes.reading.host import Host
 from probes.system.processor.cpulist import as_list
 from probes.system.running.job_identity import JobTarget, JobUse
 from probes.system.running.pinned import find_pinned_cpus
 from probes.system.running.quota_groups import QuotaGroup
-from scenarios.cpus import priority
-from scenarios.cpus.quota import MIN_THROTTLED_SHARE, raise_quota_remedy, throttling_sentence
-from scenarios.cpus.slot import choose_slot, pin_remedy
-from scenarios.cpus.usable import UsableCpus
+from scenarios.contract.finding import Evidence, Finding, Remedy
 from scenarios.experiment.statistics.stats import Spread, student_interval
-from scenarios.finding import Evidence, Finding, Remedy
-from scenarios.rules.texts import texts
+from scenarios.triage.cpus import priority
+from scenarios.triage.cpus.quota import MIN_THROTTLED_SHARE, raise_quota_remedy, throttling_sentence
+from scenarios.triage.cpus.slot import choose_slot, pin_remedy
+from scenarios.triage.cpus.usable import UsableCpus
+from scenarios.triage.rules.texts import texts
 
 SAYS = texts("cpuwatch")
 

@@ -7,7 +7,7 @@ from typing import ClassVar
 
 import msgspec
 
-from probes.host import Host
+from probes.reading.host import Host
 from probes.system.pulse import read_pressure_s
 from probes.system.running.culprit import find_busiest
 from probes.system.running.job_identity import JobLook, JobTarget, JobUse, job_look, job_use
@@ -15,13 +15,13 @@ from probes.system.running.processes import own_family, owner_of, read_process_t
 from probes.system.running.quota_groups import count_since, find_quotas
 from probes.types import Absent, is_present
 from probes.units import count_noun
-from scenarios import events as ev
-from scenarios.cpus.usable import UsableCpus, usable_cpus
+from scenarios.contract import events as ev
+from scenarios.contract.declared_options import apply_declaration
+from scenarios.contract.model import Options, Prepared, Run, RunRefused, Scenario, UsageError
+from scenarios.contract.plan import PlannedStep
 from scenarios.cpuwatch.findings import WatchedJob, cpuwatch_findings
-from scenarios.declared_options import apply_declaration
-from scenarios.knowledge.waits import kernel_thread
-from scenarios.model import Options, Prepared, Run, RunRefused, Scenario, UsageError
-from scenarios.plan import PlannedStep
+from scenarios.triage.cpus.usable import UsableCpus, usable_cpus
+from scenarios.triage.knowledge.waits import kernel_thread
 
 DEFAULT_S = 30.0
 TICK_S = 1.0

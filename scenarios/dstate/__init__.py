@@ -1,6 +1,6 @@
 """Which tasks hang in D, and on what?"""
 
-from scenarios.card import Card, Complaint, SampleTrace
+from scenarios.contract.card import Card, Complaint, SampleTrace
 
 CARD = Card(
     id="dstate",

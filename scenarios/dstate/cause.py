@@ -8,7 +8,7 @@ import msgspec
 from probes.system.running.tasks import Task
 from probes.types import is_present
 from scenarios.dstate.location import QUIET_S, DeviceState, MountedDirectory
-from scenarios.knowledge.waits import wait_kind
+from scenarios.triage.knowledge.waits import wait_kind
 
 # A disk under load keeps tasks in D for milliseconds each; three samples, a second apart, of one and the same
 # sleep are no ordinary wait.

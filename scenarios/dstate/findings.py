@@ -5,11 +5,11 @@ from collections.abc import Mapping, Sequence
 import msgspec
 
 from probes.types import is_present
+from scenarios.contract.finding import Confidence, Evidence, Finding, Remedy, Severity
 from scenarios.dstate.cause import Cause, DeviceLimit, Kind, StuckTaskDetails
 from scenarios.dstate.location import DeviceState
-from scenarios.finding import Confidence, Evidence, Finding, Remedy, Severity
-from scenarios.knowledge.kernels import KernelFault
-from scenarios.rules.texts import texts
+from scenarios.triage.knowledge.kernels import KernelFault
+from scenarios.triage.rules.texts import texts
 
 
 def remedies_for(

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 
 import msgspec
 
-from probes.host import Host
+from probes.reading.host import Host
 from probes.system.disk.block import block_devices, device_name, list_below, list_layers, list_leaves
 from probes.system.disk.diskstats import DiskCounters
 from probes.system.disk.mounts import IN_MEMORY, NETWORK, Mount, find_visible_mount, read_mounts_now

@@ -7,15 +7,15 @@ import msgspec
 
 from probes.system.kernel_log import HungTask
 from probes.types import Absent, is_present
-from scenarios import events as ev
+from scenarios.contract import events as ev
+from scenarios.contract.finding import Evidence
+from scenarios.contract.model import Run
 from scenarios.dstate.cause import Cause, Sleep, StuckTaskDetails
 from scenarios.dstate.findings import StuckGroup, finding_of, group_by_cause
 from scenarios.dstate.results import InD, StuckTask
 from scenarios.dstate.watch import TaskLook, log_about
-from scenarios.finding import Evidence
-from scenarios.knowledge.kernels import faults_here
-from scenarios.model import Run
-from scenarios.rules.texts import texts
+from scenarios.triage.knowledge.kernels import faults_here
+from scenarios.triage.rules.texts import texts
 
 # A task that stays stuck is told again when it has waited twice as long as it was told last.
 SAYS = texts("dstate")

@@ -4,7 +4,7 @@ import time
 from collections import Counter
 from collections.abc import Iterator, Sequence
 
-from probes.host import Host, compute_once_if_static
+from probes.reading.host import Host, compute_once_if_static
 from probes.system.disk.mounts import NETWORK, Mount, read_mounts
 from probes.system.kernel_log import (
     HungTask,
@@ -16,11 +16,11 @@ from probes.system.kernel_log import (
 from probes.system.running.tasks import Scan, Task, find_blocked_tasks, find_still_asleep, kernel_stack
 from probes.types import Absent, is_present
 from probes.units import count_noun
-from scenarios.finding import Evidence, Finding
-from scenarios.knowledge.kernels import faults_here
-from scenarios.knowledge.waits import WaitReason, wait_reason
-from scenarios.rule import HostRule, Inapplicable, Unreadable, require_readable, wait_since
-from scenarios.rules.texts import texts
+from scenarios.contract.finding import Evidence, Finding
+from scenarios.contract.rule import HostRule, Inapplicable, Unreadable, require_readable, wait_since
+from scenarios.triage.knowledge.kernels import faults_here
+from scenarios.triage.knowledge.waits import WaitReason, wait_reason
+from scenarios.triage.rules.texts import texts
 
 SAYS = texts("dstate")
 # Ordinary I/O keeps a task in D for milliseconds: one that is still in the same sleep after this is worth a word.

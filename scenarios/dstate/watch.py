@@ -6,7 +6,7 @@ thousand stuck tasks has a handful of causes.
 
 import msgspec
 
-from probes.host import Host
+from probes.reading.host import Host
 from probes.system.disk.block import block_devices, list_layers
 from probes.system.disk.diskstats import disk_counters
 from probes.system.kernel_log import read_kernel_log

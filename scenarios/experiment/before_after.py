@@ -11,10 +11,7 @@ import math
 from collections.abc import Sequence
 
 from probes import units
-from scenarios.experiment.statistics.distributions import t_quantile
-from scenarios.experiment.statistics.stats import Better
-from scenarios.experiment.trend import ASSUMED_CORRELATION, log_ratios
-from scenarios.verdict.verdict import (
+from scenarios.contract.verdict.verdict import (
     EffectEstimate,
     IntervalWithin,
     PairVerdict,
@@ -23,6 +20,9 @@ from scenarios.verdict.verdict import (
     margin_edge,
     ratio_of,
 )
+from scenarios.experiment.statistics.distributions import t_quantile
+from scenarios.experiment.statistics.stats import Better
+from scenarios.experiment.trend import ASSUMED_CORRELATION, log_ratios
 
 MIN_BLOCKS = 6
 WIDENED_BY = 2.0

@@ -15,12 +15,12 @@ from typing import Literal, NamedTuple, TypeAlias
 
 import msgspec
 
-from scenarios import events as ev
+from scenarios.contract import events as ev
+from scenarios.contract.verdict.verdict import Word, estimate_of_ratio, hold_word, margin_edge
 from scenarios.experiment.groups import GroupBlocks
 from scenarios.experiment.levels import Pair
 from scenarios.experiment.statistics.stats import Spread, interval_over_groups
 from scenarios.experiment.wording import carry_over_text
-from scenarios.verdict.verdict import Word, estimate_of_ratio, hold_word, margin_edge
 
 LEVEL = 0.01  # of a test
 LOOKS = 4  # among which it is shared

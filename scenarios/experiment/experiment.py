@@ -13,10 +13,11 @@ from typing import TypeVar
 
 import msgspec
 
-from probes.bench.measured import NotApplicable, VariantsUnfit, WriteBudgetSpent
+from probes.engine.measured import NotApplicable, VariantsUnfit, WriteBudgetSpent
 from probes.units import count_noun
-from scenarios import events as ev
-from scenarios.disturbance import Disturbance, broken_off_reason
+from scenarios.contract import events as ev
+from scenarios.contract.disturbance import Disturbance, broken_off_reason
+from scenarios.contract.verdict.verdict import as_undecided
 from scenarios.experiment.budget import Pace, Undecided
 from scenarios.experiment.groups import GroupBlocks, with_differences
 from scenarios.experiment.judge import Judge, judges_for, undecided_load, with_bytes_to_decide
@@ -25,7 +26,6 @@ from scenarios.experiment.scheduler import Lap, LoadScheduler
 from scenarios.experiment.sequential import GROUPS_BEFORE_FIRST_ANALYSIS, draw_orders
 from scenarios.experiment.statistics.stats import sign_test
 from scenarios.experiment.wording import not_measured_text
-from scenarios.verdict.verdict import as_undecided
 
 Recast = Callable[[ev.RunVerdict], ev.RunVerdict]
 T = TypeVar("T")

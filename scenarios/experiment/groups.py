@@ -3,9 +3,10 @@
 import math
 from collections.abc import Iterable, Sequence
 
-from probes.bench.measured import Measured
-from scenarios import events as ev
-from scenarios.disturbance import Disturbance
+from probes.engine.measured import Measured
+from scenarios.contract import events as ev
+from scenarios.contract.disturbance import Disturbance
+from scenarios.contract.plan import Metric, Workload
 from scenarios.experiment.levels import Pair, values_of_pair, variant_values, with_difference
 from scenarios.experiment.statistics.stats import (
     OPERATIONS_FOR_P99,
@@ -13,7 +14,6 @@ from scenarios.experiment.statistics.stats import (
     group_value,
     p99_ns,
 )
-from scenarios.plan import Metric, Workload
 
 
 class GroupBlocks:

@@ -5,17 +5,10 @@ from collections.abc import Sequence
 
 import msgspec
 
-from probes.bench.measured import WriteBudgetSpent
-from scenarios import events as ev
-from scenarios.experiment.budget import Pace, Undecided
-from scenarios.experiment.groups import GroupBlocks
-from scenarios.experiment.levels import Pair
-from scenarios.experiment.order import baseline_first
-from scenarios.experiment.sequential import SequentialComparison
-from scenarios.experiment.statistics.drift import drifting_variants
-from scenarios.experiment.wording import drift_text
-from scenarios.plan import Metric, Workload
-from scenarios.verdict.verdict import (
+from probes.engine.measured import WriteBudgetSpent
+from scenarios.contract import events as ev
+from scenarios.contract.plan import Metric, Workload
+from scenarios.contract.verdict.verdict import (
     MIN_UNITS_FOR_SMALL_EFFECTS,
     OPEN,
     GroupVerdict,
@@ -26,6 +19,13 @@ from scenarios.verdict.verdict import (
     hold_word,
     with_figures,
 )
+from scenarios.experiment.budget import Pace, Undecided
+from scenarios.experiment.groups import GroupBlocks
+from scenarios.experiment.levels import Pair
+from scenarios.experiment.order import baseline_first
+from scenarios.experiment.sequential import SequentialComparison
+from scenarios.experiment.statistics.drift import drifting_variants
+from scenarios.experiment.wording import drift_text
 
 
 class Judge:

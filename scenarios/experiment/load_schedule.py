@@ -3,15 +3,15 @@
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
-from scenarios import events as ev
+from scenarios.contract import events as ev
+from scenarios.contract.model import Run
+from scenarios.contract.plan import Workload
 from scenarios.experiment.budget import Budget, next_undecided
 from scenarios.experiment.experiment import LoadExperiment, Recast
+from scenarios.experiment.guards.watch import InterferenceWatch
 from scenarios.experiment.levels import Pair
 from scenarios.experiment.schedule.blocks import BlockScheduler, VariantBench
 from scenarios.experiment.scheduler import LoadScheduler
-from scenarios.guards.watch import InterferenceWatch
-from scenarios.model import Run
-from scenarios.plan import Workload
 
 BEGUN_WITH_S = 1.0
 CONTROL_S = 3.0  # kept for each control that still waits: it must be measured whatever the others take

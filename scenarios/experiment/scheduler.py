@@ -6,13 +6,13 @@ The loop (`experiment`) is one for both: guards, looks, budget, what is given up
 from collections.abc import Sequence
 from typing import Literal, NamedTuple, Protocol
 
-from scenarios import events as ev
-from scenarios.disturbance import Disturbance
+from scenarios.contract import events as ev
+from scenarios.contract.disturbance import Disturbance
+from scenarios.contract.model import Run
+from scenarios.contract.plan import Workload
 from scenarios.experiment.groups import GroupBlocks
+from scenarios.experiment.guards.watch import InterferenceWatch
 from scenarios.experiment.levels import Pair
-from scenarios.guards.watch import InterferenceWatch
-from scenarios.model import Run
-from scenarios.plan import Workload
 
 
 class Lap(NamedTuple):

@@ -5,7 +5,7 @@ stop at different times, and each may be the only one that is read), spent over 
 `boundary`. The interval of a look is the repeated confidence interval at that look's nominal level, so it
 holds whenever the run stops.
 
-The word is given by the one rule (`scenarios/verdict`). With so few groups that their drawn orders alone cannot tell
+The word is given by the one rule (`contract/verdict`). With so few groups that their drawn orders alone cannot tell
 (`exact_from`: seven, for one pair in wall and CPU time), the single blocks must show the difference too.
 """
 
@@ -16,6 +16,15 @@ from dataclasses import dataclass, field
 from statistics import median
 from typing import NamedTuple
 
+from scenarios.contract.verdict import verdict as rule
+from scenarios.contract.verdict.order import apply_order_guard
+from scenarios.contract.verdict.verdict import (
+    GroupVerdict,
+    OrderEffect,
+    UndecidedReason,
+    interval_of,
+    ratio_of,
+)
 from scenarios.experiment import looks
 from scenarios.experiment.order import order_effect
 from scenarios.experiment.places import MIN_PAIRS as FEWEST_PAIRS
@@ -32,9 +41,6 @@ from scenarios.experiment.statistics.stats import (
     slower_pairs,
 )
 from scenarios.experiment.wording import places_text
-from scenarios.verdict import verdict as rule
-from scenarios.verdict.order import apply_order_guard
-from scenarios.verdict.verdict import GroupVerdict, OrderEffect, UndecidedReason, interval_of, ratio_of
 
 GROUPS_BEFORE_FIRST_ANALYSIS = 6  # groups, as many as the first look has
 _MIN_GROUPS = 3  # with two groups Student's interval spans everything

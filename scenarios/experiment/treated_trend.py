@@ -11,7 +11,8 @@ from typing import NamedTuple
 import msgspec
 
 from probes.units import format_percent
-from scenarios import events as ev
+from scenarios.contract import events as ev
+from scenarios.contract.verdict.verdict import OPEN, Trend, decide, hold_word, with_figures
 from scenarios.experiment.reference import log_steps as steps_of
 from scenarios.experiment.reference import shared_part, weaken_reference
 from scenarios.experiment.statistics.distributions import t_quantile
@@ -26,7 +27,6 @@ from scenarios.experiment.trend import (
     residual_correlation,
     trend_estimate,
 )
-from scenarios.verdict.verdict import OPEN, Trend, decide, hold_word, with_figures
 
 MIN_FREEDOM = 3
 TRIM = "trim"

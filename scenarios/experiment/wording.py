@@ -7,7 +7,7 @@ import math
 from collections.abc import Sequence
 
 from probes import units
-from scenarios import events as ev
+from scenarios.contract import events as ev
 from scenarios.experiment.places import PlaceScatter
 from scenarios.experiment.statistics.drift import Drift
 from scenarios.experiment.statistics.stats import Spread

@@ -4,19 +4,19 @@ from collections.abc import Sequence
 from statistics import median
 
 from probes import units
-from probes.host import Host
+from probes.reading.host import Host
 from probes.system.disk.trim.trim_timer import TrimTimer
 from probes.types import is_present
 from probes.units import count_noun
+from scenarios.contract.finding import Evidence, Finding, Remedy, Severity
 from scenarios.experiment.before_after import BeforeAfter
 from scenarios.experiment.treated_trend import TreatedTrend
-from scenarios.finding import Evidence, Finding, Remedy, Severity
 from scenarios.fstrim.ledger import Ledger
 from scenarios.fstrim.measurement.phase import MeasuredPhase
 from scenarios.fstrim.remedies import drop_in
 from scenarios.fstrim.remedies import remedies_to_trim as to_trim
 from scenarios.fstrim.trim_setup import TrimSetup
-from scenarios.rules.texts import texts
+from scenarios.triage.rules.texts import texts
 
 SAYS = texts("fstrim")
 

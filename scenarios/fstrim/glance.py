@@ -6,7 +6,7 @@ Reads only; virtual disks too, which no rule accuses.
 from collections.abc import Iterator, Sequence
 
 from probes import units
-from probes.host import Host
+from probes.reading.host import Host
 from probes.system.disk.block import block_devices
 from probes.system.disk.diskstats import disk_counters
 from probes.system.disk.trim.discard import DiscardChain, DiscardLayer, discard_chains, own_devices

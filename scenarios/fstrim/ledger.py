@@ -3,11 +3,11 @@
 from functools import partial
 
 from probes import units
+from scenarios.contract.model import Run
 from scenarios.fstrim.measurement.trim import Discards, Trimmed, read_discards
 from scenarios.fstrim.results import LedgerRow
 from scenarios.fstrim.trim_setup import TrimSetup
-from scenarios.knowledge.trims import TrimKnowledge, trim_of
-from scenarios.model import Run
+from scenarios.triage.knowledge.trims import TrimKnowledge, trim_of
 
 # The counters round to sectors and a neighbour may discard too: alike within so much.
 ALIKE = 0.02

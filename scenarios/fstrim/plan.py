@@ -7,23 +7,23 @@ from collections.abc import Callable
 import msgspec
 
 from probes import units
-from probes.action import Action
-from probes.bench.command_line import fio_directory, shell_line
-from probes.bench.disk.ageing import CHURN
-from probes.bench.workloads import fio_equivalent, load_of
-from probes.host import Host
+from probes.engine.command_line import fio_directory, shell_line
+from probes.engine.workloads import fio_equivalent, load_of
+from probes.reading.host import Host
 from probes.system.software.kernel import read_kernel
 from probes.types import is_present
 from probes.units import count_noun
+from scenarios.contract.action import Action
+from scenarios.contract.model import Options, UsageError, directory_action
+from scenarios.contract.plan import Metric, Plan, PlannedStep, Variant, Workload, Written
 from scenarios.experiment.before_after import MIN_BLOCKS
+from scenarios.experiment.guards.foreign_latency import STOPS_ITSELF
+from scenarios.fstrim.ageing import CHURN
 from scenarios.fstrim.measurement.load import CHURN_ID, COMMAND_ID, COMMAND_METRIC, REFERENCE_ID
 from scenarios.fstrim.measurement.trim import TrimPattern
 from scenarios.fstrim.trim_setup import TrimSetup
-from scenarios.guards.foreign_latency import STOPS_ITSELF
-from scenarios.knowledge.disks import endurance_share, fill_s
-from scenarios.knowledge.trims import trim_of
-from scenarios.model import Options, UsageError, directory_action
-from scenarios.plan import Metric, Plan, PlannedStep, Variant, Workload, Written
+from scenarios.triage.knowledge.disks import endurance_share, fill_s
+from scenarios.triage.knowledge.trims import trim_of
 
 TRIM_AT_MOST_S = 1800.0
 # The last trims of a session: of what its last phase deleted; and, with --again, of nothing new.

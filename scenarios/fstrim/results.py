@@ -5,9 +5,9 @@ from typing import ClassVar
 import msgspec
 
 from probes import units
-from scenarios import ranges as of
-from scenarios.results.document import Bullets, Part, Table, paragraph_of
-from scenarios.results.result import Result
+from scenarios.contract import ranges as of
+from scenarios.contract.results.document import Bullets, Part, Table, paragraph_of
+from scenarios.contract.results.result import Result
 
 _COLUMNS = (
     ("step", "step", ""),

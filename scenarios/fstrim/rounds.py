@@ -14,14 +14,15 @@ from pathlib import Path
 import msgspec
 
 from probes import units
-from probes.host import Host
-from probes.named_file import open_regular
-from probes.rights import write_advice
-from probes.secrecy.harmless_words import harmless_text
+from probes.files.named_file import open_regular
+from probes.files.rights import write_advice
+from probes.reading.host import Host
+from probes.reading.secrecy.harmless_words import harmless_text
 from probes.system.disk.trim.discard import own_devices
 from probes.system.disk.trim.trim_timer import TrimTimer, stamp_time
 from probes.system.software.kernel import read_kernel
 from probes.types import Absent, is_present
+from scenarios.contract.model import Run, RunRefused
 from scenarios.experiment.before_after import MIN_BLOCKS
 from scenarios.experiment.treated_trend import TreatedTrend, treated_trend
 from scenarios.fstrim.findings import degradation_finding
@@ -30,7 +31,6 @@ from scenarios.fstrim.measurement.trim import Discards, read_discards
 from scenarios.fstrim.plan import ROUND, TrimRequest
 from scenarios.fstrim.results import Round, Rounds
 from scenarios.fstrim.trim_setup import TrimSetup
-from scenarios.model import Run, RunRefused
 
 SOURCE = "hostdx"
 COUNTERS, TIMER = "the kernel's counters of discards", "fstrim.timer"

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from probes.host import Host
+from probes.reading.host import Host
 from probes.system.disk.block import BlockDevice, block_devices
 from probes.system.disk.diskstats import disk_counters
 from probes.system.disk.drive.transport import is_virtual_disk
@@ -10,10 +10,10 @@ from probes.system.disk.trim.discard import DiscardChain, discard_chains
 from probes.system.disk.trim.trim_jobs import is_trim_refused
 from probes.system.disk.trim.trim_timer import explain_untrimmed, trim_timer
 from probes.types import Absent, is_present
-from scenarios.finding import Evidence, Finding
+from scenarios.contract.finding import Evidence, Finding
+from scenarios.contract.rule import HostRule, Inapplicable, Unreadable, require_readable
 from scenarios.fstrim.remedies import remedies_to_trim
-from scenarios.rule import HostRule, Inapplicable, Unreadable, require_readable
-from scenarios.rules.texts import texts
+from scenarios.triage.rules.texts import texts
 
 SAYS = texts("fstrim")
 

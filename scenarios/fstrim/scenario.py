@@ -8,14 +8,17 @@ from collections.abc import Callable
 from contextlib import AsyncExitStack
 from functools import partial
 
-from probes.bench.disk.budget import WriteBudget
-from probes.host import Host
-from probes.private_directory import PrivateDirectory
+from probes.engine.disk.budget import WriteBudget
+from probes.files.private_directory import PrivateDirectory
+from probes.reading.host import Host
 from probes.system.disk.trim.trim_timer import trim_timer
 from probes.system.software.kernel import read_kernel
 from probes.types import is_present
-from scenarios import events as ev
-from scenarios.declared_options import apply_declaration
+from scenarios.contract import events as ev
+from scenarios.contract.declared_options import apply_declaration
+from scenarios.contract.model import Options, Prepared, Run, RunRefused, Scenario, own_directory
+from scenarios.contract.plan import Plan
+from scenarios.experiment.guards.watch import InterferenceWatch, watch_for
 from scenarios.fstrim.glance import chain_entries, spare_entries, timer_entry
 from scenarios.fstrim.ledger import Ledger
 from scenarios.fstrim.measurement.load import BuiltInLoad, CommandLoad, EngineSettings
@@ -26,10 +29,7 @@ from scenarios.fstrim.rounds import measure_one_round
 from scenarios.fstrim.rules import RULES
 from scenarios.fstrim.session import TrimSession
 from scenarios.fstrim.trim_setup import TrimSetup
-from scenarios.guards.watch import InterferenceWatch, watch_for
-from scenarios.model import Options, Prepared, Run, RunRefused, Scenario, own_directory
-from scenarios.plan import Plan
-from scenarios.triage import apply_rule
+from scenarios.triage.triage import apply_rule
 
 EngineMaker = Callable[[Host, TrimSetup, TrimRequest, PrivateDirectory, int, WriteBudget], BuiltInLoad]
 

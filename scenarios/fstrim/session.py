@@ -5,9 +5,12 @@ from dataclasses import dataclass
 
 import msgspec
 
-from probes.host import Host
+from probes.reading.host import Host
 from probes.system.disk.trim.trim_timer import TrimTimer
-from scenarios import events as ev
+from scenarios.contract import events as ev
+from scenarios.contract.model import Run
+from scenarios.contract.plan import Plan, Workload
+from scenarios.contract.verdict.verdict import OPEN, as_not_applicable, with_figures
 from scenarios.experiment.before_after import BeforeAfter, judge_before_after
 from scenarios.experiment.reference import judge_beside_reference
 from scenarios.fstrim.findings import TREATMENT, effect_finding, idling_finding, ledger_finding
@@ -17,9 +20,6 @@ from scenarios.fstrim.measurement.trim import Trimmed, TrimPattern, trim_and_wai
 from scenarios.fstrim.plan import AFTER, BEFORE, CLOSING, IDLE, trim_action
 from scenarios.fstrim.results import TrimLedger
 from scenarios.fstrim.trim_setup import TrimSetup
-from scenarios.model import Run
-from scenarios.plan import Plan, Workload
-from scenarios.verdict.verdict import OPEN, as_not_applicable, with_figures
 
 TICK_S = 1.0
 

@@ -7,12 +7,12 @@ from typing import Any
 
 from probes import units
 from probes.types import is_present
-from scenarios import events as ev
-from scenarios.finding import Evidence, Finding
+from scenarios.contract import events as ev
+from scenarios.contract.finding import Evidence, Finding
 from scenarios.fullstack.loads import BESIDE, DISK, LABELS, NETWORK
 from scenarios.fullstack.machine import StreamBounds
 from scenarios.fullstack.results import WORDS, FullstackFigures, StreamLimit, way_words
-from scenarios.rules.texts import texts
+from scenarios.triage.rules.texts import texts
 
 SAYS = texts("fullstack")
 

@@ -6,10 +6,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 from probes import units
-from probes.bench.streams.messages import PATHS, Direction
-from scenarios import events as ev
+from scenarios.contract import events as ev
 from scenarios.fullstack.loads import DISK, MIN_GROUPS, NETWORK
 from scenarios.fullstack.machine import Bound, StreamBounds
+from scenarios.fullstack.measurement.messages import PATHS, Direction
 from scenarios.fullstack.results import WORDS, SideRate, StreamLimit
 
 NEAR = 0.85  # of what a part does alone: what comes so near to it is limited by it

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 import msgspec
 
-from probes.host import Host
+from probes.reading.host import Host
 from probes.system.disk.block import BlockDevice, block_devices
 from probes.system.disk.drive.link import BusLink
 from probes.system.network.nic import Nic, read_nics

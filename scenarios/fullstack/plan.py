@@ -6,18 +6,18 @@ import os
 from collections.abc import Callable, Iterator
 
 from probes import units
-from probes.action import Action
-from probes.bench.disk.budget import GIB, MAX_WRITTEN_BYTES
-from probes.bench.streams.messages import Direction, Where
-from probes.bench.streams.remote import unfit_reason
-from probes.host import Host
-from scenarios.files.directories import TestDirectory
+from probes.engine.disk.budget import GIB, MAX_WRITTEN_BYTES
+from probes.reading.host import Host
+from scenarios.contract.action import Action
+from scenarios.contract.model import Options, UsageError, directory_action
+from scenarios.contract.plan import Plan, PlannedStep, Written
+from scenarios.experiment.files.directories import TestDirectory
+from scenarios.experiment.guards.foreign_latency import STOPS_ITSELF
 from scenarios.fullstack.loads import LABELS, StreamLoad, slice_s, stream_loads
 from scenarios.fullstack.machine import StreamBounds, read_bounds
-from scenarios.guards.foreign_latency import STOPS_ITSELF
-from scenarios.knowledge.disks import fill_s
-from scenarios.model import Options, UsageError, directory_action
-from scenarios.plan import Plan, PlannedStep, Written
+from scenarios.fullstack.measurement.messages import Direction, Where
+from scenarios.fullstack.measurement.remote import unfit_reason
+from scenarios.triage.knowledge.disks import fill_s
 
 BUDGET_S, MIN_BUDGET_S = 240.0, 10.0
 MAX_STREAMS = 32

@@ -7,10 +7,10 @@ from typing import ClassVar
 import msgspec
 
 from probes import units
-from scenarios import ranges as of
+from scenarios.contract import ranges as of
+from scenarios.contract.results.document import Part, ReportSection, Table, paragraph_of
+from scenarios.contract.results.result import Result
 from scenarios.fullstack.loads import DISK, LABELS, NETWORK, STREAMS
-from scenarios.results.document import Part, ReportSection, Table, paragraph_of
-from scenarios.results.result import Result
 
 WORDS: dict[str, str] = {
     "disk": "the disk",

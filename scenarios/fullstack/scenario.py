@@ -8,17 +8,16 @@ from contextlib import AsyncExitStack
 from functools import partial
 from typing import ClassVar, Protocol
 
-from probes.bench.disk.budget import WriteBudget
-from probes.bench.streams.bench import StreamBench, StreamCost
-from probes.bench.streams.messages import Open, Side, StreamsReady
-from probes.bench.streams.remote import RemotePeer
-from probes.host import Host
-from probes.private_directory import PrivateDirectory
-from scenarios import events as ev
-from scenarios.declared_options import apply_declaration
+from probes.engine.disk.budget import WriteBudget
+from probes.files.private_directory import PrivateDirectory
+from probes.reading.host import Host
+from scenarios.contract import events as ev
+from scenarios.contract.declared_options import apply_declaration
+from scenarios.contract.model import Options, Prepared, Run, Scenario, own_directory
 from scenarios.experiment.budget import Budget
 from scenarios.experiment.experiment import LoadExperiment
 from scenarios.experiment.groups import level_values, values_beside
+from scenarios.experiment.guards.watch import InterferenceWatch, watch_for
 from scenarios.experiment.load_schedule import ScheduledLoad, run_campaign
 from scenarios.experiment.schedule.train_scheduler import BatchScheduler
 from scenarios.experiment.statistics.stats import level_interval
@@ -26,11 +25,12 @@ from scenarios.fullstack.findings import fullstack_findings
 from scenarios.fullstack.limits import stream_limit
 from scenarios.fullstack.loads import LINKS, StreamLoad, written_shares
 from scenarios.fullstack.machine import StreamBounds, with_card
+from scenarios.fullstack.measurement.bench import StreamBench, StreamCost
+from scenarios.fullstack.measurement.messages import Open, Side, StreamsReady
+from scenarios.fullstack.measurement.remote import RemotePeer
 from scenarios.fullstack.plan import BUDGET_S, MAX_STREAMS, NAMESPACES, PEER_SPARE_S, FullstackSetup, make
 from scenarios.fullstack.results import FullstackFigures, SideRate, Streams
 from scenarios.fullstack.trains import StreamBatchMeasurer, StreamTrains
-from scenarios.guards.watch import InterferenceWatch, watch_for
-from scenarios.model import Options, Prepared, Run, Scenario, own_directory
 
 
 class OpenedBench(StreamBatchMeasurer, Protocol):

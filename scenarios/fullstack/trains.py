@@ -6,10 +6,10 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Protocol
 
-from probes.bench.disk.budget import WriteBudget
-from probes.bench.measured import MeasuredBatch, NotApplicable, VariantsUnfit
-from probes.bench.streams.messages import Side
+from probes.engine.disk.budget import WriteBudget
+from probes.engine.measured import MeasuredBatch, NotApplicable, VariantsUnfit
 from scenarios.fullstack.loads import StreamLoad
+from scenarios.fullstack.measurement.messages import Side
 
 FIRST_SLICE_S = 0.05
 HEADROOM = 1.5  # a train is planned for so many times the bytes that its slices wrote until now

@@ -4,16 +4,16 @@ import math
 from collections.abc import Callable, Sequence
 
 from probes import units
-from probes.bench.disk.mixes import files_bytes
-from probes.host import Host
+from probes.reading.host import Host
 from probes.types import is_present
+from scenarios.contract.model import Options, directory_action
+from scenarios.contract.plan import Plan, PlannedStep, Variant, Written
 from scenarios.experiment.schedule.switch import scheduler_change
+from scenarios.iosched.measurement.mixes import files_bytes
 from scenarios.iosched.scheduler_setup import SchedulerSetup, has_hard_disk, needed_seconds
 from scenarios.iosched.target import ScheduledDisks
-from scenarios.knowledge.disks import endurance_share, fill_s
-from scenarios.knowledge.schedulers import class_of
-from scenarios.model import Options, directory_action
-from scenarios.plan import Plan, PlannedStep, Variant, Written
+from scenarios.triage.knowledge.disks import endurance_share, fill_s
+from scenarios.triage.knowledge.schedulers import class_of
 
 
 def make(host: Host, setup: SchedulerSetup, options: Options, planned: Callable[..., Plan]) -> Plan:

@@ -2,12 +2,12 @@
 
 from collections.abc import Mapping, Sequence
 
-from probes.host import Host
+from probes.reading.host import Host
 from probes.system.disk.scheduler import queue_path
 from probes.types import is_present
-from scenarios.events import ActionState
-from scenarios.finding import Evidence, Finding
-from scenarios.rules.texts import texts
+from scenarios.contract.events import ActionState
+from scenarios.contract.finding import Evidence, Finding
+from scenarios.triage.rules.texts import texts
 
 SAYS = texts("iosched")
 

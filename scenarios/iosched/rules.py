@@ -3,7 +3,7 @@
 import shlex
 from collections.abc import Iterator
 
-from probes.host import Host
+from probes.reading.host import Host
 from probes.system.disk.block import BlockDevice, block_devices
 from probes.system.disk.scheduler import Scheduling, read_scheduling
 from probes.system.disk.scheduler_origin import (
@@ -17,12 +17,12 @@ from probes.system.disk.zfs import may_be_zfs
 from probes.system.running.ioprio import read_priorities
 from probes.system.software.kernel import read_kernel
 from probes.types import Absent, is_present
-from scenarios.finding import Evidence, Finding
+from scenarios.contract.finding import Evidence, Finding
+from scenarios.contract.rule import HostRule, Inapplicable, Unreadable, require_readable
 from scenarios.iosched.remedies import make_scheduler_remedy, throughput_of_bfq
-from scenarios.knowledge.kernels import KernelFault, faults_here
-from scenarios.knowledge.schedulers import class_of, named_here
-from scenarios.rule import HostRule, Inapplicable, Unreadable, require_readable
-from scenarios.rules.texts import texts
+from scenarios.triage.knowledge.kernels import KernelFault, faults_here
+from scenarios.triage.knowledge.schedulers import class_of, named_here
+from scenarios.triage.rules.texts import texts
 
 SAYS = texts("iosched")
 _NOT_DISKS = frozenset({"ram", "zram", "rom", "floppy"})

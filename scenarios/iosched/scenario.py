@@ -6,19 +6,19 @@ from collections.abc import Sequence
 from functools import partial
 from typing import ClassVar
 
-from probes.bench.disk.budget import WriteBudget
-from probes.bench.disk.mixed import MixedBench
-from probes.host import Host
+from probes.engine.disk.budget import WriteBudget
+from probes.reading.host import Host
 from probes.system.disk.block import block_devices
 from probes.system.disk.scheduler import read_scheduling
 from probes.system.running.tasks import find_blocked_tasks, find_still_asleep
 from probes.types import is_present
-from scenarios import events as ev
-from scenarios.declared_options import apply_declaration
+from scenarios.contract import events as ev
+from scenarios.contract.declared_options import apply_declaration
+from scenarios.contract.finding import Finding
+from scenarios.contract.model import Options, Prepared, Run, RunRefused, Scenario, own_directory
 from scenarios.experiment.budget import Budget, seconds_for_first
 from scenarios.experiment.load_schedule import measure_workload
 from scenarios.experiment.schedule.guarded import metric_values
-from scenarios.finding import Finding
 from scenarios.iosched.findings import (
     OnsetComparison,
     class_finding,
@@ -27,6 +27,7 @@ from scenarios.iosched.findings import (
     throttling_finding,
     verdict_finding,
 )
+from scenarios.iosched.measurement.mixed import MixedBench
 from scenarios.iosched.plan import make
 from scenarios.iosched.scheduler_setup import (
     DEFAULT_BUDGET_S,
@@ -39,7 +40,6 @@ from scenarios.iosched.scheduler_setup import (
 )
 from scenarios.iosched.switch import MixedVariantBench, MixedWatch, Switcher
 from scenarios.iosched.target import ScheduledDisks
-from scenarios.model import Options, Prepared, Run, RunRefused, Scenario, own_directory
 
 # On a host with a storm of hanging tasks a switch hangs as well, and makes it worse.
 STORM = 3

@@ -3,17 +3,17 @@
 from collections.abc import Sequence
 from contextlib import AsyncExitStack
 
-from probes.bench.disk.mixed import MixedBench
-from probes.bench.disk.mixes import Mix
-from probes.bench.measured import Measured
+from probes.engine.measured import Measured
 from probes.system.disk.scheduler import Scheduling, queue_path, read_scheduling
 from probes.types import is_present
-from scenarios.disturbance import Disturbance
+from scenarios.contract.disturbance import Disturbance
+from scenarios.contract.model import Applied, Run, RunRefused
+from scenarios.contract.plan import Workload
+from scenarios.experiment.guards.watch import InterferenceWatch
 from scenarios.experiment.schedule.switch import scheduler_change
-from scenarios.guards.watch import InterferenceWatch
+from scenarios.iosched.measurement.mixed import MixedBench
+from scenarios.iosched.measurement.mixes import Mix
 from scenarios.iosched.restoration import QueueFileTracker
-from scenarios.model import Applied, Run, RunRefused
-from scenarios.plan import Workload
 
 # Others' bytes on the device in a block: beyond this share of ours, and this rate, the group is measured again.
 FOREIGN_SHARE = 0.30

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 import msgspec
 
-from probes.host import Host
+from probes.reading.host import Host
 from probes.system.disk.backing import served_by_memory
 from probes.system.disk.block import BlockDevice, block_devices
 from probes.system.disk.scheduler import Scheduling, read_scheduling

@@ -3,13 +3,13 @@
 import math
 from collections.abc import Iterable, Sequence
 
-from probes.bench.battery_loads import Slot
-from probes.bench.measured import Measured
+from probes.engine.battery_loads import Slot
+from probes.engine.measured import Measured
 from probes.units import count_noun, format_factor, format_number, format_percent, format_prefixed
+from scenarios.contract.finding import Evidence, Finding
+from scenarios.contract.plan import Plan
 from scenarios.experiment.statistics.stats import sample_deviation
-from scenarios.finding import Evidence, Finding
-from scenarios.plan import Plan
-from scenarios.rules.texts import texts
+from scenarios.triage.rules.texts import texts
 
 SAYS = texts("kernel")
 

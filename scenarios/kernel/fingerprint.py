@@ -5,7 +5,7 @@ By subject, so that a comparison can tell what each difference is known to move 
 
 from collections.abc import Iterator
 
-from probes.host import Host
+from probes.reading.host import Host
 from probes.system.disk.block import block_devices
 from probes.system.disk.topology import DirectoryPlacement
 from probes.system.firmware import DMI, read_firmware

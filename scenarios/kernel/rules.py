@@ -2,15 +2,15 @@
 
 from collections.abc import Iterator
 
-from probes.host import Host
+from probes.reading.host import Host
 from probes.system.software.kernel import read_kernel
 from probes.types import Absent, is_present
-from scenarios.finding import Evidence, Finding, Remedy
+from scenarios.contract.finding import Evidence, Finding, Remedy
+from scenarios.contract.rule import HostRule, Inapplicable, require_readable
 from scenarios.kernel.symptoms import NEEDS, SYMPTOMS, first_look
-from scenarios.knowledge.hardware import faults_of_module, module_faults
-from scenarios.knowledge.kernels import KernelFault, faults_here
-from scenarios.rule import HostRule, Inapplicable, require_readable
-from scenarios.rules.texts import texts
+from scenarios.triage.knowledge.hardware import faults_of_module, module_faults
+from scenarios.triage.knowledge.kernels import KernelFault, faults_here
+from scenarios.triage.rules.texts import texts
 
 SAYS = texts("kernel")
 

@@ -11,14 +11,16 @@ from functools import partial
 from typing import ClassVar
 
 from probes import units
-from probes.bench.battery import BenchmarkSet
-from probes.bench.battery_loads import SLOTS, Slot
-from probes.bench.disk.budget import WriteBudget
-from probes.bench.measured import Measured, NotApplicable
-from probes.host import Host
-from scenarios import events as ev
-from scenarios.declared_options import apply_declaration
-from scenarios.guards.watch import InterferenceWatch, emit_disturbance, watch_for
+from probes.engine.battery import BenchmarkSet
+from probes.engine.battery_loads import SLOTS, Slot
+from probes.engine.disk.budget import WriteBudget
+from probes.engine.measured import Measured, NotApplicable
+from probes.reading.host import Host
+from scenarios.contract import events as ev
+from scenarios.contract.declared_options import apply_declaration
+from scenarios.contract.model import Earlier, Options, Prepared, Run, Scenario, SoFar, own_directory
+from scenarios.contract.plan import Plan
+from scenarios.experiment.guards.watch import InterferenceWatch, emit_disturbance, watch_for
 from scenarios.kernel import reboots
 from scenarios.kernel.findings import Figures, build_findings
 from scenarios.kernel.fingerprint import read_fingerprint
@@ -32,9 +34,7 @@ from scenarios.kernel.plan import (
     KernelSetup,
     make,
 )
-from scenarios.model import Earlier, Options, Prepared, Run, Scenario, SoFar, own_directory
-from scenarios.plan import Plan
-from scenarios.triage import examine_live_host
+from scenarios.triage.triage import examine_live_host
 
 
 @apply_declaration(

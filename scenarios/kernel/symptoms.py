@@ -10,9 +10,9 @@ from collections.abc import Callable
 from functools import partial
 from typing import TypeAlias, TypeVar
 
-from probes.host import Host, compute_once_if_static, compute_once_per_host
 from probes.number_text import parse_real
-from probes.process_stat import read_stat
+from probes.reading.host import Host, compute_once_if_static, compute_once_per_host
+from probes.reading.process_stat import read_stat
 from probes.system.disk.arrays import md_arrays
 from probes.system.disk.mounts import read_mounts
 from probes.system.kernel_log import read_kernel_log
@@ -26,7 +26,7 @@ from probes.system.software.security import VULNERABILITIES
 from probes.system.virtualisation import read_virtualisation
 from probes.types import Absent, is_present
 from probes.units import format_percent
-from scenarios.rule import wait_since
+from scenarios.contract.rule import wait_since
 
 T = TypeVar("T")
 Answer: TypeAlias = str | Absent

@@ -4,11 +4,11 @@ import math
 from collections.abc import Sequence
 
 from probes.units import smallest_effect
-from scenarios import events as ev
+from scenarios.contract import events as ev
+from scenarios.contract.finding import Evidence, Finding, Severity
 from scenarios.experiment.wording import effect_words, groups_words
-from scenarios.finding import Evidence, Finding, Severity
 from scenarios.null.results import LeastEffect, NullAnswer, format_left_out
-from scenarios.rules.texts import texts
+from scenarios.triage.rules.texts import texts
 
 SAYS = texts("null")
 

@@ -3,16 +3,16 @@
 import math
 from collections.abc import Callable, Sequence
 
-from probes.bench.workloads import EngineLoad, load_of, prepared_bytes
-from probes.host import Host
+from probes.engine.workloads import EngineLoad, load_of, prepared_bytes
+from probes.reading.host import Host
 from probes.units import format_size
+from scenarios.contract.model import Options, UsageError, directory_action
+from scenarios.contract.plan import Plan, PlannedStep, Variant, Workload, Written
+from scenarios.experiment.files.directories import TestDirectory
+from scenarios.experiment.files.variant_bench import engine_workload
+from scenarios.experiment.guards.foreign_latency import STOPS_ITSELF
 from scenarios.experiment.load_schedule import MAY_BE_LEFT_OUT, MIN_LOAD_S
-from scenarios.files.directories import TestDirectory
-from scenarios.files.variant_bench import engine_workload
-from scenarios.guards.foreign_latency import STOPS_ITSELF
-from scenarios.knowledge.disks import fill_s
-from scenarios.model import Options, UsageError, directory_action
-from scenarios.plan import Plan, PlannedStep, Variant, Workload, Written
+from scenarios.triage.knowledge.disks import fill_s
 
 ITSELF = "A"
 AGAIN = "A'"

@@ -5,9 +5,9 @@ from typing import ClassVar
 import msgspec
 
 from probes.units import smallest_effect
-from scenarios import ranges as of
-from scenarios.results.result import Result
-from scenarios.verdict.verdict import Judged, Word
+from scenarios.contract import ranges as of
+from scenarios.contract.results.result import Result
+from scenarios.contract.verdict.verdict import Judged, Word
 
 
 class LeastEffect(msgspec.Struct, Judged, frozen=True, omit_defaults=True):

@@ -9,21 +9,22 @@ from contextlib import AsyncExitStack
 from functools import partial
 from typing import ClassVar
 
-from probes.bench.disk.budget import WriteBudget
-from probes.bench.disk.storage import StorageBench
-from probes.bench.disk.trains import StorageBatches
-from probes.bench.engine.pool import SharedWorkers
-from probes.bench.measured import BenchRefused
-from probes.host import Host
-from probes.private_directory import PrivateDirectory
-from scenarios import events as ev
-from scenarios.declared_options import apply_declaration
+from probes.engine.disk.budget import WriteBudget
+from probes.engine.disk.storage import StorageBench
+from probes.engine.disk.trains import StorageBatches
+from probes.engine.measured import BenchRefused
+from probes.engine.pool import SharedWorkers
+from probes.files.private_directory import PrivateDirectory
+from probes.reading.host import Host
+from scenarios.contract import events as ev
+from scenarios.contract.declared_options import apply_declaration
+from scenarios.contract.model import Options, Prepared, Run, RunRefused, Scenario, own_directory
+from scenarios.contract.plan import Workload
 from scenarios.experiment.budget import Budget
 from scenarios.experiment.experiment import LoadExperiment
+from scenarios.experiment.guards.watch import watch_for
 from scenarios.experiment.load_schedule import ScheduledLoad, run_campaign
 from scenarios.experiment.schedule.train_scheduler import BatchScheduler
-from scenarios.guards.watch import watch_for
-from scenarios.model import Options, Prepared, Run, RunRefused, Scenario, own_directory
 from scenarios.null.findings import build_findings, estimate_minute_effect
 from scenarios.null.plan import (
     AGAIN,
@@ -36,7 +37,6 @@ from scenarios.null.plan import (
     most_written,
 )
 from scenarios.null.results import NullAnswer, Resolution
-from scenarios.plan import Workload
 
 
 @apply_declaration(__file__)

@@ -12,11 +12,11 @@ from probes.system.pcie_tags import Tags
 from probes.system.processor.clocksource import Clocksource
 from probes.system.processor.cpulist import as_list
 from probes.types import Absent, is_present
-from scenarios.finding import Evidence, Finding
-from scenarios.knowledge.bios import BiosReading
+from scenarios.contract.finding import Evidence, Finding
 from scenarios.numa import remedies
 from scenarios.numa.settings import FirmwareSettings, Held
-from scenarios.rules.texts import texts
+from scenarios.triage.knowledge.bios import BiosReading
+from scenarios.triage.rules.texts import texts
 
 if TYPE_CHECKING:  # triage says what it reads, and loads nothing that measures
     from scenarios.numa.measurement.cpu import Clocked, CpuResult

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from probes import units
-from probes.host import Host
+from probes.reading.host import Host
 from probes.system.nodes.nodes_per_socket import read_nodes_per_socket
 from probes.system.nodes.numa import ROOT
 from probes.system.processor.caches import group_by_name, read_caches

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import msgspec
 
-from probes.host import Host, compute_once_per_host
+from probes.reading.host import Host, compute_once_per_host
 from probes.system.nodes.nodes_per_socket import NodesPerSocket, read_nodes_per_socket
 from probes.system.nodes.numa import NumaNode, NumaTable, read_numa
 from probes.system.pci import STORAGE, PciDevice, read_pci_devices
@@ -16,7 +16,7 @@ from probes.system.processor.cpulist import as_list, parse_list
 from probes.system.processor.topology import ROOT, CpuTopology, distinct_sets, read_cpu_topology, read_cpuinfo
 from probes.system.running.allowed import read_allowed
 from probes.types import Absent, is_present
-from scenarios import ranges as of
+from scenarios.contract import ranges as of
 
 _DISK = re.compile(r"nvme\d+n\d+|[sv]d[a-z]+")
 _SWITCH = {"off": "off", "forceoff": "off", "notsupported": "none", "notimplemented": "none"}

@@ -8,10 +8,10 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple
 
 from probes import units
-from scenarios.finding import Evidence, Finding
+from scenarios.contract.finding import Evidence, Finding
 from scenarios.numa.measurement.figures import RoundsFigure
 from scenarios.numa.measurement.memory import MemoryResult, NodeReach
-from scenarios.rules.texts import texts
+from scenarios.triage.rules.texts import texts
 
 SAYS = texts("numa")
 FAR_SUSPECT = 0.35  # remote memory gives half to four fifths of the bandwidth; less means a narrow link

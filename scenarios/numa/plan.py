@@ -5,16 +5,16 @@ from collections.abc import Callable
 
 import msgspec
 
-from probes.bench.placement import Seat, WorkerPlacement
-from probes.host import Host
+from probes.reading.host import Host
 from probes.system.pci import PciDevice, read_pci_devices
 from probes.types import Absent, is_present
-from scenarios.cpus.usable import UsableCpus, usable_cpus
+from scenarios.contract.model import Options, UsageError, directory_action
+from scenarios.contract.plan import Plan, PlannedStep, Variant, Workload
 from scenarios.experiment.load_schedule import MAY_BE_LEFT_OUT
-from scenarios.model import Options, UsageError, directory_action
 from scenarios.numa.machine import MachineShape, read_machine
 from scenarios.numa.measurement import locality
 from scenarios.numa.measurement.memory import CpuMemoryPair, limit_pairs, list_node_pairs
+from scenarios.numa.measurement.placement import Seat, WorkerPlacement
 from scenarios.numa.measurement.trains import ASKING, STREAMING, PlacementSide, metrics_for
 from scenarios.numa.picture import draw_picture
 from scenarios.numa.placements import (
@@ -25,7 +25,7 @@ from scenarios.numa.placements import (
     why_not,
 )
 from scenarios.numa.settings import source_problem
-from scenarios.plan import Plan, PlannedStep, Variant, Workload
+from scenarios.triage.cpus.usable import UsableCpus, usable_cpus
 
 DEFAULT_BUDGET_S = 60.0
 # Shares of the budget: what a CPU and a memory need for intervals of a few per cent, the rest for the comparisons.

@@ -5,12 +5,12 @@ from collections.abc import Iterator
 import msgspec
 
 from probes import units
-from scenarios.cpus.quota import SessionQuota
-from scenarios.finding import Finding
+from scenarios.contract.finding import Finding
 from scenarios.numa import remedies
 from scenarios.numa.measurement.cpu import CpuResult
 from scenarios.numa.measurement.surroundings import CpuConditions
-from scenarios.rules.texts import texts
+from scenarios.triage.cpus.quota import SessionQuota
+from scenarios.triage.rules.texts import texts
 
 SAYS = texts("numa")
 HELD_SPEAKS = 0.05  # of the time, and of the quota's periods

@@ -5,11 +5,11 @@ import shlex
 from probes.system.processor.clocksource import Clocksource
 from probes.system.running.cgroup import unit_of
 from probes.system.running.culprit import BusyProcess
-from scenarios.cpus.quota import persistent_quota_commands
-from scenarios.finding import Remedy
-from scenarios.knowledge.bios import VENDORS, BiosReading
+from scenarios.contract.finding import Remedy
 from scenarios.numa.settings import Held
-from scenarios.rules.texts import texts
+from scenarios.triage.cpus.quota import persistent_quota_commands
+from scenarios.triage.knowledge.bios import VENDORS, BiosReading
+from scenarios.triage.rules.texts import texts
 
 SAYS = texts("numa")
 _HELD: dict[Held, str] = {"boost off": "boost", "performance limit": "performance-limit"}

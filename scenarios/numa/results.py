@@ -4,11 +4,11 @@ from typing import ClassVar, TypeAlias
 
 import msgspec
 
-from scenarios import ranges as of
+from scenarios.contract import ranges as of
+from scenarios.contract.results.document import Code, Part
+from scenarios.contract.results.result import Result
 from scenarios.numa.machine import MachineShape
 from scenarios.numa.picture import draw_picture
-from scenarios.results.document import Code, Part
-from scenarios.results.result import Result
 
 Ends: TypeAlias = tuple[of.Value, of.Value] | None  # of a 95 % interval
 

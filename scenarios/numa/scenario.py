@@ -4,27 +4,28 @@ import asyncio
 from contextlib import AsyncExitStack, suppress
 from functools import partial
 
-from probes.bench.measured import NotApplicable
-from probes.bench.placement import PlacementBench
-from probes.host import Host
+from probes.engine.measured import NotApplicable
+from probes.reading.host import Host
 from probes.system.nodes.nodes_per_socket import read_nodes_per_socket
 from probes.system.pci import read_pci_devices
 from probes.system.processor.clocksource import read_clocksource
 from probes.system.processor.cpu import read_brand, read_cpu
 from probes.types import Absent, is_present
-from scenarios import events as ev
-from scenarios.declared_options import apply_declaration
+from scenarios.contract import events as ev
+from scenarios.contract.declared_options import apply_declaration
+from scenarios.contract.finding import Finding
+from scenarios.contract.model import Options, Prepared, Run, Scenario, StepInProgress
+from scenarios.contract.plan import Workload
 from scenarios.experiment.budget import Budget
 from scenarios.experiment.experiment import LoadExperiment
+from scenarios.experiment.guards.watch import watch_for
 from scenarios.experiment.load_schedule import ScheduledLoad, run_campaign
 from scenarios.experiment.schedule.train_scheduler import BatchScheduler
-from scenarios.finding import Finding
-from scenarios.guards.watch import watch_for
-from scenarios.model import Options, Prepared, Run, Scenario, StepInProgress
 from scenarios.numa import findings, tables
 from scenarios.numa.measurement import locality
 from scenarios.numa.measurement.cpu import SUSTAINED_S, CpuBench
 from scenarios.numa.measurement.memory import MemoryBench
+from scenarios.numa.measurement.placement import PlacementBench
 from scenarios.numa.measurement.surroundings import Surveyor
 from scenarios.numa.measurement.trains import PlacedTrains
 from scenarios.numa.memory_findings import memory_findings
@@ -40,7 +41,6 @@ from scenarios.numa.results import (
     Shape,
 )
 from scenarios.numa.settings import FirmwareSettings, device_tags, lost_nodes, read_firmware, read_settings
-from scenarios.plan import Workload
 
 MAX_ROUNDS = 60
 SIZES = {"chase": 64 << 20, "copy": 16 << 20}  # of each buffer in the comparisons

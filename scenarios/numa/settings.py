@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Literal, TypeAlias
 
 import msgspec
 
-from probes.host import Host
+from probes.reading.host import Host
 from probes.system.apic import apic_mode
 from probes.system.bios.attribute_file import read_attribute_file
 from probes.system.bios.attributes import BiosAttributes
@@ -27,10 +27,10 @@ from probes.system.processor.topology import ROOT
 from probes.system.software.kernel import read_kernel
 from probes.system.virtualisation import read_virtualisation
 from probes.types import Absent, Entry, Json, is_present, make_entry
-from scenarios.knowledge.bios import BiosReading, all_readings, is_known_attribute, vendor_of
+from scenarios.triage.knowledge.bios import BiosReading, all_readings, is_known_attribute, vendor_of
 
 if TYPE_CHECKING:
-    from scenarios.model import Options
+    from scenarios.contract.model import Options
 
 DMI = "/sys/class/dmi/id"
 Held: TypeAlias = Literal["powersave", "userspace", "performance limit", "boost off"]
@@ -242,7 +242,7 @@ def read_firmware(host: Host, options: "Options") -> FirmwareSettings:
         attributes = firmware_attributes(host, is_known_attribute)
     if (path or url) and isinstance(attributes, Absent):
         which = "--bios" if path else "--redfish"
-        from scenarios.model import RunRefused
+        from scenarios.contract.model import RunRefused
 
         raise RunRefused(
             f"the BIOS settings could not be read: {attributes.reason}; leave out {which} to go on without them"

@@ -8,9 +8,9 @@ import msgspec
 from probes.system.pci import PciDevice
 from probes.system.processor.cpulist import as_list
 from probes.types import Absent, is_present
-from scenarios import events as ev
-from scenarios.cpus.slot import choose_slot, pin_remedy
-from scenarios.finding import SEVERITIES, Finding
+from scenarios.contract import events as ev
+from scenarios.contract.finding import SEVERITIES, Finding
+from scenarios.contract.plan import Plan
 from scenarios.numa.measurement.cpu import CpuResult
 from scenarios.numa.measurement.figures import RoundsFigure
 from scenarios.numa.measurement.memory import MemoryResult
@@ -27,8 +27,8 @@ from scenarios.numa.results import (
     Scaled,
 )
 from scenarios.numa.settings import FirmwareSettings
-from scenarios.plan import Plan
-from scenarios.rules.texts import texts
+from scenarios.triage.cpus.slot import choose_slot, pin_remedy
+from scenarios.triage.rules.texts import texts
 
 SAYS = texts("numa")
 

@@ -8,9 +8,9 @@ from probes import units
 from probes.system.network.line_rate import NetworkCard
 from probes.system.network.packet_rates import PacketRates
 from probes.types import Absent
-from scenarios import events as ev
+from scenarios.contract import events as ev
+from scenarios.contract.finding import Evidence, Finding, Severity
 from scenarios.experiment.wording import effect_cells
-from scenarios.finding import Evidence, Finding, Severity
 from scenarios.rpfilter.cost_model import LineRateCost, PacketCost, Share, at_line_rate, core_share
 from scenarios.rpfilter.facts import Facts
 from scenarios.rpfilter.measurement.measured_check import MeasuredCheck, describe_active_modes
@@ -18,7 +18,7 @@ from scenarios.rpfilter.measurement.variants import CHECK, SETTINGS, Trial
 from scenarios.rpfilter.results import CheckCost, LineRate
 from scenarios.rpfilter.rule_change import switch_off_setting
 from scenarios.rpfilter.rules import FAST_MBIT
-from scenarios.rules.texts import texts
+from scenarios.triage.rules.texts import texts
 
 MODEL = (
     "The interval covers the measurement, not the model: other packet sizes, several receiving cores, "

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 import msgspec
 
-from probes.host import Host, compute_once_per_host
+from probes.reading.host import Host, compute_once_per_host
 from probes.system.firewall.firewalld import Firewalld, read_firewalld
 from probes.system.firewall.reverse_path import Protocol, ReversePathRule
 from probes.system.firewall.rp_filter import RpFilter, rp_filter
@@ -20,7 +20,7 @@ from probes.system.network.routes import (
     read_ipv6_routes,
 )
 from probes.types import Absent, Entry, Fact, Unread, make_entry
-from scenarios.knowledge.firewalld import Meaning, configured_meaning
+from scenarios.triage.knowledge.firewalld import Meaning, configured_meaning
 
 IF_INET6 = "/proc/net/if_inet6"
 

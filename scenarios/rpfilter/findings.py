@@ -4,7 +4,7 @@ from probes import units
 from probes.system.network.line_rate import NetworkCard
 from probes.system.network.packet_rates import PacketRates
 from probes.types import Absent
-from scenarios.finding import Evidence, Finding, Remedy
+from scenarios.contract.finding import Evidence, Finding, Remedy
 from scenarios.rpfilter import remedies
 from scenarios.rpfilter.cost import MODEL, CostAnswer, cost_severity
 from scenarios.rpfilter.cost_model import Share, core_holds
@@ -12,7 +12,7 @@ from scenarios.rpfilter.facts import Facts
 from scenarios.rpfilter.measurement.measured_check import MeasuredCheck, describe_active_modes
 from scenarios.rpfilter.rule_change import switch_off_setting
 from scenarios.rpfilter.rules import check_evidence
-from scenarios.rules.texts import texts
+from scenarios.triage.rules.texts import texts
 
 SAYS = texts("rpfilter")
 

@@ -4,18 +4,18 @@ import math
 from collections.abc import Iterator
 from typing import Any
 
-from probes.action import Action
-from probes.bench.net.route_set import MAX_ROUTES, RouteSet, scale_routes
-from probes.host import Host
+from probes.reading.host import Host
 from probes.system.firewall.reverse_path import Protocol
 from probes.system.running.allowed import may_administer
 from probes.types import Absent
+from scenarios.contract.action import Action
+from scenarios.contract.model import Options, UsageError
+from scenarios.contract.plan import PlannedStep
 from scenarios.experiment.budget import minimum_seconds
 from scenarios.experiment.load_schedule import MIN_LOAD_S
-from scenarios.model import Options, UsageError
-from scenarios.plan import PlannedStep
 from scenarios.rpfilter.facts import Facts, read
 from scenarios.rpfilter.measurement.measured_check import MeasuredCheck, choose_check
+from scenarios.rpfilter.measurement.route_set import MAX_ROUTES, RouteSet, scale_routes
 from scenarios.rpfilter.measurement.variants import Trial, build_trials
 
 RATES_S = 3.0  # how long this host's own packets are counted before anything is sent

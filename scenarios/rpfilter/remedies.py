@@ -6,10 +6,10 @@ hostdx shows these commands and never runs them.
 from probes.system.firewall.firewalld import CONF, Firewalld
 from probes.system.firewall.reverse_path import Protocol, ReversePathRule
 from probes.types import Absent
-from scenarios.finding import Remedy
+from scenarios.contract.finding import Remedy
 from scenarios.rpfilter.facts import Facts
 from scenarios.rpfilter.rule_change import deletion_remedy, iptables_remedy, nftables_remedy
-from scenarios.rules.texts import texts
+from scenarios.triage.rules.texts import texts
 
 SAYS = texts("rpfilter")
 

@@ -13,8 +13,8 @@ from probes.system.firewall.reverse_path import CONNTRACK, ReversePathRule
 from probes.system.firewall.rp_filter import WORDS, RpFilter
 from probes.types import Absent
 from probes.units import join_names
-from scenarios.finding import Remedy
-from scenarios.rules.texts import texts
+from scenarios.contract.finding import Remedy
+from scenarios.triage.rules.texts import texts
 
 SAYS = texts("rpfilter")
 

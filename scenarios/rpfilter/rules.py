@@ -5,7 +5,7 @@ from collections import Counter
 from collections.abc import Iterator
 
 from probes import units
-from probes.host import Host
+from probes.reading.host import Host
 from probes.system.firewall.reverse_path import Protocol, ReversePathRule
 from probes.system.firewall.rp_filter import WORDS
 from probes.system.firewall.rules import Ruleset
@@ -13,13 +13,13 @@ from probes.system.kernel_log import read_kernel_log
 from probes.system.network.routes import RouteTable
 from probes.types import Absent
 from probes.units import count_noun
-from scenarios.finding import Evidence, Finding, Severity
+from scenarios.contract.finding import Evidence, Finding, Severity
+from scenarios.contract.rule import HostRule, Inapplicable, Unreadable
 from scenarios.rpfilter import remedies
 from scenarios.rpfilter.cost_model import list_averages
 from scenarios.rpfilter.facts import Facts, read
 from scenarios.rpfilter.rule_change import loosen_setting, tighten_setting
-from scenarios.rule import HostRule, Inapplicable, Unreadable
-from scenarios.rules.texts import texts
+from scenarios.triage.rules.texts import texts
 
 SAYS = texts("rpfilter")
 

@@ -6,13 +6,15 @@ from statistics import fmean
 
 import msgspec
 
-from probes.bench.workloads import load_of
-from probes.host import Host
+from probes.engine.workloads import load_of
+from probes.reading.host import Host
 from probes.system.disk.drive.transport import is_virtual_disk
 from probes.units import format_duration, format_latency, format_number, join_names, metric_quantity
-from scenarios.files.places import ComparedDirectory
-from scenarios.finding import SEVERITIES, Evidence, Finding, Remedy
-from scenarios.knowledge.disks import (
+from scenarios.contract.finding import SEVERITIES, Evidence, Finding, Remedy
+from scenarios.experiment.files.places import ComparedDirectory
+from scenarios.storage.findings import engine_cost
+from scenarios.storage.results import DirectoryLevel
+from scenarios.triage.knowledge.disks import (
     JobKind,
     cloud_disks,
     cloud_disks_of_size,
@@ -20,12 +22,10 @@ from scenarios.knowledge.disks import (
     disk_classes,
     job_kinds,
 )
-from scenarios.rules.texts import texts
-from scenarios.storage.findings import engine_cost
-from scenarios.storage.results import DirectoryLevel
+from scenarios.triage.rules.texts import texts
 
 SAYS = texts("storage")
-KNOWLEDGE = "scenarios/knowledge/storage.toml"
+KNOWLEDGE = "scenarios/triage/knowledge/storage.toml"
 NEAREST = 2
 FLASH_READ_NS = 1_000_000  # a head moves for longer
 CAPPED = {

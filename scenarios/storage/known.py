@@ -2,11 +2,11 @@
 
 from collections.abc import Iterator, Sequence
 
-from probes.host import Host
-from scenarios.files.directories import file_system_of
-from scenarios.files.places import ComparedDirectory
-from scenarios.finding import Finding
-from scenarios.triage import findings_about
+from probes.reading.host import Host
+from scenarios.contract.finding import Finding
+from scenarios.experiment.files.directories import file_system_of
+from scenarios.experiment.files.places import ComparedDirectory
+from scenarios.triage.triage import findings_about
 
 SETTINGS = frozenset({"storage", "iosched", "fstrim"})  # what is set of a disk, or on the way to it
 

@@ -8,22 +8,21 @@ from functools import cached_property
 import msgspec
 
 from probes import units
-from probes.bench.disk.budget import GIB, MAX_WRITTEN_BYTES
-from probes.bench.disk.refusals import Suitability, check_suitability, keeps_inodes
-from probes.bench.workloads import LOADS, USUAL_PLACES, place_count, write_file_bytes
-from probes.host import Host
+from probes.engine.disk.budget import GIB, MAX_WRITTEN_BYTES
+from probes.engine.disk.refusals import Suitability, check_suitability, keeps_inodes
+from probes.engine.workloads import LOADS, USUAL_PLACES, place_count, write_file_bytes
+from probes.reading.host import Host
 from probes.system.disk.block import block_devices
 from probes.system.running.cgroup import cgroup_folders, no_cgroup
 from probes.types import Absent, is_present
 from probes.units import format_size
+from scenarios.contract.model import Options, UsageError, directory_action
+from scenarios.contract.plan import Plan, PlannedStep, Variant, Workload, Written
+from scenarios.experiment.files.directories import default_directories
+from scenarios.experiment.files.places import ComparedDirectory, compared_directory
+from scenarios.experiment.files.variant_bench import engine_workload
+from scenarios.experiment.guards.foreign_latency import STOPS_ITSELF
 from scenarios.experiment.load_schedule import CONTROL_S, MAY_BE_LEFT_OUT, MIN_LOAD_S
-from scenarios.files.directories import default_directories
-from scenarios.files.places import ComparedDirectory, compared_directory
-from scenarios.files.variant_bench import engine_workload
-from scenarios.guards.foreign_latency import STOPS_ITSELF
-from scenarios.knowledge.disks import disk_class, endurance_share, fill_s
-from scenarios.model import Options, UsageError, directory_action
-from scenarios.plan import Plan, PlannedStep, Variant, Workload, Written
 from scenarios.storage.targets import (
     Shared,
     describe_shared,
@@ -33,6 +32,7 @@ from scenarios.storage.targets import (
     make_variant,
     on_one_file_system,
 )
+from scenarios.triage.knowledge.disks import disk_class, endurance_share, fill_s
 
 LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 DEFAULT_BUDGET_S = 60.0

@@ -2,13 +2,13 @@
 
 from collections.abc import Iterator
 
-from probes.host import Host
+from probes.reading.host import Host
 from probes.system.disk.block import BlockDevice, block_devices
 from probes.system.virtualisation import read_virtualisation
 from probes.types import is_present
-from scenarios.finding import Finding
-from scenarios.rule import HostRule, Inapplicable, Unreadable
-from scenarios.rules.texts import texts
+from scenarios.contract.finding import Finding
+from scenarios.contract.rule import HostRule, Inapplicable, Unreadable
+from scenarios.triage.rules.texts import texts
 
 ALONE = frozenset({"sata", "sas"})  # outside of virtual machines storage.write-cache looks at each of these
 

@@ -10,30 +10,28 @@ from contextlib import AsyncExitStack
 from functools import partial
 from typing import ClassVar
 
-from probes.bench.disk.budget import WriteBudget
-from probes.bench.disk.refusals import indirect_kind
-from probes.bench.disk.storage import StorageBench
-from probes.bench.disk.trains import StorageBatches
-from probes.bench.engine.pool import SharedWorkers
-from probes.bench.io_delay import JobIoWait as Waited
-from probes.bench.io_delay import watch_job
-from probes.host import Host
+from probes.engine.disk.budget import WriteBudget
+from probes.engine.disk.refusals import indirect_kind
+from probes.engine.disk.storage import StorageBench
+from probes.engine.disk.trains import StorageBatches
+from probes.engine.pool import SharedWorkers
+from probes.reading.host import Host
 from probes.types import Absent
-from scenarios import events as ev
-from scenarios.declared_options import apply_declaration
+from scenarios.contract import events as ev
+from scenarios.contract.declared_options import apply_declaration
+from scenarios.contract.finding import Finding
+from scenarios.contract.model import Options, Prepared, Run, Scenario, UsageError, own_directory
+from scenarios.contract.plan import Plan, Workload
 from scenarios.experiment.budget import Budget
 from scenarios.experiment.experiment import LoadExperiment
+from scenarios.experiment.files.places import ComparedDirectory
+from scenarios.experiment.files.variant_bench import StorageVariantBench
 from scenarios.experiment.groups import level_values, values_beside
+from scenarios.experiment.guards.watch import InterferenceWatch, watch_for
 from scenarios.experiment.load_schedule import ScheduledLoad, run_campaign
 from scenarios.experiment.schedule.guarded import GuardedBlocks, metric_values
 from scenarios.experiment.schedule.train_scheduler import BatchScheduler
 from scenarios.experiment.statistics.stats import level_interval
-from scenarios.files.places import ComparedDirectory
-from scenarios.files.variant_bench import StorageVariantBench
-from scenarios.finding import Finding
-from scenarios.guards.watch import InterferenceWatch, watch_for
-from scenarios.model import Options, Prepared, Run, Scenario, UsageError, own_directory
-from scenarios.plan import Plan, Workload
 from scenarios.storage.findings import (
     build_level,
     class_findings,
@@ -45,6 +43,8 @@ from scenarios.storage.findings import (
 )
 from scenarios.storage.first_answer import first_answer, suspicion_findings
 from scenarios.storage.known import list_known_findings
+from scenarios.storage.measurement.io_delay import JobIoWait as Waited
+from scenarios.storage.measurement.io_delay import watch_job
 from scenarios.storage.plan import DEFAULT_BUDGET_S, JOB_S, StorageSetup, make
 from scenarios.storage.results import DirectoryLevel, JobWaits, Levels, WatchedJobWait
 from scenarios.storage.single_directory import measure_alone

@@ -1,10 +1,10 @@
 """One directory alone: nothing to be interleaved with, so its level under each load, guarded all the same."""
 
-from probes.bench.measured import Measured, NotApplicable, WriteBudgetSpent
+from probes.engine.measured import Measured, NotApplicable, WriteBudgetSpent
+from scenarios.contract.model import Run
+from scenarios.contract.plan import Workload
+from scenarios.experiment.files.variant_bench import StorageVariantBench
 from scenarios.experiment.schedule.guarded import GuardedBlocks
-from scenarios.files.variant_bench import StorageVariantBench
-from scenarios.model import Run
-from scenarios.plan import Workload
 from scenarios.storage.throttling.detection import BlockCompletions
 
 # So many blocks a load are enough for its level.

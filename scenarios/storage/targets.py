@@ -6,15 +6,15 @@ from typing import Literal, TypeAlias
 
 import msgspec
 
-from probes.host import Host
 from probes.number_text import parse_unsigned
+from probes.reading.host import Host
 from probes.system.disk.block import block_devices
 from probes.system.disk.directory import directory_traits, file_system_number
 from probes.system.disk.mounts import read_mounts
 from probes.system.disk.topology import memory_of
 from probes.types import Absent, is_present
-from scenarios.files.places import NO_DATA, ComparedDirectory, text
-from scenarios.plan import Variant
+from scenarios.contract.plan import Variant
+from scenarios.experiment.files.places import NO_DATA, ComparedDirectory, text
 
 # Mount options that say nothing about speed.
 _QUIET_OPTIONS = frozenset({"rw", "relatime", "nosuid", "nodev", "seclabel", "inode64", "attr2", "noquota"})

@@ -7,18 +7,18 @@ import stat
 from collections.abc import Sequence
 from string import Template
 
-from probes.action import Action
-from probes.bench.measured import NotApplicable
-from probes.bench.run.supervised import RunOrder, Supervisors
 from probes.children.own_module import own_module
-from probes.named_file import describe_kind, open_path_only
+from probes.engine.command.supervised import RunOrder, Supervisors
+from probes.engine.measured import NotApplicable
+from probes.files.named_file import describe_kind, open_path_only
 from probes.number_text import parse_unsigned
 from probes.units import format_size
-from scenarios.model import Run
+from scenarios.contract.action import Action
+from scenarios.contract.model import Run
 from scenarios.workload.variants import CommandVariant
 
 ALL = "all"
-_MODULE = "probes.bench.run.drop_cache"
+_MODULE = "probes.engine.command.drop_cache"
 _OUTPUT = 256
 
 WHOLE = Action(

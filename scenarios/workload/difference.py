@@ -7,9 +7,9 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from probes.units import format_number, format_signed
-from scenarios.results.document import Cell, Part, Strong, Table, paragraph_of
-from scenarios.where.results import differs_word
-from scenarios.where.waits import words_for_wait
+from scenarios.analysis.profile.results import differs_word
+from scenarios.analysis.profile.waits import words_for_wait
+from scenarios.contract.results.document import Cell, Part, Strong, Table, paragraph_of
 from scenarios.workload.parts import BlockedOn, Split, TimePart
 from scenarios.workload.variant_bench import (
     BLOCKED,

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from probes.units import format_number, format_size
-from scenarios import events as ev
+from scenarios.contract import events as ev
+from scenarios.contract.finding import Evidence, Finding
 from scenarios.experiment.wording import effect_words
-from scenarios.finding import Evidence, Finding
-from scenarios.rules.texts import texts
+from scenarios.triage.rules.texts import texts
 from scenarios.workload.difference import (
     WHY_UNKNOWN,
     difference_words,

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import msgspec
 
-from scenarios import ranges as of
-from scenarios.where.results import ComparedSeconds
+from scenarios.analysis.profile.results import ComparedSeconds
+from scenarios.contract import ranges as of
 
 
 class TimePart(ComparedSeconds, frozen=True, kw_only=True):
@@ -18,7 +18,7 @@ class TimePart(ComparedSeconds, frozen=True, kw_only=True):
 
 
 class BlockedOn(TimePart, frozen=True, kw_only=True):
-    """What is known of the waits: `name` is what was waited for (`scenarios.where.waits`), `calls` those that did most.
+    """What is known of the waits: `name` is what was waited for (`waits`), `calls` those that did most.
 
     `hard`: it divides what was waited in state D; else the rest: asleep, while nothing of the command ran.
     """

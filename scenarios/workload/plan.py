@@ -6,16 +6,16 @@ import os
 import shlex
 from os.path import normpath, realpath
 
-from probes.action import Action
-from probes.bench.run.energy import counter_access
-from probes.bench.run.perf_events import PerfCounters
-from probes.bench.run.topdown import top_down
-from probes.host import Host
-from probes.path_ownership import find_known_rulers
-from probes.secrecy.secrets import digest_text, mask_tree
+from probes.engine.command.energy import counter_access
+from probes.engine.command.perf_events import PerfCounters
+from probes.engine.command.topdown import top_down
+from probes.files.path_ownership import find_known_rulers
+from probes.reading.host import Host
+from probes.reading.secrecy.secrets import digest_text, mask_tree
 from probes.types import Absent
 from probes.units import format_size
-from scenarios.plan import Variant, worded_variant
+from scenarios.contract.action import Action
+from scenarios.contract.plan import Variant, worded_variant
 from scenarios.workload.cold import ALL, WHOLE, paths
 from scenarios.workload.group import Carried, group_action
 from scenarios.workload.request import CommandRequest

@@ -10,14 +10,14 @@ from typing import Any
 import msgspec
 
 from probes import units
-from probes.bench.run.energy import is_readable
-from probes.safe_read import TooLarge, read_named
+from probes.engine.command.energy import is_readable
+from probes.files.safe_read import TooLarge, read_named
 from probes.types import Json
 from probes.units import parse_size
-from scenarios.declared_options import COMMON_OPTIONS, declared_options
-from scenarios.model import Options, UsageError
-from scenarios.option_value import parse_number
-from scenarios.plan import Metric, Option, Workload
+from scenarios.contract.declared_options import COMMON_OPTIONS, declared_options
+from scenarios.contract.model import Options, UsageError
+from scenarios.contract.option_value import parse_number
+from scenarios.contract.plan import Metric, Option, Workload
 from scenarios.workload.cold import ALL
 from scenarios.workload.group import ScoreReader
 from scenarios.workload.variant_bench import CPU, ENERGY, SCORE, SHOWN, WALL

@@ -6,9 +6,9 @@ from typing import ClassVar
 
 import msgspec
 
-from scenarios import ranges as of
-from scenarios.results.document import Part, ReportSection, paragraph_of
-from scenarios.results.result import Result
+from scenarios.contract import ranges as of
+from scenarios.contract.results.document import Part, ReportSection, paragraph_of
+from scenarios.contract.results.result import Result
 from scenarios.workload.parts import Split, TimePart
 
 

@@ -8,20 +8,20 @@ from functools import partial
 from itertools import chain
 from typing import ClassVar
 
-from probes.bench.disk.device_bytes import LeafBytes, named_directories
-from probes.bench.measured import BenchRefused, NotApplicable
-from probes.bench.profile.symbols import Symbols
-from probes.bench.run.supervised import Supervisors
-from probes.host import Host
+from probes.engine.command.supervised import Supervisors
+from probes.engine.measured import BenchRefused, NotApplicable
+from probes.profile.symbols import Symbols
+from probes.reading.host import Host
 from probes.types import Absent
-from scenarios.declared_options import apply_declaration
+from scenarios.analysis.profile.results import CallPaths, LocksResult
+from scenarios.contract.declared_options import apply_declaration
+from scenarios.contract.model import Options, Prepared, Run, RunRefused, Scenario, UsageError
+from scenarios.contract.option_value import Discretion
+from scenarios.contract.plan import PlannedStep
+from scenarios.experiment.guards.watch import watch_for
 from scenarios.experiment.load_schedule import measure_workload
-from scenarios.guards.watch import watch_for
-from scenarios.model import Options, Prepared, Run, RunRefused, Scenario, UsageError
-from scenarios.option_value import Discretion
-from scenarios.plan import PlannedStep
-from scenarios.where.results import CallPaths, LocksResult
 from scenarios.workload.cold import Cold, explain_undroppable, paths
+from scenarios.workload.device_bytes import LeafBytes, named_directories
 from scenarios.workload.findings import failing_finding, undecided_finding, wall_finding
 from scenarios.workload.group import (
     SampleCurves,

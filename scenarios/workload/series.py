@@ -5,12 +5,12 @@ What is treated cannot be untreated, so there is no ABBA here: the line and its 
 
 from __future__ import annotations
 
-from probes.bench.measured import WriteBudgetSpent
+from probes.engine.measured import WriteBudgetSpent
+from scenarios.contract.finding import Evidence, Finding
+from scenarios.contract.model import Run
 from scenarios.experiment.schedule.guarded import GuardedBlocks, metric_values
 from scenarios.experiment.treated_trend import TreatedTrend, treated_trend
-from scenarios.finding import Evidence, Finding
-from scenarios.model import Run
-from scenarios.rules.texts import texts
+from scenarios.triage.rules.texts import texts
 from scenarios.workload.request import CommandRequest
 from scenarios.workload.variant_bench import WALL, CommandVariantBench
 

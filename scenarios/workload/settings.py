@@ -11,9 +11,9 @@ from collections.abc import Sequence
 from contextlib import AsyncExitStack
 from pathlib import Path
 
-from probes.action import Action
+from scenarios.contract.action import Action
+from scenarios.contract.model import Run, RunRefused, UsageError
 from scenarios.experiment.schedule.switch import attribute_change, scheduler_change
-from scenarios.model import Run, RunRefused, UsageError
 
 KINDS = ("sysctl:", "sysfs:", "scheduler:")
 RISK = "the setting affects all programs on this host while the variant runs"

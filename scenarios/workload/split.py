@@ -14,11 +14,9 @@ from typing import NamedTuple, TypeAlias
 
 from msgspec.structs import asdict
 
-from probes.bench.profile.symbols import Symbols
-from probes.bench.run import perf_events, topdown
-from scenarios import events as ev
-from scenarios.experiment.statistics.stats import student_interval
-from scenarios.where.call_paths import (
+from probes.engine.command import perf_events, topdown
+from probes.profile.symbols import Symbols
+from scenarios.analysis.profile.call_paths import (
     MAX_NODES,
     GroupPaths,
     RunCalls,
@@ -26,9 +24,11 @@ from scenarios.where.call_paths import (
     compare_seconds,
     seconds_by_path,
 )
-from scenarios.where.locks import lock_table, waits_by_lock
-from scenarios.where.results import LockTable, PathTree
-from scenarios.where.waits import UNSEEN, Waited, longest_calls
+from scenarios.analysis.profile.locks import lock_table, waits_by_lock
+from scenarios.analysis.profile.results import LockTable, PathTree
+from scenarios.analysis.profile.waits import UNSEEN, Waited, longest_calls
+from scenarios.contract import events as ev
+from scenarios.experiment.statistics.stats import student_interval
 from scenarios.workload.difference import REST
 from scenarios.workload.parts import BlockedOn, CounterRate, Split, TimePart
 from scenarios.workload.results import AtLimit

@@ -6,18 +6,18 @@ import os
 from collections.abc import Sequence
 
 from probes import units
-from probes.bench.disk.device_bytes import LeafBytes
-from probes.bench.measured import Measured, NotApplicable, WriteBudgetSpent
-from probes.bench.profile import wait_samples
-from probes.bench.run import perf_events, topdown
-from probes.bench.run.supervised import OUTPUT_BYTES, JobRun, Supervisors, TreeSample
+from probes.engine.command import perf_events, topdown
+from probes.engine.command.supervised import OUTPUT_BYTES, JobRun, Supervisors, TreeSample
+from probes.engine.measured import Measured, NotApplicable, WriteBudgetSpent
+from probes.profile import wait_samples
 from probes.units import format_duration, format_size
+from scenarios.analysis.profile.call_paths import MAX_RUNS, RunCalls, keep_run_calls
+from scenarios.analysis.profile.waits import Waited, summarise_waits
+from scenarios.contract.model import Run
+from scenarios.contract.plan import Metric
 from scenarios.experiment.schedule.blocks import VariantBench
-from scenarios.model import Run
-from scenarios.plan import Metric
-from scenarios.where.call_paths import MAX_RUNS, RunCalls, keep_run_calls
-from scenarios.where.waits import Waited, summarise_waits
 from scenarios.workload.cold import Cold
+from scenarios.workload.device_bytes import LeafBytes
 from scenarios.workload.group import SampleCurves, ScoreReader
 from scenarios.workload.settings import Stay
 from scenarios.workload.variants import CommandVariant

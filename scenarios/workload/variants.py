@@ -11,11 +11,11 @@ from pathlib import Path
 
 import msgspec
 
-from probes.action import Action
-from probes.bench.run.supervised import RunOrder
+from probes.engine.command.supervised import RunOrder
 from probes.number_text import parse_signed, parse_unsigned
 from probes.system.processor.cpulist import parse_list
-from scenarios.model import UsageError
+from scenarios.contract.action import Action
+from scenarios.contract.model import UsageError
 from scenarios.workload.group import LIMITS, parse_limit
 from scenarios.workload.settings import KINDS, setting_change
 

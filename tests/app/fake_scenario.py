@@ -8,12 +8,12 @@ import sys
 from pathlib import Path
 from typing import ClassVar
 
-from probes.action import Action, private_directory
-from probes.host import Host
-from scenarios import events as ev
-from scenarios.finding import Evidence, Finding
-from scenarios.model import Options, Prepared, Run, RunRefused, Scenario, UsageError
-from scenarios.plan import Metric, Option, Plan, Variant, Workload, Written
+from probes.reading.host import Host
+from scenarios.contract import events as ev
+from scenarios.contract.action import Action, private_directory
+from scenarios.contract.finding import Evidence, Finding
+from scenarios.contract.model import Options, Prepared, Run, RunRefused, Scenario, UsageError
+from scenarios.contract.plan import Metric, Option, Plan, Variant, Workload, Written
 
 
 class Fake(Scenario):

@@ -30,13 +30,13 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from probes.process_stat import is_running
+from probes.reading.process_stat import is_running
 
 ROOT = Path(__file__).resolve().parents[2]
 LOCALE = "C.UTF-8"
 # hostdx's word by which it is known in /proc/PID/cmdline: a fork has the words of its parent
 PARENT = (sys.executable, "-P", str(Path(__file__).resolve()), "app.cli")
-OF_COMMANDS = ("app.cli", "app.recording", "app.report", "app.run", "app.undo", "scenarios")
+OF_COMMANDS = ("app.cli", "app.recordings", "app.report", "app.run", "app.undo", "scenarios")
 OF_THE_SCREEN = ("app.tui",)
 PR_SET_CHILD_SUBREAPER = 36  # prctl(2)
 HEADER_BYTES = 8

@@ -11,10 +11,10 @@ from rich.console import Console
 
 from app.cli.entry import run_command_line
 from app.cli.measuring import progress, progress_rich
-from app.recording.writer import encode_event
+from app.recordings.writer import encode_event
 from app.report.json_document import encode_document as result_encoded
-from probes.lossless_json import Decoder, encode
-from scenarios import events as ev
+from probes.reading.lossless_json import Decoder, encode
+from scenarios.contract import events as ev
 from scenarios.numa.results import NodePairs, Scaling
 from scenarios.rpfilter.results import AtLineRate
 from tests.fakes.streams import hostile

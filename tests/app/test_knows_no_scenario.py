@@ -1,4 +1,4 @@
-"""`app/` knows no scenario: what it asks of one stands in the contract (`scenarios/model.py`, `scenarios/card.py`)."""
+"""`app/` knows no scenario: what it asks of one stands in the contract (`scenarios/contract`)."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from scenarios.card import bundled_cards
-from scenarios.registry import scenario_names
+from scenarios.contract.card import bundled_cards
+from scenarios.contract.registry import scenario_names
 from tests.syntax import modules, nodes
 
 APP = Path(__file__).parents[2] / "app"

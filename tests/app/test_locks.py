@@ -10,9 +10,9 @@ import msgspec
 import pytest
 
 from app import locks, state
-from app.failure import Failure
-from app.process import Identity, boot_id, identity_of, is_living
-from probes.process_stat import start_time
+from app.terminal.failure import Failure
+from app.terminal.process import Identity, boot_id, identity_of, is_living
+from probes.reading.process_stat import start_time
 
 pytestmark = pytest.mark.usefixtures("own_state")
 

@@ -12,11 +12,11 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from app.recording.interference import others_io
-from app.recording.reader import load, read_events
-from app.recording.session import RunSession
-from app.recording.store import list_demos, resolve_recording
-from app.recording.values import value_of, values_beside, with_difference_beside
+from app.recordings.interference import others_io
+from app.recordings.reader import load, read_events
+from app.recordings.session import RunSession
+from app.recordings.store import list_demos, resolve_recording
+from app.recordings.values import value_of, values_beside, with_difference_beside
 from app.report import json_document, wording
 from app.report.figures import verdict_table
 from app.report.figures.latency import latency_summaries
@@ -33,16 +33,16 @@ from app.tui.widgets.measuring.pulse_line import OTHERS_IO, pulse_lines
 from app.tui.widgets.measuring.standing import pairs_of
 from app.tui.widgets.verdict_list import list_effects
 from probes import units
-from probes.bench.corners.corner import CORNERS
-from scenarios import events as ev
+from scenarios.analysis.compare.bounding_box import Boxed
+from scenarios.box.measurement.corner import CORNERS
 from scenarios.box.results import Corners, Jobs
-from scenarios.compare.bounding_box import Boxed
+from scenarios.contract import events as ev
+from scenarios.contract.plan import Metric
+from scenarios.contract.results.document import Bullets, Table, plain_text
 from scenarios.fullstack.loads import DISK, NETWORK
 from scenarios.fullstack.results import Streams
 from scenarios.null.findings import MINUTE_S
 from scenarios.null.results import Resolution
-from scenarios.plan import Metric
-from scenarios.results.document import Bullets, Table, plain_text
 from scenarios.rpfilter.measurement.variants import CHECK, NONE
 from scenarios.rpfilter.results import Cost
 from scenarios.storage.results import Levels

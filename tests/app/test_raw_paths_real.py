@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from app.cli.commands import COMMANDS
-from app.recording.reader import load
+from app.recordings.reader import load
 from app.report.forms import html
 from app.report.full_report import report
 from app.report.json_document import document_json

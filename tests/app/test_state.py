@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from app import state
-from app.failure import Failure
 from app.state import ELSEWHERE, make_private, recordings_dir, remedy_text, runtime_dir
+from app.terminal.failure import Failure
 from tests.needs import ROOT, needs
 
 

@@ -6,9 +6,9 @@ from collections.abc import Iterator
 
 import pytest
 
-from app.recording.reader import read_events
-from app.recording.session import RunSession
-from app.recording.store import list_demos, resolve_recording
+from app.recordings.reader import read_events
+from app.recordings.session import RunSession
+from app.recordings.store import list_demos, resolve_recording
 from app.report import json_document
 from app.report.figures import verdict_table
 from app.report.figures.interval_chart import drawable_interval, is_drawable_value
@@ -17,8 +17,8 @@ from app.report.verdict_style import verdict_role
 from app.report.wording import is_measured
 from app.tui.widgets.measuring.standing import list_standings
 from app.tui.widgets.verdict_list import list_effects
-from scenarios import events as ev
-from scenarios.results.document import Toned
+from scenarios.contract import events as ev
+from scenarios.contract.results.document import Toned
 from tests.needs import some_always
 
 CHANGING = (

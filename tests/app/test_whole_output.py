@@ -15,8 +15,8 @@ import pytest
 from app.bundle import build
 from app.bundle.build import BuiltBundle
 from app.cli.entry import run_command_line
-from app.failure import Failure
-from app.output_file import OutputFile, check_outputs, write_bytes, write_files
+from app.terminal.failure import Failure
+from app.terminal.output_file import OutputFile, check_outputs, write_bytes, write_files
 from tests.app.cli.test_command_line import own_state  # noqa: F401
 from tests.app.launcher import ROOT as TREE
 from tests.needs import ROOT, needs

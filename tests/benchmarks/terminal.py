@@ -18,8 +18,8 @@ from pathlib import Path
 
 import msgspec
 
-from app.process import identity_of
-from app.recording.reader import read_events
+from app.recordings.reader import read_events
+from app.terminal.process import identity_of
 from tests.fakes.streams.story import storage
 from tests.fakes.terminals.terminal import Terminal
 

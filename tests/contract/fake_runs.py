@@ -15,17 +15,17 @@ from typing import Any
 
 import pytest
 
-from probes.bench.measured import Measured
-from probes.host import Host
+from probes.engine.measured import Measured
+from probes.reading.host import Host
 from probes.types import Json
 from scenarios.box.scenario import BoxScenario
 from scenarios.checkup.scenario import Checkup
 from scenarios.contention import plan as contention_plan
+from scenarios.contract.model import Options, Scenario
 from scenarios.dstate import scenario as dstate
-from scenarios.files import directories
+from scenarios.experiment.files import directories
 from scenarios.kernel import plan as kernel_plan
 from scenarios.kernel import scenario as kernel
-from scenarios.model import Options, Scenario
 from scenarios.null.scenario import Null
 from scenarios.numa.scenario import NumaScenario
 from scenarios.storage import plan as storage_plan
@@ -145,7 +145,7 @@ def run_box(own: Path, patch: pytest.MonkeyPatch) -> FakeRun:
 def run_checkup(own: Path, patch: pytest.MonkeyPatch) -> FakeRun:
     parts = (of_checkup.STORAGE, of_checkup.WALL, of_checkup.NULL, of_checkup.REFUSED, of_checkup.ASKS)
     patch.setattr("scenarios.checkup.parts.candidate_scenarios", lambda: parts)
-    patch.setattr("scenarios.triage.examine_host", lambda *_, **__: iter(()))
+    patch.setattr("scenarios.triage.triage.examine_host", lambda *_, **__: iter(()))
     run = of_checkup.Conducted(options={"dir": ["/a b", "/c"]})
     asyncio.run(conduct(Checkup(), run))
     return run

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import get_args
 
 from probes.types import Json
-from scenarios.verdict.verdict import Word
+from scenarios.contract.verdict.verdict import Word
 
 FROZEN = Path(__file__).with_name("frozen")
 WORDS = re.compile(r"\S\s+\S")  # two words or more

@@ -13,7 +13,7 @@ from textual.dom import DOMNode
 import app.tui
 from app.cli.commands import hostdx
 from probes.types import Json
-from scenarios import registry
+from scenarios.contract import registry
 from tests.contract.frozen import assert_frozen
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from app.cli.entry import run_command_line
-from app.recording import store
+from app.recordings import store
 from probes.types import Json
 from tests.contract.frozen import FROZEN, assert_frozen, without_sentences
 from tests.fakes.hosts.server import Server

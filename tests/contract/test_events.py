@@ -8,11 +8,11 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from app.recording import store
-from app.recording.reader import read_events
+from app.recordings import store
+from app.recordings.reader import read_events
 from probes.types import Json
-from scenarios import events as ev
-from scenarios.results.result import Result
+from scenarios.contract import events as ev
+from scenarios.contract.results.result import Result
 from tests.contract.frozen import assert_frozen, without_sentences
 from tests.contract.test_documents import FORMER
 

@@ -11,8 +11,8 @@ import msgspec
 import pytest
 
 from probes.types import Json
-from scenarios import registry
-from scenarios.events import AnyEvent
+from scenarios.contract import registry
+from scenarios.contract.events import AnyEvent
 from tests.contract.fake_runs import RUNS
 from tests.contract.frozen import assert_frozen, without_sentences
 

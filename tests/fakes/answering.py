@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from pathlib import Path
 
-from probes.host import Host
+from probes.reading.host import Host
 from probes.types import Absent
 
 

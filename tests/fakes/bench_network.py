@@ -6,15 +6,15 @@ import random
 from collections.abc import Sequence
 from typing import Literal
 
-from probes.bench.measured import BenchRefused, Measured, MeasuredBatch, NotApplicable
-from probes.bench.net.lab_messages import LabReady
-from probes.bench.net.route_set import RouteSet
-from probes.bench.net.rules import Treatment
+from probes.engine.measured import BenchRefused, Measured, MeasuredBatch, NotApplicable
+from scenarios.rpfilter.measurement.lab_messages import LabReady
+from scenarios.rpfilter.measurement.route_set import RouteSet
+from scenarios.rpfilter.measurement.rules import Treatment
 from tests.fakes.clock import FakeClock
 
 
 class FakeBench:
-    """Stands for `probes.bench.net.network.Network`.
+    """Stands for `scenarios.rpfilter.measurement.network.Network`.
 
     `costs` are ns by what the treatment does; scatter 1 %."""
 

@@ -6,7 +6,7 @@ import asyncio
 
 
 class FakeClock:
-    """Implements `scenarios.model.Clock`. Sleeping advances the time at once and lets other tasks run."""
+    """Implements `scenarios.contract.model.Clock`. Sleeping advances the time at once and lets other tasks run."""
 
     def __init__(self, start_s: float = 0.0) -> None:
         self.seconds = start_s

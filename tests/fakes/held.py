@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from probes.private_directory import Inode, PrivateDirectory, inode_of
+from probes.files.private_directory import Inode, PrivateDirectory, inode_of
 
 
 def inode_at(path: Path) -> Inode:

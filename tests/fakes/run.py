@@ -11,13 +11,13 @@ from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from pathlib import Path
 from typing import TypeVar
 
-from probes.action import Action
-from probes.host import Host
-from probes.private_directory import Inode
+from probes.files.private_directory import Inode
+from probes.reading.host import Host
 from probes.types import Json
-from scenarios.events import AnyEvent
-from scenarios.model import Applied, Clock, Options, Run, RunRefused, Scenario
-from scenarios.plan import Option, Plan
+from scenarios.contract.action import Action
+from scenarios.contract.events import AnyEvent
+from scenarios.contract.model import Applied, Clock, Options, Run, RunRefused, Scenario
+from scenarios.contract.plan import Option, Plan
 from tests.fakes.clock import FakeClock
 from tests.fakes.held import inode_at
 
@@ -27,7 +27,7 @@ EMPTY_PLAN = Plan(scenario="fake", title="a fake", question="does it work?")
 
 
 class FakeRun(Run):
-    """Implements `scenarios.model.Run`.
+    """Implements `scenarios.contract.model.Run`.
 
     Actions are recorded in `applied` and `reverted`, in order. Directory resources are really made (under the
     action's parent, which must exist) and removed again; everything else happens in the record only.

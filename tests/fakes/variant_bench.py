@@ -5,8 +5,8 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Mapping
 
-from probes.bench.measured import Measured, NotApplicable
-from scenarios.model import Clock
+from probes.engine.measured import Measured, NotApplicable
+from scenarios.contract.model import Clock
 from tests.fakes.noise import Noise, quiet
 
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from probes.bench.measured import Measured
-from scenarios.disturbance import Disturbance
-from scenarios.guards.watch import InterferenceWatch
-from scenarios.model import Run
+from probes.engine.measured import Measured
+from scenarios.contract.disturbance import Disturbance
+from scenarios.contract.model import Run
+from scenarios.experiment.guards.watch import InterferenceWatch
 
 Script = Callable[[int], Disturbance | None]  # the number of the block since the beginning, warm-up included
 

@@ -6,20 +6,20 @@ import os
 from functools import partial
 from typing import ClassVar
 
-from probes.action import Action
-from probes.bench.run.command import CommandBench
-from probes.host import Host
+from probes.engine.command.command import CommandBench
+from probes.reading.host import Host
 from probes.system.nodes.memory import read_memory
 from probes.types import is_present
-from scenarios.card import Card, Complaint
+from scenarios.contract.action import Action
+from scenarios.contract.card import Card, Complaint
+from scenarios.contract.finding import Evidence, Finding, Remedy
+from scenarios.contract.model import Options, Prepared, Run, Scenario, directory_action, own_directory
+from scenarios.contract.plan import Option, PlannedStep, Variant, timed_command
+from scenarios.contract.results.result import Result
+from scenarios.experiment.guards.watch import watch_for
 from scenarios.experiment.load_schedule import measure_workload
 from scenarios.experiment.schedule.switch import Switch, SwitchedVariantBench, attribute_change
 from scenarios.experiment.wording import effect_words
-from scenarios.finding import Evidence, Finding, Remedy
-from scenarios.guards.watch import watch_for
-from scenarios.model import Options, Prepared, Run, Scenario, directory_action, own_directory
-from scenarios.plan import Option, PlannedStep, Variant, timed_command
-from scenarios.results.result import Result
 
 SETTING = "/sys/kernel/mm/transparent_hugepage/enabled"
 BUDGET_S = 120.0

@@ -13,16 +13,16 @@ from pathlib import Path
 
 import pytest
 
-from app.recording.reader import load
-from app.recording.session import RunSession
+from app.recordings.reader import load
+from app.recordings.session import RunSession
 from app.report.full_report import report
 from app.report.json_document import make_document
 from app.tui.questions import all_questions, card_for
-from probes.action import Action
-from probes.bench.measured import Measured
-from probes.host import Host
-from scenarios import events as ev
-from scenarios.model import Applied, RunRefused, missing_attributes
+from probes.engine.measured import Measured
+from probes.reading.host import Host
+from scenarios.contract import events as ev
+from scenarios.contract.action import Action
+from scenarios.contract.model import Applied, RunRefused, missing_attributes
 from tests.fakes.noise import white
 from tests.fakes.run import FakeRun, conduct
 from tests.needs import MOUNT_NAMESPACE, need, not_here

@@ -10,9 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from probes.captured import archive as archive_module
-from probes.captured import archive as bounds
-from probes.captured.archive import ArchiveRefusedError, unpack_archive
+from probes.reading.captured import archive as archive_module
+from probes.reading.captured import archive as bounds
+from probes.reading.captured.archive import ArchiveRefusedError, unpack_archive
 
 
 def member(tar: tarfile.TarFile, name: str, data: bytes = b"x", **fields: object) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from scenarios import registry
+from scenarios.contract import registry
 from tests.needs import KNOWN_DISK, NET_NAMESPACE, Need, program
 from tests.real.iosched_kill import BRIEF
 from tests.real.loop_disk import LoopDisk

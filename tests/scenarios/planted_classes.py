@@ -283,7 +283,7 @@ PLANTED += [
 ]  # fmt: skip
 
 TRAPS: list[tuple[str, dict[str, str]]] = [
-    # the kernels' own rows: tests/scenarios/knowledge/test_kernels.py
+    # the kernels' own rows: tests/scenarios/triage/knowledge/test_kernels.py
     ("fabric.port", port(0) | port(1, state="1: DOWN", phys_state="2: Polling", lid="0xffff")),
     ("fabric.port", port(0, link_layer="Ethernet", lid="0x0") | port(1, state="1: DOWN", phys_state="3: Disabled")),
     ("fabric.rate", port(rate="100 Gb/sec (2X HDR)")),

@@ -9,11 +9,11 @@ import pytest
 
 from app.cli.measuring.run import run as run_command
 from app.cli.scenario_command import Scenarios
-from probes.host import Host
+from probes.reading.host import Host
 from probes.types import Json
-from scenarios.model import Options, RunRefused, Scenario, UsageError, missing_attributes
-from scenarios.plan import Plan
-from scenarios.registry import load, scenario_names
+from scenarios.contract.model import Options, RunRefused, Scenario, UsageError, missing_attributes
+from scenarios.contract.plan import Plan
+from scenarios.contract.registry import load, scenario_names
 
 ROOT = Path(__file__).parents[2]
 TEXTS = ("id", "title", "question", "why", "answers")

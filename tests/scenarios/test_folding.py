@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from scenarios.finding import Evidence, Finding, Severity, fold_alike
+from scenarios.contract.finding import Evidence, Finding, Severity, fold_alike
 
 
 def one(name: str, severity: Severity = "notice", what: str = "runs none") -> Finding:

@@ -20,10 +20,10 @@ print(sorted({name.split(".")[0] for name in sys.modules} & set(sys.argv[2:])))
 """
 AT_WORK = """
 import sys
-from probes.host import Host
-from scenarios.triage import examine_host
+from probes.reading.host import Host
+from scenarios.triage.triage import examine_host
 from scenarios.storage.scenario import Storage
-from scenarios.model import Options
+from scenarios.contract.model import Options
 for event in examine_host(Host(), lambda: 0.0):
     pass
 scenario = Storage()
@@ -54,4 +54,4 @@ def test_neither_triage_nor_a_plan_loads_a_screen() -> None:
 
 def test_the_proof_would_see_one() -> None:
     code = ALL_OF_IT.replace("print(len(names))", "import rich; print(len(names))")
-    assert said(code, "probes.bench", *SCREEN)[-1] == "['rich']"
+    assert said(code, "probes.engine", *SCREEN)[-1] == "['rich']"

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from probes.secrecy.secrets import digest_text
+from probes.reading.secrecy.secrets import digest_text
 from probes.types import Json
-from scenarios.option_value import Discretion
-from scenarios.plan import Option, Plan, Variant
+from scenarios.contract.option_value import Discretion
+from scenarios.contract.plan import Option, Plan, Variant
 
 DECLARED = (
     Option(name="cmd", kind="text", help="", secret=True),

@@ -8,13 +8,13 @@ from pathlib import Path
 
 import pytest
 
-from probes.host import Host
-from scenarios import events as ev
-from scenarios.finding import Finding
-from scenarios.rule import HostRule
-from scenarios.rules.known import written_rules
-from scenarios.rules.rule_file import RuleText
-from scenarios.triage import all_rules, apply_rule
+from probes.reading.host import Host
+from scenarios.contract import events as ev
+from scenarios.contract.finding import Finding
+from scenarios.contract.rule import HostRule
+from scenarios.triage.rules.known import written_rules
+from scenarios.triage.rules.rule_file import RuleText
+from scenarios.triage.triage import all_rules, apply_rule
 from tests.every_case import assert_each
 from tests.fakes.hosts.server import CHANNELS, CPU, FEATURES, RINGS, Server
 from tests.scenarios import planted_classes as classes

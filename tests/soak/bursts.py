@@ -23,7 +23,7 @@ from unittest.mock import patch
 from textual import events
 from textual.geometry import Size
 
-from app.recording.session import RunSession
+from app.recordings.session import RunSession
 from app.run.launch import HOSTDX
 from app.tui.children.command import CommandOutcome
 from app.tui.children.event_child import EventChild

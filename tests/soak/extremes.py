@@ -12,7 +12,7 @@ from pathlib import Path
 
 from hypothesis import HealthCheck, Phase, given, seed, settings
 
-from app.failure import Failure
+from app.terminal.failure import Failure
 from app.tui.children.feed import RunFeed
 from tests.fakes.terminals.screen import SIZES, idle, opened
 from tests.soak.figures import Figures

@@ -17,7 +17,7 @@ import tempfile
 import time
 from pathlib import Path
 
-from app.failure import Failure
+from app.terminal.failure import Failure
 from app.undo.journal import read_unlocked
 from tests.app.launcher import hostdx, started
 from tests.real.iosched_kill import journals, kill_all, left_behind

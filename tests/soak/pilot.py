@@ -15,7 +15,7 @@ from unittest.mock import patch
 
 import msgspec
 
-from app.failure import Failure
+from app.terminal.failure import Failure
 from app.tui.children.command import CommandOutcome
 from app.tui.children.event_child import EventChild
 from app.tui.children.feed import RunFeed

@@ -21,13 +21,10 @@ from typing import Any
 import msgspec
 
 from app.cli.measuring import progress
-from app.failure import Failure
-from app.lines import clean_line
-from app.printable import make_printable
-from app.recording.playback import Playback
-from app.recording.reader import load, read_events
-from app.recording.sides import read_run_summaries
-from app.recording.store import examine_recording
+from app.recordings.playback import Playback
+from app.recordings.reader import load, read_events
+from app.recordings.sides import read_run_summaries
+from app.recordings.store import examine_recording
 from app.report import json_document
 from app.report.end_of_run import summary_lines
 from app.report.forms import html, markdown
@@ -35,18 +32,21 @@ from app.report.forms.cells import document_lines
 from app.report.full_report import report
 from app.report.headline import find_answer
 from app.report.results.comparison import comparison_document
+from app.terminal.failure import Failure
+from app.terminal.lines import clean_line
+from app.terminal.printable import make_printable
 from app.tui.screens.recordings import RecordingAnswer, RecordingRow, _recording_line
 from probes.units import format_duration
-from scenarios.compare import worse
-from scenarios.compare.comparison import compare_recordings
-from scenarios.compare.run_summary import RunSummary
+from scenarios.analysis.compare import worse
+from scenarios.analysis.compare.comparison import compare_recordings
+from scenarios.analysis.compare.run_summary import RunSummary
 from tests.fakes.streams import hostile
 from tests.soak.figures import Figures
 
 ROOT = Path(__file__).parents[2]
 SOURCES = [
     *(ROOT / "tests/fixtures/recordings").glob("*.jsonl"),
-    *(ROOT / "app/recording/demos").glob("*.jsonl"),
+    *(ROOT / "app/recordings/demos").glob("*.jsonl"),
 ]
 MOST_LINES = 250  # of a source: what is wrong with a long one is wrong with a short one
 DIGITS = "9" * 5000  # more than int() of text takes (sys.set_int_max_str_digits)
@@ -229,7 +229,7 @@ def _compared(path: Path) -> str:
 
 @functools.cache
 def _sound() -> list[RunSummary]:
-    return read_run_summaries([ROOT / "app/recording/demos/storage.jsonl"])
+    return read_run_summaries([ROOT / "app/recordings/demos/storage.jsonl"])
 
 
 def _played(path: Path) -> str:

@@ -19,15 +19,15 @@ from pathlib import Path
 
 import msgspec
 
-from app.recording.session import RunSession
-from app.recording.writer import encode_event
+from app.recordings.session import RunSession
+from app.recordings.writer import encode_event
 from app.report import json_document
 from app.report.forms import markdown
 from app.report.full_report import report
-from probes.host import Host
+from probes.reading.host import Host
 from probes.types import Absent
-from scenarios import events as ev
-from scenarios.triage import examine_host
+from scenarios.contract import events as ev
+from scenarios.triage.triage import examine_host
 from tests.fakes.streams import hostile
 from tests.soak.figures import Figures
 

@@ -5,9 +5,9 @@ import msgspec
 
 from app.cli.look import add_color_option
 from app.cli.options import form_option, margin_option, output_option
-from app.failure import Failure
-from app.output_file import deliver_text
 from app.report.json_document import encode_document
+from app.terminal.failure import Failure
+from app.terminal.output_file import deliver_text
 
 
 @add_color_option

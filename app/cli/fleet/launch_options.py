@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING
 import click
 import msgspec
 
-from app.failure import USAGE, Failure
 from app.fleet.folder import SCHEMA, FleetFolder, FleetRunHead
 from app.state import make_private, state_dir
+from app.terminal.failure import USAGE, Failure
 from probes.types import Json
 
 if TYPE_CHECKING:

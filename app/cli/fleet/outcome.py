@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from app.failure import COULD_NOT, INTERRUPTED
-from app.output import print_note
-from app.printable import make_printable
+from app.terminal.failure import COULD_NOT, INTERRUPTED
+from app.terminal.output import print_note
+from app.terminal.printable import make_printable
 
 if TYPE_CHECKING:
     from app.fleet.launch.campaign import FleetCampaign

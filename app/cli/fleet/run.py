@@ -6,9 +6,9 @@ from app.cli.fleet.launch_options import launch_parameters, make_campaign
 from app.cli.fleet.outcome import report_outcome
 from app.cli.scenario_command import Scenarios
 from probes.types import Json
-from scenarios.model import Scenario
-from scenarios.option_value import command_arguments
-from scenarios.plan import Option
+from scenarios.contract.model import Scenario
+from scenarios.contract.option_value import command_arguments
+from scenarios.contract.plan import Option
 
 
 def _run(scenario: Scenario, options: tuple[Option, ...], chosen: dict[str, Json], **values: object) -> int:

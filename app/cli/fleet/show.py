@@ -6,7 +6,7 @@ import click
 
 from app.cli.look import look_options
 from app.cli.screen import open_screen
-from app.failure import USAGE, Failure
+from app.terminal.failure import USAGE, Failure
 
 
 @click.command(params=look_options(), short_help="The app on a folder of many nodes.")

@@ -11,9 +11,9 @@ from datetime import UTC, datetime
 import click
 
 from app import __version__
-from app.process import identity_of
+from app.terminal.process import identity_of
 from probes.types import Json
-from scenarios import events as ev
+from scenarios.contract import events as ev
 
 
 def make_header(scenario: str, options: dict[str, Json], host: str = "") -> ev.Began:

@@ -9,9 +9,9 @@ import platform
 
 import click
 
-from app.failure import COULD_NOT, Failure
-from app.output import print_complaint
-from app.printable import make_printable
+from app.terminal.failure import COULD_NOT, Failure
+from app.terminal.output import print_complaint
+from app.terminal.printable import make_printable
 from probes.units import count_noun
 
 _SET_MEMPOLICY = {"x86_64": 238, "aarch64": 237, "riscv64": 237, "ppc64le": 261, "ppc64": 261, "s390x": 270}
@@ -35,12 +35,12 @@ def pin(cores: int, dry_run: bool, command: tuple[str, ...]) -> int:
 
     Memory is preferred on the same node, not bound to it. CPUs of other pinned processes are avoided.
     """
-    from probes.bench.engine.parent_death import as_a_shell_would
-    from probes.host import Host
+    from probes.children.parent_death import as_a_shell_would
+    from probes.reading.host import Host
     from probes.system.processor.cpulist import as_list
     from probes.system.running.pinned import find_pinned_cpus
-    from scenarios.cpus.slot import choose_slot
-    from scenarios.cpus.usable import usable_cpus
+    from scenarios.triage.cpus.slot import choose_slot
+    from scenarios.triage.cpus.usable import usable_cpus
 
     if not command and not dry_run:
         raise click.UsageError("name a command: hostdx pin --cores 8 -- COMMAND")

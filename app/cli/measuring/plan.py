@@ -7,27 +7,27 @@ from typing import Any
 import click
 import msgspec
 
-from app import failure
 from app.cli.look import color_option
 from app.cli.measuring.event_stream import events_option, make_header
 from app.cli.measuring.several_runs import check_run_series
 from app.cli.root_option import host_at
 from app.cli.scenario_command import Scenarios
-from app.failure import Failure
-from app.output import print_complaint, print_parts, print_raw, print_result
-from app.printable import make_printable
-from app.recording.writer import encode_event
+from app.recordings.writer import encode_event
 from app.report.json_document import encode_document as encoded_document
 from app.report.plan_text import plan_lines
 from app.state import journal_dir
+from app.terminal import failure
+from app.terminal.failure import Failure
+from app.terminal.output import print_complaint, print_parts, print_raw, print_result
+from app.terminal.printable import make_printable
 from app.undo.journal_disk import refusal_reason
 from app.undo.leftovers import leftover_lines
-from probes.host import Host
+from probes.reading.host import Host
 from probes.system.disk.topology import network_file_systems
 from probes.types import Json
-from scenarios import events as ev
-from scenarios.model import Options, RunRefused, Scenario, UsageError
-from scenarios.plan import Option, Plan
+from scenarios.contract import events as ev
+from scenarios.contract.model import Options, RunRefused, Scenario, UsageError
+from scenarios.contract.plan import Option, Plan
 
 
 def _plan(

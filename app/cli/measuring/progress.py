@@ -1,11 +1,11 @@
 """What a person at the terminal sees on stderr while `hostdx run` measures."""
 
-from app import output
-from app.printable import make_printable
-from app.recording.session import RunSession
+from app.recordings.session import RunSession
 from app.report.wording import verdict_sentence
+from app.terminal import output
+from app.terminal.printable import make_printable
 from probes.units import format_duration
-from scenarios import events as ev
+from scenarios.contract import events as ev
 
 # of the events' time: what is being done is said this often where no terminal redraws it
 PLAIN_EVERY_S = 15.0

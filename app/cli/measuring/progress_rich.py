@@ -11,12 +11,12 @@ from rich.live import Live
 from rich.progress_bar import ProgressBar
 from rich.text import Text
 
-from app import output
 from app.cli.measuring.progress import Notable, Quiet, time_left_text
-from app.printable import make_printable
-from app.recording.session import RunSession, pair_key
+from app.recordings.session import RunSession, pair_key
 from app.report.wording import interval, ratio, workload_title
-from scenarios import events as ev
+from app.terminal import output
+from app.terminal.printable import make_printable
+from scenarios.contract import events as ev
 
 
 class Unhurried:

@@ -8,22 +8,22 @@ from typing import Any
 import click
 import msgspec
 
-from app import failure
 from app.cli.look import color_option, line_width
 from app.cli.measuring.progress import Plain, Quiet
 from app.cli.measuring.several_runs import check_run_series, describe_progress
 from app.cli.scenario_command import Scenarios
-from app.failure import Failure
-from app.invocation import command_to_paste
-from app.output import print_complaint, print_parts, print_result
-from app.printable import make_printable
 from app.report import json_document
-from probes.host import Host
+from app.terminal import failure
+from app.terminal.failure import Failure
+from app.terminal.invocation import command_to_paste
+from app.terminal.output import print_complaint, print_parts, print_result
+from app.terminal.printable import make_printable
+from probes.reading.host import Host
 from probes.types import Json
-from scenarios.compare.comparison import ComparedRecordings
-from scenarios.finding import SEVERITIES
-from scenarios.model import Scenario
-from scenarios.plan import Option
+from scenarios.analysis.compare.comparison import ComparedRecordings
+from scenarios.contract.finding import SEVERITIES
+from scenarios.contract.model import Scenario
+from scenarios.contract.plan import Option
 
 
 @contextmanager
@@ -61,12 +61,12 @@ def _run(
     if tied is not None:
         import signal
 
-        from probes.bench.engine.parent_death import tie_to
+        from probes.children.parent_death import tie_to
 
         tie_to(tied, signal.SIGTERM)
 
     if against:
-        from app.recording.baselines import load_baseline_runs
+        from app.recordings.baselines import load_baseline_runs
 
         # that there is one, and that it can be read, is asked before anything is measured
         load_baseline_runs(against, scenario.id)
@@ -91,7 +91,7 @@ def _run(
         print_complaint(failure.of_scenario("run", scenario.id, ended.reason or "no reason given"))
     compared = None
     if against and execution.recording_path is not None and ended.status == "done":
-        from app.recording.baselines import compare_since
+        from app.recordings.baselines import compare_since
 
         compared = compare_since(against, execution.recording_path)
     if as_json:
@@ -119,7 +119,7 @@ def _run(
 
 def _comparison_lines(name: str, compared: ComparedRecordings, recording: str) -> Iterator[str]:
     """Yield what got worse, what else to know, and the command for the rest."""
-    from scenarios.compare import worse
+    from scenarios.analysis.compare import worse
 
     finding = worse.worse_finding(compared, name, recording)
     yield f"against the baseline: {finding.title}"

@@ -5,12 +5,12 @@ from pathlib import Path
 import click
 
 from app.cli.recording_argument import recording_argument
-from app.failure import Failure
-from app.output import print_note
-from app.recording import store
-from app.recording.limits import LINE_LIMIT
+from app.recordings import store
+from app.recordings.limits import LINE_LIMIT
 from app.run import launch
-from scenarios import events as ev
+from app.terminal.failure import Failure
+from app.terminal.output import print_note
+from scenarios.contract import events as ev
 
 
 @click.command()

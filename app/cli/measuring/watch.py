@@ -12,15 +12,15 @@ import click
 
 from app.cli.look import add_color_option
 from app.cli.options import Directory
-from app.failure import COULD_NOT, USAGE, Failure
-from app.output import print_complaint, print_parts, print_result
-from app.printable import make_printable
-from scenarios.finding import SEVERITIES
+from app.terminal.failure import COULD_NOT, USAGE, Failure
+from app.terminal.output import print_complaint, print_parts, print_result
+from app.terminal.printable import make_printable
+from scenarios.contract.finding import SEVERITIES
 
 if TYPE_CHECKING:
     from app.watch.battery import WatchSettings
     from app.watch.night import Tonight
-    from scenarios.nights.history import HostHistory
+    from scenarios.analysis.nights.history import HostHistory
 
 AT = "02:30"
 MIN_KEPT_RUNS, KEEP = 7, 180  # nights
@@ -152,7 +152,7 @@ def _measure_night(wanted: WatchSettings, *, as_json: bool, fail_on: str | None)
     from app.cli.recorded.history import reaches_severity
     from app.report.json_document import encode_document
     from app.watch import night as nights
-    from probes.host import Host
+    from probes.reading.host import Host
 
     def find_busy_reason() -> str:
         with closing(Host()) as host:
@@ -163,7 +163,7 @@ def _measure_night(wanted: WatchSettings, *, as_json: bool, fail_on: str | None)
     if as_json:
         import msgspec
 
-        from scenarios import events as ev
+        from scenarios.contract import events as ev
 
         document = msgspec.to_builtins(tonight.history, str_keys=True)
         print_result(encode_document({"schema": ev.SCHEMA, "skipped": tonight.skipped, **document}))
@@ -193,7 +193,7 @@ def _print_headline(history: HostHistory) -> None:
 
 
 def _print_status() -> int:
-    from app.recording.nights import Nights
+    from app.recordings.nights import Nights
     from app.watch.night import nights_folder
     from app.watch.timer import find_installation
 

@@ -7,11 +7,11 @@ import msgspec
 
 from app.cli.look import add_color_option
 from app.cli.options import form_option, margin_option, output_option
-from app.failure import USAGE, Failure
-from app.output_file import deliver_text
 from app.report.json_document import encode_document
-from scenarios import events as ev
-from scenarios.compare.comparison import ComparedRecordings
+from app.terminal.failure import USAGE, Failure
+from app.terminal.output_file import deliver_text
+from scenarios.analysis.compare.comparison import ComparedRecordings
+from scenarios.contract import events as ev
 
 
 class TwoSides(click.Command):
@@ -87,10 +87,10 @@ def _print_outliers(
     recordings: Sequence[str], against: str | None, anyway: bool, form: str, output: str | None
 ) -> int:
     """`against`: the pile has those of the baseline as well."""
-    from app.recording.baselines import baseline_recordings as kept
-    from app.recording.sides import read_run_summaries, resolve_paths
-    from scenarios.compare.conditions import rename_by_conditions, without_twins
-    from scenarios.compare.odd import MIN_RUNS, find_outliers, member_of_run
+    from app.recordings.baselines import baseline_recordings as kept
+    from app.recordings.sides import read_run_summaries, resolve_paths
+    from scenarios.analysis.compare.conditions import rename_by_conditions, without_twins
+    from scenarios.analysis.compare.odd import MIN_RUNS, find_outliers, member_of_run
 
     if form == "csv":
         raise Failure("compare: --format csv is of two sides; --odd has md, html and json", USAGE)
@@ -124,7 +124,7 @@ def _split_sides(
     first: tuple[str, ...], second: tuple[str, ...], against: str | None
 ) -> tuple[Sequence[str], Sequence[str]]:
     if against is not None:
-        from app.recording.baselines import baseline_recordings as kept
+        from app.recordings.baselines import baseline_recordings as kept
 
         if second:
             raise Failure(
@@ -151,8 +151,8 @@ def _explain_nothing_compared(result: ComparedRecordings) -> str:
 
 
 def _compare_paths(a: Sequence[str], b: Sequence[str], margin: float, anyway: bool) -> ComparedRecordings:
-    from app.recording.sides import read_run_summaries, resolve_paths
-    from scenarios.compare.comparison import compare_recordings
+    from app.recordings.sides import read_run_summaries, resolve_paths
+    from scenarios.analysis.compare.comparison import compare_recordings
 
     left, right = resolve_paths(a), resolve_paths(b)
     if both := set(left) & set(right):

@@ -12,19 +12,19 @@ import msgspec
 
 from app.cli.look import add_color_option
 from app.cli.options import form_option, output_option
-from app.failure import USAGE, Failure
-from app.output import print_complaint
-from app.output_file import deliver_text
 from app.report.json_document import encode_document
+from app.terminal.failure import USAGE, Failure
+from app.terminal.output import print_complaint
+from app.terminal.output_file import deliver_text
 from probes.units import count_noun
-from scenarios import events as ev
-from scenarios.finding import SEVERITIES
-from scenarios.nights.findings import slowdown_findings
-from scenarios.nights.history import HostHistory
+from scenarios.analysis.nights.findings import slowdown_findings
+from scenarios.analysis.nights.history import HostHistory
+from scenarios.contract import events as ev
+from scenarios.contract.finding import SEVERITIES
 
 if TYPE_CHECKING:
-    from app.recording.nights import Others
-    from app.recording.store import ListedRecording
+    from app.recordings.nights import Others
+    from app.recordings.store import ListedRecording
 
 
 @add_color_option
@@ -86,9 +86,9 @@ def reaches_severity(host_history: HostHistory, fail_on: str | None) -> bool:
 
 
 def _read_history(of: Sequence[str], fleet: Others) -> tuple[HostHistory, Sequence[str]]:
-    from app.recording import baselines, store
-    from app.recording.nights import Nights, history_of_recordings
-    from app.recording.sides import resolve_paths
+    from app.recordings import baselines, store
+    from app.recordings.nights import Nights, history_of_recordings
+    from app.recordings.sides import resolve_paths
 
     watch = Nights(baselines.baselines_dir() / baselines.WATCH)
     own = os.uname().nodename
@@ -120,7 +120,7 @@ def _read_history(of: Sequence[str], fleet: Others) -> tuple[HostHistory, Sequen
 
 def _host_recordings(host: str, listed: Sequence[ListedRecording]) -> list[Path]:
     """The battery's recordings of a host: other scenarios' loads are no nights."""
-    from scenarios.card import card_with_role
+    from scenarios.contract.card import card_with_role
 
     wanted = card_with_role("battery").id
     return [

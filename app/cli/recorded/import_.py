@@ -6,22 +6,22 @@ from pathlib import Path
 import click
 import msgspec
 
-from app.failure import COULD_NOT, USAGE, Failure
-from app.output import print_complaint, print_result
-from app.output_file import check_outputs, write_bytes
-from app.printable import make_printable
-from app.recording import imported
+from app.recordings import imported
 from app.report.json_document import encode_document
+from app.terminal.failure import COULD_NOT, USAGE, Failure
+from app.terminal.output import print_complaint, print_result
+from app.terminal.output_file import check_outputs, write_bytes
+from app.terminal.printable import make_printable
 from probes.imports import kinds
 from probes.imports.hep.prmon import PrmonJson, PrmonText, compare_pair
 from probes.imports.path_names import distinguish_paths
 from probes.units import count_noun
-from scenarios import events as ev
-from scenarios.compare.bounding_box import points_of
-from scenarios.compare.snapshot import Imported
-from scenarios.finding import Finding
-from scenarios.imported.findings import NOT_IMPORTED, RECOGNISED, file_findings
-from scenarios.imported.pile import ResultSet, make_result_set
+from scenarios.analysis.compare.bounding_box import points_of
+from scenarios.analysis.compare.snapshot import Imported
+from scenarios.analysis.imported.findings import NOT_IMPORTED, RECOGNISED, file_findings
+from scenarios.analysis.imported.pile import ResultSet, make_result_set
+from scenarios.contract import events as ev
+from scenarios.contract.finding import Finding
 
 _LINES = 4  # of a finding's evidence
 _LISTED = "\n".join(f"  {kind.id:<15} {kind.title}" for kind in kinds.KINDS)

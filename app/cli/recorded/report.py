@@ -5,13 +5,13 @@ import click
 from app.cli.look import add_color_option
 from app.cli.options import form_option, output_option
 from app.cli.recording_argument import recording_argument
-from app.failure import USAGE, Failure
-from app.output_file import deliver_text
-from app.recording import store as recordings
-from app.recording.reader import load
-from app.recording.session import RunSession
+from app.recordings import store as recordings
+from app.recordings.reader import load
+from app.recordings.session import RunSession
 from app.report import json_document
 from app.report.forms.delivery import deliver_document
+from app.terminal.failure import USAGE, Failure
+from app.terminal.output_file import deliver_text
 
 
 @add_color_option
@@ -51,7 +51,7 @@ def report(recording: str, form: str, output: str | None, with_arguments: bool) 
 
 def _folded_stacks(session: RunSession, name: str) -> str:
     from app.report.figures.flame import fold_stacks
-    from scenarios.where.results import CallPaths
+    from scenarios.analysis.profile.results import CallPaths
 
     call_paths = session.find_result(CallPaths)
     if call_paths is None:

@@ -5,12 +5,12 @@ from pathlib import Path
 import click
 
 from app.cli.recording_argument import complete_recording
-from app.failure import USAGE, Failure
-from app.output import print_note
-from app.printable import make_printable
-from app.recording import store
+from app.recordings import store
 from app.run.consent import ask_yes_no
 from app.state import recordings_dir
+from app.terminal.failure import USAGE, Failure
+from app.terminal.output import print_note
+from app.terminal.printable import make_printable
 
 
 @click.command()

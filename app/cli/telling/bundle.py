@@ -5,9 +5,9 @@ from pathlib import Path
 
 import click
 
-from app.output import print_result
-from app.output_file import OutputFile, check_outputs, write_files
-from app.printable import make_printable
+from app.terminal.output import print_result
+from app.terminal.output_file import OutputFile, check_outputs, write_files
+from app.terminal.printable import make_printable
 from probes.units import format_size
 
 

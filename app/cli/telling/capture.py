@@ -5,12 +5,12 @@ import os
 
 import click
 
-from app.output import print_complaint, print_result
-from app.output_file import check_outputs, write_bytes
-from app.printable import make_printable
-from probes.recorded_host import RecordedHost, write_archive
-from probes.secrecy.redaction import Redaction, list_people, strip_secrets
-from probes.time_limit import iterate_in_time
+from app.terminal.output import print_complaint, print_result
+from app.terminal.output_file import check_outputs, write_bytes
+from app.terminal.printable import make_printable
+from probes.reading.recorded_host import RecordedHost, write_archive
+from probes.reading.secrecy.redaction import Redaction, list_people, strip_secrets
+from probes.reading.time_limit import iterate_in_time
 from probes.units import format_size
 
 MAX_CAPTURE_S = 120.0  # usually two seconds, the commands among them
@@ -25,7 +25,7 @@ MAX_CAPTURE_S = 120.0  # usually two seconds, the commands among them
 )
 def capture(output: str, redact: bool) -> int:
     """Takes what the rules read, and nothing else. Look at it with `hostdx triage --root FILE`."""
-    from scenarios.triage import examine_host
+    from scenarios.triage.triage import examine_host
 
     check_outputs("capture", output)
     host = RecordedHost()

@@ -6,8 +6,8 @@ import click
 import msgspec
 
 from app import __version__
-from app.output import print_result
-from probes.safe_read import read_own_data
+from app.terminal.output import print_result
+from probes.files.safe_read import read_own_data
 
 
 class _Said(msgspec.Struct):

@@ -10,14 +10,14 @@ from msgspec import structs
 from app.cli.look import color_option
 from app.cli.measuring.event_stream import events_option, make_header
 from app.cli.root_option import captured_name, host_at
-from app.output import print_complaint, print_parts, print_raw, print_result
-from app.recording.session import RunSession
+from app.recordings.session import RunSession
 from app.state import has_journals
-from probes.host import Host
-from probes.time_limit import iterate_in_time
+from app.terminal.output import print_complaint, print_parts, print_raw, print_result
+from probes.reading.host import Host
+from probes.reading.time_limit import iterate_in_time
 from probes.types import Fact
-from scenarios import events as ev
-from scenarios.finding import SEVERITIES, Evidence
+from scenarios.contract import events as ev
+from scenarios.contract.finding import SEVERITIES, Evidence
 
 FINDING_STATUS = 1  # exit status: a finding at or above --fail-on
 
@@ -46,7 +46,7 @@ def triage(
 ) -> int:
     """The host at a glance: every read-only rule. Writes nothing and starts no load."""
     if events:
-        from app.recording.writer import encode_event  # masks secrets by patterns that take 20 ms to compile
+        from app.recordings.writer import encode_event  # masks secrets by patterns that take 20 ms to compile
     session = RunSession()
     for event in _triage_events(host_at(root), root, facts=facts or as_json or events):
         session.apply(event)
@@ -109,7 +109,7 @@ def _triage_events(host: Host, root: str | None, *, facts: bool) -> Iterator[ev.
     began = time.monotonic()
     if root is None:
         host.start_reader()  # while the rules are imported
-    from scenarios.triage import examine_host
+    from scenarios.triage.triage import examine_host
 
     host.is_static = True  # a second's look: a host that changes meanwhile is looked at again
 

@@ -8,19 +8,19 @@ import click
 import msgspec
 
 from app.cli.look import add_color_option
-from app.failure import Failure
-from app.output import print_complaint, print_parts, print_result
-from app.printable import make_printable
 from app.report.json_document import encode_document
 from app.run import consent
 from app.run.signals import hold_back_signals
 from app.state import journal_dir
+from app.terminal.failure import Failure
+from app.terminal.output import print_complaint, print_parts, print_result
+from app.terminal.printable import make_printable
 from app.undo import killed_ending
 from app.undo import undo as undoing
 from app.undo.change_report import ChangeReport, UndoneChange
 from app.undo.damaged_journal import discard_journal, read_legible_entries
 from app.undo.journal import Busy, list_journals
-from scenarios.events import SCHEMA
+from scenarios.contract.events import SCHEMA
 
 _ROLES = {"open": "warning", "reverted": "ok", "kept": "warning"}
 

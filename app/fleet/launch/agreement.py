@@ -8,10 +8,10 @@ import msgspec
 
 from app.fleet.folder import State
 from app.run import consent
-from probes.action import Action
-from probes.lossless_json import Decoder, encode
-from probes.safe_read import read_named
-from scenarios.plan import Plan
+from probes.files.safe_read import read_named
+from probes.reading.lossless_json import Decoder, encode
+from scenarios.contract.action import Action
+from scenarios.contract.plan import Plan
 
 _DIGEST = re.compile(r"[0-9a-f]{16}", re.ASCII)
 _WORDS = 200  # characters of a node's own text

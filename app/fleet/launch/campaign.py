@@ -7,7 +7,6 @@ from pathlib import Path
 import msgspec
 from msgspec import structs
 
-from app.failure import COULD_NOT, USAGE, Failure
 from app.fleet.folder import TRIAGE, FleetFolder, FleetRunHead, NodeAnswer, State
 from app.fleet.launch.agreement import ask_consent, read_plan
 from app.fleet.launch.call import NodeCall
@@ -15,11 +14,12 @@ from app.fleet.launch.engine import ConnectionEngine, fold_nodes, racks_by_node
 from app.fleet.launch.errand import Errand
 from app.fleet.launch.parcel import Parcel
 from app.fleet.summary import summarise_answer
-from app.output import print_note
-from app.recording.reader import BrokenRecording, read_events
+from app.recordings.reader import BrokenRecording, read_events
+from app.terminal.failure import COULD_NOT, USAGE, Failure
+from app.terminal.output import print_note
 from probes.units import count_noun
-from scenarios import events as ev
-from scenarios.plan import Plan
+from scenarios.contract import events as ev
+from scenarios.contract.plan import Plan
 
 TOLD_EVERY_S = 10.0
 LOOK_S = 120.0  # a plan or a triage: seconds, and half a minute of a host that answers slowly

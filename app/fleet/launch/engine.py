@@ -15,14 +15,14 @@ from pathlib import Path
 from types import FrameType
 from typing import Protocol
 
-from app.failure import USAGE, Failure
 from app.fleet.folder import NodeAnswer
 from app.fleet.launch.call import NodeCall
-from app.output import print_note
 from app.run.signals import STOPS, handle_signals_by, hold_back_signals
+from app.terminal.failure import USAGE, Failure
+from app.terminal.output import print_note
 from probes.children.bounded_wait import wait_briefly
-from probes.host import Host
 from probes.number_text import parse_unsigned
+from probes.reading.host import Host
 from probes.system.running.processes import find_family
 
 try:

@@ -9,7 +9,7 @@ from zlib import compress
 import msgspec
 
 from app.fleet.launch.parcel import Parcel
-from app.recording.limits import LINE_LIMIT
+from app.recordings.limits import LINE_LIMIT
 from probes.children.own_module import PYTHONS
 
 _AGENT = Path(__file__).with_name("agent.py")

@@ -10,13 +10,13 @@ from pathlib import Path
 import msgspec
 
 from app import __version__
-from app.failure import USAGE, Failure
 from app.fleet.launch.agent import MAX_BUNDLE_BYTES
-from app.output import print_note
-from app.output_file import write_bytes
 from app.state import make_private, state_dir
+from app.terminal.failure import USAGE, Failure
+from app.terminal.output import print_note
+from app.terminal.output_file import write_bytes
 from probes.children.environment import STARTED_AS, read_variable
-from probes.safe_read import read_named
+from probes.files.safe_read import read_named
 
 TREE = Path(__file__).parents[3]
 

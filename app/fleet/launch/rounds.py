@@ -4,15 +4,15 @@ import random
 from collections.abc import Collection, Iterable, Mapping, Sequence
 
 from app.fleet.launch.campaign import FleetCampaign
-from app.output import print_note
-from app.recording.sides import read_run_summaries
+from app.recordings.sides import read_run_summaries
+from app.terminal.output import print_note
 from probes.types import Json
 from probes.units import count_noun
-from scenarios.option_value import command_arguments
-from scenarios.peers.node import PeerNode, node_of_run
-from scenarios.peers.retest import Round, loads_left, next_suspects
-from scenarios.peers.screen import Screen, peers_for, screen_nodes
-from scenarios.plan import Option, Plan
+from scenarios.analysis.peers.node import PeerNode, node_of_run
+from scenarios.analysis.peers.retest import Round, loads_left, next_suspects
+from scenarios.analysis.peers.screen import Screen, peers_for, screen_nodes
+from scenarios.contract.option_value import command_arguments
+from scenarios.contract.plan import Option, Plan
 
 MARGIN = 0.05
 

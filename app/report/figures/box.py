@@ -7,9 +7,9 @@ from collections.abc import Sequence
 from html import escape
 from typing import NamedTuple
 
-from app.printable import make_printable
+from app.terminal.printable import make_printable
 from probes import units
-from scenarios.compare.bounding_box import BoundingBoxFigures, BoxCorner
+from scenarios.analysis.compare.bounding_box import BoundingBoxFigures, BoxCorner
 
 _MAX_RUNS = 400  # runs that are drawn
 _SIDE = 11  # cells for the labels of the vertical axis

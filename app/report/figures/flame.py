@@ -10,9 +10,9 @@ from collections.abc import Iterator, Sequence
 from html import escape
 from typing import NamedTuple
 
-from app.printable import make_printable
+from app.terminal.printable import make_printable
 from probes.units import format_number, format_signed
-from scenarios.where.results import CallNode, PathTree
+from scenarios.analysis.profile.results import CallNode, PathTree
 
 WIDE, HIGH = 720, 17  # of the drawing, of a row
 MAX_ROWS = 40

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import math
 
-from app.glyphs import spark_cell
-from app.lines import Line, cell_width, crop_line, pad_line, text_line
-from app.recording.session import RunSession
+from app.recordings.session import RunSession
 from app.report import wording
 from app.report.figures.latency import describe_latency, pool_histograms, summarise_side
+from app.terminal.glyphs import spark_cell
+from app.terminal.lines import Line, cell_width, crop_line, pad_line, text_line
 from probes import units
-from scenarios.results.document import Histogram
+from scenarios.contract.results.document import Histogram
 
 BUCKETS = 48
 MIN_OPERATIONS = 100  # operations a side: fewer have no shape

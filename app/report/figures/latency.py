@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections import Counter
 from typing import NamedTuple
 
-from app.recording.session import RunSession
-from app.recording.values import is_counted, last_groups
+from app.recordings.session import RunSession
+from app.recordings.values import is_counted, last_groups
 from app.report import wording
 from app.report.figures.verdict_table import list_verdict_rows as verdict_rows
 from probes import units
+from scenarios.contract.results.document import Table
 from scenarios.experiment.statistics.stats import percentile_ns
 from scenarios.experiment.wording import title_of_workload
-from scenarios.results.document import Table
 
 MIN_OPERATIONS_ABOVE = 5  # operations beyond a percentile: one or two say how the worst one went
 SHARES = (("p50", 0.5), ("p99", 0.99), ("p99.9", 0.999))

@@ -12,10 +12,10 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-from app.lines import flow_parts
-from app.printable import make_printable
+from app.terminal.lines import flow_parts
+from app.terminal.printable import make_printable
 from probes import units
-from scenarios.results.document import Axis, Chart, ChartSeries
+from scenarios.contract.results.document import Axis, Chart, ChartSeries
 
 HEIGHT = 16  # of a chart in a document
 

@@ -7,11 +7,11 @@ from collections.abc import Collection
 from html import escape
 from typing import NamedTuple
 
-from app.glyphs import SPARKS
-from app.lines import Line, merge_spans, pad_line, split_line
-from app.printable import make_printable
+from app.terminal.glyphs import SPARKS
+from app.terminal.lines import Line, merge_spans, pad_line, split_line
+from app.terminal.printable import make_printable
 from probes import units
-from scenarios.peers.judgement import FleetMeasure
+from scenarios.analysis.peers.judgement import FleetMeasure
 
 ODD, SUSPECT = "▲", "?"
 _MIN_FULL_MARK_NODES = 8  # nodes in a cell, up to which each makes the mark higher

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections import Counter
 
-from app.recording.session import RunSession
+from app.recordings.session import RunSession
 from app.report import verdict_style, wording
 from app.report.figures import verdict_table
 from app.report.headline import list_remarks
 from probes import units
-from scenarios.results.document import Tile, Tiles
+from scenarios.contract.results.document import Tile, Tiles
 
 _FROM = 2  # tiles: a single one is no summary
 

@@ -9,15 +9,15 @@ import math
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from app.recording.session import RunSession
-from app.recording.values import regimes_words, value_of, values_beside
+from app.recordings.session import RunSession
+from app.recordings.values import regimes_words, value_of, values_beside
 from app.report import verdict_style, wording
 from app.report.figures.interval_chart import drawable_interval, is_drawable_value
 from probes import units
-from scenarios import events as ev
+from scenarios.contract import events as ev
+from scenarios.contract.results.document import Bar, Cell, Effects, Intervals, Table, Toned
+from scenarios.contract.verdict.verdict import Word
 from scenarios.experiment.wording import effect_cells, title_of_workload
-from scenarios.results.document import Bar, Cell, Effects, Intervals, Table, Toned
-from scenarios.verdict.verdict import Word
 
 MAX_REGIMES = 2  # loads of which two regimes are said
 NO_VALUES = "– where a verdict rests on other groups than the values of its variants."

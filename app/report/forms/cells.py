@@ -7,8 +7,11 @@ from itertools import zip_longest
 
 from rich.cells import cell_len
 
-from app.invocation import command_to_paste
-from app.lines import (
+from app.report.figures.histogram import histogram_lines
+from app.report.figures.interval_chart import axis_line, drawn_line, interval_lines, scale_for_bars
+from app.report.figures.plot import chart_lines
+from app.terminal.invocation import command_to_paste
+from app.terminal.lines import (
     BLANK,
     KEPT,
     Line,
@@ -22,10 +25,7 @@ from app.lines import (
     text_line,
     wrap_text,
 )
-from app.report.figures.histogram import histogram_lines
-from app.report.figures.interval_chart import axis_line, drawn_line, interval_lines, scale_for_bars
-from app.report.figures.plot import chart_lines
-from scenarios.results import document as doc
+from scenarios.contract.results import document as doc
 
 MAX_PROSE_COLUMNS = 110  # longer lines of prose are hard to read
 _NARROW = 76  # cells: in fewer a table whose rows would be high is none any more

@@ -1,9 +1,9 @@
 """A document where it was asked for: markdown, with colours on a terminal, or a page, or JSON for our own screen."""
 
-from app.output_file import deliver_text
 from app.report.forms import html, markdown
 from app.report.json_document import encode_document
-from scenarios.results.document import ReportDocument
+from app.terminal.output_file import deliver_text
+from scenarios.contract.results.document import ReportDocument
 
 
 def deliver_document(subject: str, path: str | None, document: ReportDocument, form: str) -> None:

@@ -2,7 +2,7 @@
 
 import re
 
-from app.printable import make_lines_printable, make_printable
+from app.terminal.printable import make_lines_printable, make_printable
 
 # always special somewhere in a line (CommonMark 2.4, GFM tables and strikethrough, $ maths of GitHub and GitLab)
 _ANYWHERE = re.compile(r"[\\`*\[\]<|~$]")

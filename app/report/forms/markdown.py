@@ -2,16 +2,18 @@
 
 from typing import TypeAlias
 
-from app.lines import Line
 from app.report.figures.histogram import histogram_lines
 from app.report.figures.interval_chart import interval_lines
 from app.report.figures.plot import chart_lines
 from app.report.forms import escape
-from scenarios.results import document as doc
+from app.terminal.lines import Line
+from scenarios.contract.results import document as doc
 
 WIDTH = 78  # cells of a drawing
 
-Block: TypeAlias = list[tuple[str, str]]  # lines with their role on a terminal (app.output.out_parts)
+Block: TypeAlias = list[
+    tuple[str, str]
+]  # lines with their role on a terminal (app.terminal.output.out_parts)
 
 
 def render_markdown(document: doc.ReportDocument) -> str:

@@ -1,11 +1,11 @@
 """A checkup's answer, line by line, for every view: the ranked list, and what to do about each."""
 
-from app.recording.answers import ranked_items
-from app.recording.session import RunSession
+from app.recordings.answers import ranked_items
+from app.recordings.session import RunSession
 from app.report.wording import SIGNS
 from probes.units import format_duration
-from scenarios.results.document import Code, Mono, Part, Toned, paragraph_of
-from scenarios.results.result import Item
+from scenarios.contract.results.document import Code, Mono, Part, Toned, paragraph_of
+from scenarios.contract.results.result import Item
 
 
 def sign_of(item: Item) -> str:

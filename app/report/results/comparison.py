@@ -16,9 +16,9 @@ from probes.units import (
     metric_quantity,
     smallest_effect,
 )
-from scenarios.compare.comparison import ComparedRecordings, RecordedSide
-from scenarios.compare.differences import ComponentExperiment, Difference
-from scenarios.compare.effects import (
+from scenarios.analysis.compare.comparison import ComparedRecordings, RecordedSide
+from scenarios.analysis.compare.differences import ComponentExperiment, Difference
+from scenarios.analysis.compare.effects import (
     Effect,
     detectable_text,
     direction_word,
@@ -28,11 +28,11 @@ from scenarios.compare.effects import (
     is_cost,
     ratio_text_with_interval,
 )
-from scenarios.compare.run_summary import FigureKey
-from scenarios.knowledge.loads import group_of
-from scenarios.results import document as doc
-from scenarios.rules.texts import FindingTexts
-from scenarios.verdict.verdict import Word
+from scenarios.analysis.compare.run_summary import FigureKey
+from scenarios.contract.results import document as doc
+from scenarios.contract.verdict.verdict import Word
+from scenarios.triage.knowledge.loads import group_of
+from scenarios.triage.rules.texts import FindingTexts
 
 SAYS = FindingTexts(Path(__file__).with_name("texts.toml"))
 PARAMETERS = ("kernel", "parameters")  # the boot parameters that matter for speed; "none" without any

@@ -1,7 +1,7 @@
 """What a comparison does not show: too few runs, unlike loads, copies, disturbance; and what was taken instead."""
 
 from probes.units import count_noun, format_percent, join_names
-from scenarios.compare.comparison import ComparedRecordings
+from scenarios.analysis.compare.comparison import ComparedRecordings
 
 _MAX_UNLIKE = 60
 _MAX_SHOWN = 6

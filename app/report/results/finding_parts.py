@@ -1,10 +1,10 @@
 """A finding in a document: what it stands on, what to do with each step's commands, and what would prove it."""
 
-from app.recording.session import RunSession
+from app.recordings.session import RunSession
 from app.report import confirmation, wording
 from app.report.numbers import is_imported
-from scenarios.finding import Finding, Remedy
-from scenarios.results.document import Bullets, Code, Mono, Part, Strong, paragraph_of
+from scenarios.contract.finding import Finding, Remedy
+from scenarios.contract.results.document import Bullets, Code, Mono, Part, Strong, paragraph_of
 
 
 def finding_title(finding: Finding) -> str:

@@ -9,12 +9,12 @@ from app.report.results.together import format_amount, sum_words, together_secti
 from probes import units
 from probes.types import Json
 from probes.units import count_noun, format_percent, join_names
-from scenarios.peers import judgement as peers
-from scenarios.peers.node import fold_names
-from scenarios.peers.retest import MAX_ROUNDS, MIN_ROUNDS, RetestedSuspect
-from scenarios.peers.screen import DRAWN, MIN_PEERS
-from scenarios.results import document as doc
-from scenarios.rules.texts import FindingTexts
+from scenarios.analysis.peers import judgement as peers
+from scenarios.analysis.peers.node import fold_names
+from scenarios.analysis.peers.retest import MAX_ROUNDS, MIN_ROUNDS, RetestedSuspect
+from scenarios.analysis.peers.screen import DRAWN, MIN_PEERS
+from scenarios.contract.results import document as doc
+from scenarios.triage.rules.texts import FindingTexts
 
 SAYS = FindingTexts(Path(__file__).with_name("texts.toml"))
 WIDTH = 78

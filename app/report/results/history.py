@@ -3,12 +3,12 @@
 import math
 from collections.abc import Sequence
 
-from app.glyphs import spark_cell
-from app.printable import make_printable
 from app.report.figures.load_lines import LoadLine, load_lines_svg
+from app.terminal.glyphs import spark_cell
+from app.terminal.printable import make_printable
 from probes import units
-from scenarios.imported.findings import format_value
-from scenarios.imported.results import Histories, WorkloadHistory
+from scenarios.analysis.imported.findings import format_value
+from scenarios.analysis.imported.results import Histories, WorkloadHistory
 
 _MAX_WORKLOADS = 60  # workloads
 _NAME = 30

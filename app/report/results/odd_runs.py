@@ -4,10 +4,10 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from probes.units import count_noun, join_names
-from scenarios.compare.odd import FAMILY_ERROR, MIN_EFFECT, MIN_RUNS, OddRuns
-from scenarios.imported.cross_run import odd_findings
-from scenarios.results.document import Bullets, ReportDocument, ReportSection, paragraph_of
-from scenarios.rules.texts import FindingTexts
+from scenarios.analysis.compare.odd import FAMILY_ERROR, MIN_EFFECT, MIN_RUNS, OddRuns
+from scenarios.analysis.imported.cross_run import odd_findings
+from scenarios.contract.results.document import Bullets, ReportDocument, ReportSection, paragraph_of
+from scenarios.triage.rules.texts import FindingTexts
 
 SAYS = FindingTexts(Path(__file__).with_name("texts.toml"))
 _MAX_NAMED = 12

@@ -1,14 +1,14 @@
 """A scenario's own results in the report: by their type a view of its own, a drawing, or a table of the fields."""
 
-from app.recording.session import RunSession
+from app.recordings.session import RunSession
 from app.report import wording
 from probes import units
 from probes.types import Json
-from scenarios.compare.bounding_box import Boxed
-from scenarios.imported.results import HistoriesResult
-from scenarios.results.document import Heading, Part, Picture, Table, paragraph_of
-from scenarios.results.result import Result
-from scenarios.where.results import CallPaths
+from scenarios.analysis.compare.bounding_box import Boxed
+from scenarios.analysis.imported.results import HistoriesResult
+from scenarios.analysis.profile.results import CallPaths
+from scenarios.contract.results.document import Heading, Part, Picture, Table, paragraph_of
+from scenarios.contract.results.result import Result
 
 WIDTH = 78  # cells of a drawing
 MAX_DEPTH = 8  # a foreign recording's facts nest as deeply as they like

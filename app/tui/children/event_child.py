@@ -10,12 +10,12 @@ from functools import cache
 
 import msgspec
 
-from app.recording.limits import LINE_LIMIT
-from app.recording.session import RunSession
+from app.recordings.limits import LINE_LIMIT
+from app.recordings.session import RunSession
 from probes.children.bounded_wait import wait_briefly
 from probes.children.environment import hostdx_environment
-from probes.lossless_json import Decoder
-from scenarios import events as ev
+from probes.reading.lossless_json import Decoder
+from scenarios.contract import events as ev
 
 
 @cache

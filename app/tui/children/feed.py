@@ -2,11 +2,11 @@
 
 from pathlib import Path
 
-from app.recording.playback import Playback
-from app.recording.reader import RecordingFollower
-from app.recording.session import RunSession
+from app.recordings.playback import Playback
+from app.recordings.reader import RecordingFollower
+from app.recordings.session import RunSession
 from app.run.launch import is_running, read_last_line, stop_runner
-from scenarios.events import Began, RunEnded
+from scenarios.contract.events import Began, RunEnded
 
 
 class RunFeed:

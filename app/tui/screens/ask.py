@@ -15,8 +15,8 @@ from textual import events
 from textual.app import ComposeResult
 from textual.screen import ModalScreen
 
-from app.glyphs import clean_text
-from app.lines import HIGHLIGHT, Line, wrap_text
+from app.terminal.glyphs import clean_text
+from app.terminal.lines import HIGHLIGHT, Line, wrap_text
 from app.tui.widgets.panel import Panel
 
 Completer: TypeAlias = Callable[[str, Callable[[str, str], None]], None]

@@ -11,7 +11,7 @@ from textual.binding import Binding
 from textual.screen import Screen
 from textual.widget import Widget
 
-from app.lines import Line, ground_line, split_line, text_line
+from app.terminal.lines import Line, ground_line, split_line, text_line
 from app.tui.widgets.keybar import KeyBar
 from app.tui.widgets.panel import Box, Panel
 from app.tui.widgets.picker import Picker

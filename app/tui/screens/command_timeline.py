@@ -7,13 +7,13 @@ from collections.abc import Iterable
 from textual.binding import Binding
 from textual.widget import Widget
 
-from app.lines import Line
+from app.terminal.lines import Line
 from app.tui.screens.run import RunScreen
 from app.tui.widgets.icicle import Icicle
 from app.tui.widgets.measuring.inside_plot import inside_lines
 from app.tui.widgets.measuring.transport import Transport
 from app.tui.widgets.panel import Panel
-from scenarios.where.results import CallPaths
+from scenarios.analysis.profile.results import CallPaths
 
 
 class Curve(Panel):

@@ -8,7 +8,7 @@ from itertools import zip_longest
 
 from textual.widget import Widget
 
-from app.lines import (
+from app.terminal.lines import (
     BLANK,
     Line,
     cell_width,

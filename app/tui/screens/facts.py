@@ -8,9 +8,9 @@ from itertools import zip_longest
 from textual.binding import Binding
 from textual.widget import Widget
 
-from app.glyphs import clean_text
-from app.lines import BLANK, Line, cell_width, pad_line, text_line, wrap_text
-from app.recording.session import RunSession
+from app.recordings.session import RunSession
+from app.terminal.glyphs import clean_text
+from app.terminal.lines import BLANK, Line, cell_width, pad_line, text_line, wrap_text
 from app.tui.screens.base import Base
 from app.tui.widgets.fact_words import value_words
 from app.tui.widgets.reader import Reader

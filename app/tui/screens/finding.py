@@ -7,12 +7,12 @@ from collections.abc import Iterable
 from textual.binding import Binding
 from textual.widget import Widget
 
-from app.recording.session import RunSession
+from app.recordings.session import RunSession
 from app.report.confirmation import confirmation_options
 from app.tui.details import commands_of, finding_lines
 from app.tui.screens.base import Base
 from app.tui.widgets.reader import Reader
-from scenarios.finding import Finding
+from scenarios.contract.finding import Finding
 
 
 class FindingScreen(Base):

@@ -7,14 +7,14 @@ from collections.abc import Iterable
 from textual.binding import Binding
 from textual.widget import Widget
 
-from app.glyphs import clean_text
-from app.lines import BLANK, Line, ground_line, split_line, text_line, wrap_text
-from app.recording.session import RunSession
+from app.recordings.session import RunSession
+from app.terminal.glyphs import clean_text
+from app.terminal.lines import BLANK, Line, ground_line, split_line, text_line, wrap_text
 from app.tui.screens.base import Base
 from app.tui.widgets.measuring.group_plot import GroupPlot, PlotSubject
 from app.tui.widgets.measuring.standing import title_of
 from app.tui.widgets.panel import Panel
-from scenarios import events as ev
+from scenarios.contract import events as ev
 from scenarios.experiment.wording import effect_words, explain_verdict
 
 

@@ -24,7 +24,7 @@ from app.tui.widgets.home.scenario_list import ASKED, ScenarioList
 from app.tui.widgets.panel import Box
 from app.tui.widgets.picker import Picker
 from app.tui.widgets.selected_line import BOXED, Whole, most_lines
-from scenarios.events import Pulse
+from scenarios.contract.events import Pulse
 
 MIN_ROWS = 13  # of the list beside the host's table, in borders
 ANSWERED = BOXED + 2  # rows of what a scenario answers

@@ -9,7 +9,7 @@ from textual.binding import Binding
 from textual.screen import Screen
 from textual.widget import Widget
 
-from app.lines import Line
+from app.terminal.lines import Line
 from app.tui.screens.base import Base
 from app.tui.widgets.keybar import NAMES, key_name
 from app.tui.widgets.panel import Box

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from textual.binding import Binding
 from textual.widget import Widget
 
-from app.recording.session import RunSession
+from app.recordings.session import RunSession
 from app.tui.screens.run import RunScreen, left_changed
 from app.tui.widgets.measuring.forest import MAX_ROWS, Forest
 from app.tui.widgets.measuring.host_panel import HostPanel

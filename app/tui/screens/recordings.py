@@ -11,14 +11,14 @@ from typing import NamedTuple
 from textual.binding import Binding
 from textual.widget import Widget
 
-from app.failure import Failure
-from app.glyphs import SIGNS, clean_text
-from app.lines import Line, cell_width, frame_rows, pad_line, split_line, text_line, wrap_text
-from app.recording import store as recordings
+from app.recordings import store as recordings
 from app.report.forms.cells import parts_lines
 from app.report.headline import Answer, read_recording
 from app.report.next_steps import list_remedies
 from app.report.validity import Sign, list_trust_signs
+from app.terminal.failure import Failure
+from app.terminal.glyphs import SIGNS, clean_text
+from app.terminal.lines import Line, cell_width, frame_rows, pad_line, split_line, text_line, wrap_text
 from app.tui.details import next_lines, sign_lines
 from app.tui.screens.ask import AskScreen, ChoiceScreen
 from app.tui.screens.base import Base
@@ -29,9 +29,9 @@ from app.tui.widgets.measuring.transport import format_clock
 from app.tui.widgets.panel import Panel
 from app.tui.widgets.picker import Picker, PickerRow
 from app.tui.widgets.verdict_list import EffectRow, list_effects, table_of
-from scenarios.card import card_of
-from scenarios.finding import Finding, Remedy
-from scenarios.results.document import Part
+from scenarios.contract.card import card_of
+from scenarios.contract.finding import Finding, Remedy
+from scenarios.contract.results.document import Part
 
 HEADLINES = 40  # of the newest: each is read whole for it
 READ_EVERY_S = 0.04

@@ -13,7 +13,7 @@ from app.report.forms.cells import document_lines
 from app.report.forms.markdown import render_markdown
 from app.tui.screens.base import Base, TopBar
 from app.tui.widgets.reader import Reader
-from scenarios.results.document import ReportDocument
+from scenarios.contract.results.document import ReportDocument
 
 
 class ReportScreen(Base):

@@ -8,19 +8,19 @@ from typing import ClassVar
 from textual.binding import Binding
 from textual.widget import Widget
 
-from app.glyphs import clean_text
-from app.lines import Line, cell_width, ground_line, split_line, text_line
-from app.recording.progress import time_left
-from app.recording.session import RunSession
+from app.recordings.progress import time_left
+from app.recordings.session import RunSession
 from app.report.numbers import is_imported
+from app.terminal.glyphs import clean_text
+from app.terminal.lines import Line, cell_width, ground_line, split_line, text_line
 from app.tui.children.feed import RunFeed
 from app.tui.screens.ask import AskScreen
 from app.tui.screens.base import Base
 from app.tui.widgets.measuring.transport import speed_words
 from app.tui.widgets.panel import Panel
 from probes import units
-from probes.action import Action
-from scenarios.where.results import CallPaths
+from scenarios.analysis.profile.results import CallPaths
+from scenarios.contract.action import Action
 
 
 def seconds_of(words: str) -> float:

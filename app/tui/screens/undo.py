@@ -8,7 +8,7 @@ import msgspec
 from textual.binding import Binding
 from textual.widget import Widget
 
-from app.lines import BLANK, Line, text_line, wrap_text
+from app.terminal.lines import BLANK, Line, text_line, wrap_text
 from app.tui.children.command import CommandOutcome, run_hostdx
 from app.tui.screens.base import Base
 from app.tui.widgets.reader import Reader

@@ -8,9 +8,9 @@ from pathlib import Path
 from textual.binding import Binding
 from textual.widget import Widget
 
-from app.lines import half_width
-from app.recording import store
-from app.recording.answers import ranked_items
+from app.recordings import store
+from app.recordings.answers import ranked_items
+from app.terminal.lines import half_width
 from app.tui.details import (
     PLACEHOLDER,
     commands_of,
@@ -35,7 +35,7 @@ from app.tui.widgets.on_top import on_top
 from app.tui.widgets.panel import Box
 from app.tui.widgets.picker import Picker
 from app.tui.widgets.verdict_list import VerdictList
-from scenarios.finding import Remedy
+from scenarios.contract.finding import Remedy
 
 MAX_FOLD_RATIO = 1.5  # rows of a table in half of the width, as a multiple of those in all of it
 MAX_ROWS = 1000

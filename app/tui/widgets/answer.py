@@ -2,8 +2,16 @@
 
 from collections.abc import Sequence
 
-from app.glyphs import clean_text
-from app.lines import (
+from app.recordings import store
+from app.recordings.answers import ranked_items
+from app.recordings.session import RunSession
+from app.report.figures.verdict_table import notes_on_values as values_beside
+from app.report.headline import find_answer
+from app.report.next_steps import list_remedies
+from app.report.validity import list_trust_signs
+from app.report.wording import beyond_bounds
+from app.terminal.glyphs import clean_text
+from app.terminal.lines import (
     Line,
     cell_width,
     crop_line,
@@ -14,14 +22,6 @@ from app.lines import (
     text_line,
     wrap_text,
 )
-from app.recording import store
-from app.recording.answers import ranked_items
-from app.recording.session import RunSession
-from app.report.figures.verdict_table import notes_on_values as values_beside
-from app.report.headline import find_answer
-from app.report.next_steps import list_remedies
-from app.report.validity import list_trust_signs
-from app.report.wording import beyond_bounds
 from app.tui.children.feed import RunFeed
 from app.tui.details import finding_lines, next_lines, planned_argv, sign_lines
 from app.tui.widgets.home.checkup_lines import KEYS, checkup_lines
@@ -32,8 +32,8 @@ from app.tui.widgets.measuring.run_bar import legend_line
 from app.tui.widgets.on_top import imported_lines, on_top, on_top_lines, trace_lines
 from app.tui.widgets.panel import Panel
 from app.tui.widgets.verdict_list import VerdictList
+from scenarios.contract.finding import Remedy
 from scenarios.experiment.wording import explain_verdict
-from scenarios.finding import Remedy
 
 MIN_ROOMY_LINES = 48  # lines of a screen that has room for what a load stands for
 MAX_NEXT_LINES = 12  # lines of trust, and of what comes next

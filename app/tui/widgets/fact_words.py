@@ -1,7 +1,7 @@
 """A fact as a person reads it, and the reason where it could not be read."""
 
-from app.glyphs import clean_text
-from app.recording.session import RunSession
+from app.recordings.session import RunSession
+from app.terminal.glyphs import clean_text
 from probes import units
 from probes.types import Json
 

@@ -6,15 +6,15 @@ from functools import partial
 from typing import Literal, NamedTuple, TypeAlias
 
 from app.fleet.node_names import node_matcher
-from app.glyphs import SIGNS, clean_text
-from app.lines import BLANK, Line, crop_line, pad_line, split_line, text_line, wrap_text
 from app.report.figures.strip import strip_lines
 from app.report.results.fleet import lead_sentence, setting_words, standing_words
+from app.terminal.glyphs import SIGNS, clean_text
+from app.terminal.lines import BLANK, Line, crop_line, pad_line, split_line, text_line, wrap_text
 from app.tui.widgets.panel import Panel
 from app.tui.widgets.picker import Picker, PickerRow
 from probes.units import format_percent, join_names
-from scenarios.peers.judgement import FleetJudgement, FleetMeasure, MissingNode
-from scenarios.verdict.verdict import OPEN
+from scenarios.analysis.peers.judgement import FleetJudgement, FleetMeasure, MissingNode
+from scenarios.contract.verdict.verdict import OPEN
 
 Order: TypeAlias = Literal["farthest off", "this measure", "name"]
 ORDERS: tuple[Order, ...] = ("farthest off", "this measure", "name")

@@ -7,11 +7,11 @@ from collections.abc import Sequence
 
 from textual.binding import Binding
 
-from app.glyphs import clean_text
-from app.lines import Line, crop_line, pad_line, split_line, text_line, wrap_text
 from app.report.figures.flame import FlameBox, call_path, describe_node, difference_share, lay_out_boxes
+from app.terminal.glyphs import clean_text
+from app.terminal.lines import Line, crop_line, pad_line, split_line, text_line, wrap_text
 from app.tui.widgets.reader import Reader
-from scenarios.where.results import PathTree
+from scenarios.analysis.profile.results import PathTree
 
 TOLD = 3  # lines about the box under the cursor
 MIN_NAMED_CELLS = 5  # cells of a box that has a part of its name

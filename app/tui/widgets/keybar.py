@@ -2,7 +2,7 @@
 
 from textual.binding import Binding
 
-from app.lines import Line, cell_width, ground_line, wrap_text
+from app.terminal.lines import Line, cell_width, ground_line, wrap_text
 from app.tui.widgets.panel import Panel
 
 MAX_KEYS = 7

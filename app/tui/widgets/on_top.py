@@ -2,11 +2,20 @@
 
 from typing import NamedTuple
 
-from app.lines import BLANK, Line, area_lines, clean_line, crop_line, ruled_head, split_line, text_line
-from app.recording.session import RunSession
-from scenarios.compare.bounding_box import Boxed
-from scenarios.imported.results import HistoriesResult
-from scenarios.results.document import Chart, Paragraph, Strong, Table, plain_text
+from app.recordings.session import RunSession
+from app.terminal.lines import (
+    BLANK,
+    Line,
+    area_lines,
+    clean_line,
+    crop_line,
+    ruled_head,
+    split_line,
+    text_line,
+)
+from scenarios.analysis.compare.bounding_box import Boxed
+from scenarios.analysis.imported.results import HistoriesResult
+from scenarios.contract.results.document import Chart, Paragraph, Strong, Table, plain_text
 
 
 class OnTop(NamedTuple):

@@ -16,12 +16,12 @@ from textual.reactive import Reactive
 from textual.strip import Strip
 from textual.widget import Widget
 
-from app.glyphs import ascii_text
-from app.lines import Line, clean_line, merge_spans, pad_line
+from app.terminal.glyphs import ascii_text
+from app.terminal.lines import Line, clean_line, merge_spans, pad_line
 from app.tui.theme import role_style
 
 if TYPE_CHECKING:
-    from app.recording.session import RunSession
+    from app.recordings.session import RunSession
     from app.tui.commands import Shown
 
 

@@ -10,7 +10,7 @@ from textual.binding import Binding
 from textual.errors import NoWidget
 from textual.message import Message
 
-from app.lines import Line, frame_rows, highlight_line, ruled_head, text_line
+from app.terminal.lines import Line, frame_rows, highlight_line, ruled_head, text_line
 from app.tui.widgets.panel import Panel
 
 if TYPE_CHECKING:

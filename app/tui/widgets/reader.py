@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 from textual.binding import Binding
 
-from app.lines import Line, text_line
+from app.terminal.lines import Line, text_line
 from app.tui.widgets.panel import Panel
 
 

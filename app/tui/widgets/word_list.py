@@ -2,9 +2,9 @@
 
 from functools import cache, partial
 
-from app.lines import Line, crop_line, text_line, wrap_text
+from app.terminal.lines import Line, crop_line, text_line, wrap_text
 from app.tui.widgets.picker import Picker, PickerRow
-from probes.safe_read import read_own_data
+from probes.files.safe_read import read_own_data
 
 _WORD = 14
 

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 from app.undo.kinds import bounded_child
 
 if TYPE_CHECKING:
-    from app.process import Identity
+    from app.terminal.process import Identity
 
 TIMEOUT_S = 5.0
 MAX_ATTRIBUTE_BYTES = 1 << 16  # bytes of an attribute

@@ -3,9 +3,9 @@
 import os
 from pathlib import Path
 
-from app.process import boot_id
+from app.terminal.process import boot_id
 from app.undo.journal import FileSystemId
-from probes.host import Host
+from probes.reading.host import Host
 from probes.system.disk.mounts import IN_MEMORY, find_mount, read_mounts_now
 from probes.types import Absent
 

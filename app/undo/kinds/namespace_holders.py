@@ -10,10 +10,14 @@ import time
 from pathlib import Path
 
 from app.undo.journal import UndoOutcome
-from probes.process_stat import start_time
+from probes.reading.process_stat import start_time
 
 # the modules that such a process runs
-HOLDERS = (b"probes.bench.net.lab", b"probes.bench.contention.server", b"probes.bench.streams.station")
+HOLDERS = (
+    b"scenarios.rpfilter.measurement.lab",
+    b"scenarios.contention.measurement.server",
+    b"scenarios.fullstack.measurement.station",
+)
 _WAIT_S = 2.0
 
 

@@ -14,11 +14,11 @@ from typing import Any
 
 import msgspec
 
-from app.failure import NotDone
-from app.process import boot_id
+from app.terminal.failure import NotDone
+from app.terminal.process import boot_id
 from app.undo.journal import FileSystemId, UndoOutcome
 from app.undo.kinds import bounded_child
-from probes.private_directory import Inode, PrivateDirectory, inode_of, is_own, open_parent
+from probes.files.private_directory import Inode, PrivateDirectory, inode_of, is_own, open_parent
 
 MARK = ".hostdx-"
 FORGET = "; look at it, then `hostdx undo --forget` removes it from the journal"

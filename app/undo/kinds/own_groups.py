@@ -6,7 +6,7 @@ import time
 from collections.abc import Mapping
 from pathlib import Path
 
-from app.failure import NotDone
+from app.terminal.failure import NotDone
 from app.undo.journal import UndoOutcome
 
 MARK = "hostdx-"

@@ -5,13 +5,13 @@ What is removed is checked to be ours first: by name, owner and inode, or by the
 
 import secrets
 
-from app.failure import NotDone
+from app.terminal.failure import NotDone
 from app.undo.journal import JournalEntry, UndoOutcome
 from app.undo.kinds import own_files, own_groups, text_file
 from app.undo.kinds.namespace_holders import end_holders
 from app.undo.kinds.own_files import MARK
-from probes.action import Action
-from probes.private_directory import Inode
+from probes.files.private_directory import Inode
+from scenarios.contract.action import Action
 
 
 def exact_name(action: Action) -> str:

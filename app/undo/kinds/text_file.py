@@ -4,10 +4,10 @@ import os
 import stat
 from pathlib import Path
 
-from app.failure import NotDone
+from app.terminal.failure import NotDone
 from app.undo.journal import UndoOutcome
-from probes.action import Action
-from probes.path_ownership import find_root_objection
+from probes.files.path_ownership import find_root_objection
+from scenarios.contract.action import Action
 
 MARK = "hostdx-"
 

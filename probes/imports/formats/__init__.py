@@ -2,7 +2,7 @@
 
 from typing import TypeVar
 
-from probes.safe_read import read_own_data
+from probes.files.safe_read import read_own_data
 
 T = TypeVar("T")
 

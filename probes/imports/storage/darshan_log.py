@@ -14,12 +14,12 @@ from typing import IO
 
 import msgspec
 
-from probes.captured.temporary_folder import temporary_folder
 from probes.children.own_module import own_module
 from probes.imports.confinement import MAX_WRITTEN_BYTES
 from probes.imports.model import ImportRefusedError, ImportResult
 from probes.imports.source import ImportSource
 from probes.imports.storage.darshan import Darshan, make_result
+from probes.reading.captured.temporary_folder import temporary_folder
 
 _MAGIC = 6567223  # include/darshan-log-format.h, DARSHAN_MAGIC_NR, in the byte order of the writer
 _MAGICS = (_MAGIC.to_bytes(8, "little"), _MAGIC.to_bytes(8, "big"))

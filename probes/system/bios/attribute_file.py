@@ -8,8 +8,8 @@ import codecs
 import json
 
 from probes import units
-from probes.patterns import lazy_pattern
-from probes.safe_read import TooLarge, decode, read_named
+from probes.files.safe_read import TooLarge, decode, read_named
+from probes.reading.patterns import lazy_pattern
 from probes.system.bios.attributes import MAX_VALUE_CHARACTERS, BiosAttributes, Wanted, keep_wanted
 from probes.types import Absent
 

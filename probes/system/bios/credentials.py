@@ -11,7 +11,7 @@ import shlex
 from pathlib import Path
 
 from probes.children.environment import PASSWORD, USER, read_variable
-from probes.named_file import open_regular
+from probes.files.named_file import open_regular
 from probes.types import Absent
 
 __all__ = ["PASSWORD", "USER", "Credentials", "find_credentials"]

@@ -3,7 +3,7 @@
 Its drivers (dell-wmi-sysman, think-lmi, hp-bioscfg) serve workstations and notebooks; on most servers there is nothing.
 """
 
-from probes.host import Host
+from probes.reading.host import Host
 from probes.system.bios.attributes import MAX_VALUE_CHARACTERS, BiosAttributes, Wanted
 from probes.types import Absent, is_present
 

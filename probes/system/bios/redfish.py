@@ -20,7 +20,7 @@ from urllib.parse import urlsplit
 import msgspec
 
 from probes import units
-from probes.safe_read import read_named
+from probes.files.safe_read import read_named
 from probes.system.bios.attributes import MAX_VALUE_CHARACTERS, BiosAttributes, Wanted, keep_wanted
 from probes.system.bios.credentials import Credentials, find_credentials
 from probes.types import Absent, AbsentKind, Json

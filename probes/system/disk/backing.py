@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable
 
-from probes.host import Host
+from probes.reading.host import Host
 from probes.system.disk.mounts import NETWORK
 from probes.system.disk.topology import DirectoryPlacement, find_placement
 from probes.types import Absent, is_present

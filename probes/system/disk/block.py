@@ -6,7 +6,7 @@ from typing import TypeAlias
 
 import msgspec
 
-from probes.host import Host, compute_once_per_host
+from probes.reading.host import Host, compute_once_per_host
 from probes.system.disk.drive.ata import ata_port
 from probes.system.disk.drive.link import BusLink, device_node, pcie_link, sas_link, sata_link
 from probes.system.disk.drive.transport import is_virtual_disk, kind, list_controllers, read_transport

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 
 import msgspec
 
-from probes.host import Host
 from probes.number_text import parse_unsigned_list
+from probes.reading.host import Host
 from probes.types import Absent
 
 SECTOR_BYTES = 512

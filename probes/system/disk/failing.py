@@ -2,7 +2,7 @@
 
 import errno
 
-from probes.host import Host
+from probes.reading.host import Host
 from probes.system.disk.mounts import find_mount, read_mounts_now
 from probes.types import Absent
 

@@ -5,8 +5,8 @@ import re
 
 import msgspec
 
-from probes.host import Host, compute_once_per_host
 from probes.number_text import parse_unsigned_list
+from probes.reading.host import Host, compute_once_per_host
 from probes.types import Absent
 
 # fmt: off

@@ -2,7 +2,7 @@
 
 import msgspec
 
-from probes.host import Host
+from probes.reading.host import Host
 from probes.types import Absent
 
 

@@ -6,8 +6,8 @@ Sources: Documentation/block/switching-sched.rst (the brackets), Documentation/A
 
 import msgspec
 
-from probes.host import Host
 from probes.number_text import parse_unsigned_list
+from probes.reading.host import Host
 from probes.types import Absent, is_present
 
 # What write-back throttling starts with: 75 ms on a rotational queue, 2 ms else (block/blk-wbt.c,

@@ -9,8 +9,8 @@ from typing import Literal
 
 import msgspec
 
-from probes.host import Host, compute_once_per_host
-from probes.patterns import lazy_pattern
+from probes.reading.host import Host, compute_once_per_host
+from probes.reading.patterns import lazy_pattern
 from probes.system.disk.scheduler import Scheduling, kernel_default
 from probes.system.software.kernel import read_kernel
 from probes.system.software.tuned import FOLDERS, tuned_sections

@@ -13,8 +13,8 @@ from typing import Any
 
 import msgspec
 
-from probes.host import Host
-from probes.read_trace import note_read
+from probes.reading.host import Host
+from probes.reading.read_trace import note_read
 from probes.system.disk.block import BlockDevice, block_devices
 from probes.types import Absent, is_present
 

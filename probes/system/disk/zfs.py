@@ -2,7 +2,7 @@
 
 import re
 
-from probes.host import Host
+from probes.reading.host import Host
 from probes.system.disk.block import BlockDevice, block_devices
 from probes.system.disk.mounts import read_mounts
 from probes.system.disk.topology import source_device

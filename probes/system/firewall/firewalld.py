@@ -1,10 +1,10 @@
-"""firewalld as configured: its version and firewalld.conf as written. Meanings are in scenarios/knowledge."""
+"""firewalld as configured: its version and firewalld.conf as written. Meanings are in scenarios/triage/knowledge."""
 
 import re
 
 import msgspec
 
-from probes.host import Host, compute_once_per_host
+from probes.reading.host import Host, compute_once_per_host
 from probes.types import Absent
 
 CONF = "/etc/firewalld/firewalld.conf"

@@ -2,7 +2,7 @@
 
 import msgspec
 
-from probes.host import Host, compute_once_per_host
+from probes.reading.host import Host, compute_once_per_host
 from probes.types import Absent
 
 CONF = "/proc/sys/net/ipv4/conf"

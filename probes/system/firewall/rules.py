@@ -2,7 +2,7 @@
 
 import msgspec
 
-from probes.host import Host, compute_once_per_host
+from probes.reading.host import Host, compute_once_per_host
 from probes.system.firewall.reverse_path import Form, Protocol, ReversePathRule
 from probes.system.firewall.ruleset_text import listing_from_text
 from probes.system.firewall.xtables import rules_from_save

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 import msgspec
 
 from probes.number_text import parse_unsigned
-from probes.patterns import lazy_pattern
+from probes.reading.patterns import lazy_pattern
 from probes.system.firewall.reverse_path import (
     PRIORITIES,
     Chains,

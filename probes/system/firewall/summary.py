@@ -6,7 +6,7 @@ Each is told in a few words and, where a view has room for less, in fields: `ser
 
 from collections.abc import Iterator
 
-from probes.host import Host
+from probes.reading.host import Host
 from probes.system.firewall.firewalld import CONF, is_firewalld_running, read_firewalld
 from probes.system.firewall.firewalld import parse_settings as written
 from probes.system.firewall.reverse_path import Protocol, ReversePathRule

@@ -5,7 +5,7 @@ from itertools import pairwise
 
 import msgspec
 
-from probes.patterns import lazy_pattern
+from probes.reading.patterns import lazy_pattern
 from probes.system.firewall.reverse_path import PRIORITIES, Chains, Form, Hook, Key, Protocol, ReversePathRule
 from probes.types import Absent
 

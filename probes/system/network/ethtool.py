@@ -14,7 +14,7 @@ from typing import Any, TypeVar
 
 import msgspec
 
-from probes.host import Host
+from probes.reading.host import Host
 from probes.types import Absent
 
 T = TypeVar("T")

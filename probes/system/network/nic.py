@@ -4,7 +4,7 @@ import re
 
 import msgspec
 
-from probes.host import Host, compute_once_if_static
+from probes.reading.host import Host, compute_once_if_static
 from probes.system.disk.drive.link import device_node
 from probes.system.network.ethtool import settings_text
 from probes.types import Absent, is_present

@@ -5,7 +5,7 @@ The reverse-path check runs once for what GRO has merged, so this decides whethe
 
 import msgspec
 
-from probes.host import Host
+from probes.reading.host import Host
 from probes.system.network.ethtool import read_features, send_ethtool_command
 from probes.types import Absent
 

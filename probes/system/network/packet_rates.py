@@ -4,8 +4,8 @@ import time
 
 import msgspec
 
-from probes.host import Host
 from probes.number_text import parse_hexadecimal_list, parse_unsigned
+from probes.reading.host import Host
 from probes.system.processor.cpu_times import CpuTimes, read_proc_stat
 from probes.types import Absent
 

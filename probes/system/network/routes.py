@@ -5,7 +5,7 @@ import sys
 
 import msgspec
 
-from probes.host import Host
+from probes.reading.host import Host
 from probes.types import Absent
 
 IPV6 = "/proc/net/ipv6_route"

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 import msgspec
 
-from probes.host import Host
+from probes.reading.host import Host
 from probes.types import Absent, is_present
 
 ROOT = "/sys/firmware/acpi/tables"

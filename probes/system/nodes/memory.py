@@ -4,7 +4,7 @@ import re
 
 import msgspec
 
-from probes.host import Host, compute_once_if_static
+from probes.reading.host import Host, compute_once_if_static
 from probes.types import Absent, is_present
 
 

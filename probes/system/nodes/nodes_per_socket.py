@@ -10,7 +10,7 @@ from typing import Literal, TypeAlias
 
 import msgspec
 
-from probes.host import Host, compute_once_per_host
+from probes.reading.host import Host, compute_once_per_host
 from probes.system.nodes.numa import ROOT, NumaTable, read_numa
 from probes.system.processor.caches import read_caches
 from probes.system.processor.topology import CpuTopology, distinct_sets, read_cpu_topology, read_cpuinfo

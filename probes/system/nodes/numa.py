@@ -4,7 +4,7 @@ import re
 
 import msgspec
 
-from probes.host import Host, compute_once_per_host
+from probes.reading.host import Host, compute_once_per_host
 from probes.system.nodes.memory import read_memory
 from probes.system.processor.cpulist import read_cpus
 from probes.system.processor.topology import CpuTopology, distinct_sets, read_cpu_topology

@@ -5,7 +5,7 @@ from typing import Annotated, TypeAlias
 
 import msgspec
 
-from probes.host import Host, compute_once_per_host
+from probes.reading.host import Host, compute_once_per_host
 from probes.system.processor.cpulist import read_cpus
 from probes.system.processor.topology import ROOT, read_cpu_topology
 from probes.types import Absent, is_present

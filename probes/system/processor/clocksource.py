@@ -6,7 +6,7 @@ process (vDSO); hpet, acpi_pm, jiffies and xen's cost a system call, hpet and ac
 
 import msgspec
 
-from probes.host import Host
+from probes.reading.host import Host
 from probes.system.software.kernel import read_kernel
 from probes.types import Absent, is_present
 

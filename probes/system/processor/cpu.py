@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from probes.host import Host, compute_once_per_host
-from probes.safe_read import read_own_data
+from probes.files.safe_read import read_own_data
+from probes.reading.host import Host, compute_once_per_host
 from probes.system.processor.topology import (
     ROOT,
     distinct_sets,

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import msgspec
 
-from probes.host import Host
 from probes.number_text import parse_unsigned, parse_unsigned_list
+from probes.reading.host import Host
 from probes.types import Absent
 
 # /proc/stat counts in USER_HZ: 100 on every architecture that Linux still supports, but Alpha.

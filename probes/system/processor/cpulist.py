@@ -2,7 +2,7 @@
 
 import re
 
-from probes.host import Host
+from probes.reading.host import Host
 from probes.types import Absent
 
 MAX_CPUS = 1 << 16  # a broken list such as 0-4000000000 must not fill the memory

@@ -4,7 +4,7 @@ from collections import Counter
 
 import msgspec
 
-from probes.host import Host, compute_once_if_static
+from probes.reading.host import Host, compute_once_if_static
 from probes.types import Absent, is_present
 
 ROOT = "/sys/devices/system/cpu"

@@ -5,7 +5,7 @@ Documentation/admin-guide/pm/cpuidle.rst. The folder of each CPU has a `disable`
 
 import msgspec
 
-from probes.host import Host, compute_once_if_static
+from probes.reading.host import Host, compute_once_if_static
 from probes.system.processor.topology import ROOT, read_cpu_topology
 from probes.types import Absent, is_present
 

@@ -6,7 +6,7 @@ import re
 
 import msgspec
 
-from probes.host import Host
+from probes.reading.host import Host
 from probes.types import Absent, is_present
 
 ROOT = "/sys/class/powercap"

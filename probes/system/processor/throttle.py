@@ -6,7 +6,7 @@ import re
 
 import msgspec
 
-from probes.host import Host
+from probes.reading.host import Host
 from probes.types import Absent, is_present
 
 _CPUS = 16  # of a large host the first ones stand for all: each read costs some microseconds

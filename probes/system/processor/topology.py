@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable
 
 import msgspec
 
-from probes.host import Host, compute_once_per_host
+from probes.reading.host import Host, compute_once_per_host
 from probes.system.processor.cpulist import MAX_CPUS, parse_list, read_cpus
 from probes.types import Absent, is_present
 

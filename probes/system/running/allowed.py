@@ -4,7 +4,7 @@ import re
 
 import msgspec
 
-from probes.host import Host, compute_once_per_host
+from probes.reading.host import Host, compute_once_per_host
 from probes.system.processor.cpulist import parse_list
 from probes.system.running.cgroup import read_cgroup
 from probes.types import Absent, is_present

@@ -10,7 +10,7 @@ from typing import TypeVar
 
 import msgspec
 
-from probes.host import Host
+from probes.reading.host import Host
 from probes.system.disk.mounts import Mount, read_mounts
 from probes.system.processor.cpulist import parse_list
 from probes.types import Absent, is_present

@@ -9,9 +9,9 @@ from typing import Literal, TypeAlias
 
 import msgspec
 
-from probes.host import Host
 from probes.number_text import parse_unsigned
-from probes.process_stat import read_stat
+from probes.reading.host import Host
+from probes.reading.process_stat import read_stat
 from probes.system.running.tasks import explain_hidden_tasks
 from probes.types import Absent
 

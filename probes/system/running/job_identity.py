@@ -10,9 +10,9 @@ from typing import Literal, TypeAlias
 
 import msgspec
 
-from probes.host import Host
 from probes.number_text import parse_unsigned
-from probes.process_stat import read_stat
+from probes.reading.host import Host
+from probes.reading.process_stat import read_stat
 from probes.system.processor.cpu_times import TICKS_PER_S
 from probes.system.running.cgroup import cgroup_processes
 from probes.system.running.processes import (

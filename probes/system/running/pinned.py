@@ -6,8 +6,8 @@ mask that leaves out only isolated CPUs is what isolcpus= gives to everybody.
 
 import re
 
-from probes.host import Host
 from probes.number_text import parse_unsigned
+from probes.reading.host import Host
 from probes.system.processor.cpulist import parse_list
 from probes.system.processor.topology import read_cpu_list, read_cpu_topology
 from probes.types import is_present

@@ -12,10 +12,10 @@ from collections.abc import Iterable
 
 import msgspec
 
-from probes.host import Host
+from probes.files.safe_read import decode
 from probes.number_text import parse_unsigned, parse_unsigned_list
-from probes.process_stat import parse_stat
-from probes.safe_read import decode
+from probes.reading.host import Host
+from probes.reading.process_stat import parse_stat
 from probes.system.processor.cpu_times import TICKS_PER_S, read_proc_stat
 from probes.system.pulse import uptime_s
 from probes.types import Absent, is_present

@@ -5,7 +5,7 @@ from collections.abc import Iterable
 
 import msgspec
 
-from probes.host import Host
+from probes.reading.host import Host
 from probes.system.disk.mounts import Mount, read_mounts
 from probes.system.processor.throttle import find_quota_files, quota_counts
 from probes.system.running.cgroup import cgroup_folders, cpu_quota, find_group_folders, parse_groups

@@ -11,11 +11,11 @@ from collections.abc import Iterable, Iterator
 
 import msgspec
 
-from probes.host import Host
+from probes.files.rights import FIRST_PID_NAMESPACE
 from probes.number_text import parse_hexadecimal, parse_unsigned
-from probes.patterns import lazy_pattern
-from probes.process_stat import ProcessStat, parse_stat
-from probes.rights import FIRST_PID_NAMESPACE
+from probes.reading.host import Host
+from probes.reading.patterns import lazy_pattern
+from probes.reading.process_stat import ProcessStat, parse_stat
 from probes.types import Absent, is_present
 
 # A vfork parent sleeps in D for the few milliseconds until its child has called exec (kernel/fork.c).

@@ -6,7 +6,7 @@ from typing import Literal
 
 import msgspec
 
-from probes.host import Host
+from probes.reading.host import Host
 from probes.types import Absent, is_present
 
 Family = Literal["debian", "redhat", "suse", "arch", "alpine", "other"]

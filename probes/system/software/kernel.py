@@ -5,8 +5,8 @@ import re
 
 import msgspec
 
-from probes.host import Host, compute_once_per_host
-from probes.read_trace import note_read
+from probes.reading.host import Host, compute_once_per_host
+from probes.reading.read_trace import note_read
 from probes.types import Absent, is_present
 
 # Boot parameters that change how fast a host is (Documentation/admin-guide/kernel-parameters.txt). Only these are

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import msgspec
 
-from probes.host import Host
-from probes.safe_read import read_own_words
+from probes.files.safe_read import read_own_words
+from probes.reading.host import Host
 from probes.system.software.kernel import read_kernel
 from probes.types import Absent, is_present
 

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 
 import msgspec
 
-from probes.host import Host, compute_once_per_host
+from probes.reading.host import Host, compute_once_per_host
 from probes.types import Absent, is_present
 
 STATUS = "/var/lib/dpkg/status"

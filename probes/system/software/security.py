@@ -4,7 +4,7 @@ import re
 
 import msgspec
 
-from probes.host import Host
+from probes.reading.host import Host
 from probes.types import Absent, is_present
 
 VULNERABILITIES = "/sys/devices/system/cpu/vulnerabilities"

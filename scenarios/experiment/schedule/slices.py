@@ -9,11 +9,11 @@ import math
 from collections.abc import Iterable, Sequence
 from typing import Literal, NamedTuple, TypeAlias
 
-from scenarios import events as ev
+from scenarios.contract import events as ev
+from scenarios.contract.plan import Workload
 from scenarios.experiment.looks import CHEAP_FIRST
 from scenarios.experiment.statistics.distributions import t_quantile
 from scenarios.experiment.statistics.stats import sample_deviation
-from scenarios.plan import Workload
 
 MIN_SLICE_S = 0.02
 MIN_SLICE_OPERATIONS = 50  # times the queue depth

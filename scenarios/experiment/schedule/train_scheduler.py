@@ -9,12 +9,15 @@ import math
 from collections.abc import Sequence
 from typing import Literal
 
-from probes.bench.engine.histogram import coarser_buckets
-from probes.bench.measured import MeasuredBatch
-from scenarios import events as ev
-from scenarios.disturbance import Disturbance
+from probes.engine.histogram import coarser_buckets
+from probes.engine.measured import MeasuredBatch
+from scenarios.contract import events as ev
+from scenarios.contract.disturbance import Disturbance
+from scenarios.contract.model import Run
+from scenarios.contract.plan import Workload
 from scenarios.experiment.carry_over import CarryOverAnalyses
 from scenarios.experiment.groups import GroupBlocks
+from scenarios.experiment.guards.watch import InterferenceWatch, emit_disturbance
 from scenarios.experiment.places import PlaceVisits
 from scenarios.experiment.schedule.guarded import measure_watched
 from scenarios.experiment.schedule.slices import (
@@ -35,9 +38,6 @@ from scenarios.experiment.schedule.trains import (
     warm_up_slices,
 )
 from scenarios.experiment.scheduler import Lap, LoadScheduler
-from scenarios.guards.watch import InterferenceWatch, emit_disturbance
-from scenarios.model import Run
-from scenarios.plan import Workload
 
 TRAIN_S = 1.0  # of slices; a group of long ones is a train of its own
 WARM_UP_S = 3.0  # at most, where slices are long or a switch shows for long

@@ -6,14 +6,14 @@ import math
 from collections.abc import Sequence
 from typing import Protocol
 
-from probes.bench.engine.histogram import coarser_buckets
-from probes.bench.measured import Measured, MeasuredBatch, join_batches
-from scenarios import events as ev
-from scenarios.disturbance import Disturbance
+from probes.engine.histogram import coarser_buckets
+from probes.engine.measured import Measured, MeasuredBatch, join_batches
+from scenarios.contract import events as ev
+from scenarios.contract.disturbance import Disturbance
+from scenarios.contract.plan import Workload
 from scenarios.experiment.groups import GroupBlocks
 from scenarios.experiment.levels import Pair
 from scenarios.experiment.schedule.slices import WarmUpSlice
-from scenarios.plan import Workload
 
 
 class BatchSource(Protocol):

@@ -5,15 +5,15 @@ from typing import NamedTuple
 import msgspec
 
 from probes import units
-from probes.bench.disk.ageing import ChurnBench
-from probes.bench.disk.budget import WriteBudget
-from probes.bench.disk.preparation import Progress
-from probes.bench.disk.storage import StorageBench
-from probes.bench.measured import Measured, NotApplicable
-from probes.bench.run.command import CommandBench
-from probes.host import Host
-from probes.private_directory import PrivateDirectory
+from probes.engine.command.command import CommandBench
+from probes.engine.disk.budget import WriteBudget
+from probes.engine.disk.preparation import Progress
+from probes.engine.disk.storage import StorageBench
+from probes.engine.measured import Measured, NotApplicable
+from probes.files.private_directory import PrivateDirectory
+from probes.reading.host import Host
 from probes.system.disk.diskstats import moved_bytes
+from scenarios.fstrim.ageing import ChurnBench
 
 CHURN_ID = "churn"
 COMMAND_ID = "command"

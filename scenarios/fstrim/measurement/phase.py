@@ -4,15 +4,15 @@ from collections.abc import Sequence
 from statistics import median
 from typing import NamedTuple
 
-from probes.bench.disk.cache import cache_check
-from probes.bench.measured import Measured, NotApplicable
-from scenarios import events as ev
+from probes.engine.disk.cache import cache_check
+from probes.engine.measured import Measured, NotApplicable
+from scenarios.contract import events as ev
+from scenarios.contract.model import Run
+from scenarios.contract.plan import Workload
+from scenarios.experiment.guards.watch import InterferenceWatch
 from scenarios.experiment.schedule.guarded import GuardedBlocks
 from scenarios.fstrim.measurement.load import CHURN_ID, REFERENCE_ID, BuiltInLoad
 from scenarios.fstrim.measurement.trim import MIN_BLOCK_S, TrimPattern, again_at_most
-from scenarios.guards.watch import InterferenceWatch
-from scenarios.model import Run
-from scenarios.plan import Workload
 
 
 class StoppedByGuards(Exception):

@@ -10,15 +10,15 @@ from typing import NamedTuple
 import msgspec
 
 from probes import units
-from probes.action import Action
-from probes.bench.disk.budget import WriteBudget
-from probes.host import Host
+from probes.engine.disk.budget import WriteBudget
+from probes.reading.host import Host
 from probes.system.disk.diskstats import disk_counters
 from probes.types import Absent
+from scenarios.contract.action import Action
+from scenarios.contract.model import Run, UsageError
 from scenarios.experiment.before_after import MIN_BLOCKS
 from scenarios.fstrim.measurement.load import CHURN_ID
 from scenarios.fstrim.trim_setup import MAX_BLOCK_BYTES, TrimSetup
-from scenarios.model import Run, UsageError
 
 MIN_BLOCK_S = 0.5  # a block alone; a shorter one shows the drive's cache, not the drive
 MIN_PAIR_S = 0.5  # a block with its reference beside it

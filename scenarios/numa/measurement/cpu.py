@@ -13,13 +13,13 @@ from collections.abc import Iterable
 
 import msgspec
 
-from probes.bench.placement import PlacedSlice, PlacementBench, Seat, WorkerPlacement
-from probes.bench.run.perf_events import Clocks
-from probes.host import Host
+from probes.engine.command.perf_events import Clocks
+from probes.reading.host import Host
 from probes.system.processor.topology import ROOT
 from probes.types import Absent, is_present
-from scenarios.cpus.usable import UsableCpus
 from scenarios.numa.measurement.figures import RoundsFigure, RoundValue, estimate_figure, ratio
+from scenarios.numa.measurement.placement import PlacedSlice, PlacementBench, Seat, WorkerPlacement
+from scenarios.triage.cpus.usable import UsableCpus
 
 SLICE_S = 0.04
 MAX_WORKERS = 512

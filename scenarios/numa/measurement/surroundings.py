@@ -5,7 +5,7 @@ from contextlib import contextmanager
 
 import msgspec
 
-from probes.host import Host
+from probes.reading.host import Host
 from probes.system.processor.cpu_times import CpuTimes, read_cpu_times
 from probes.system.processor.frequency import read_frequency
 from probes.system.processor.power import Package, mean_watts, read_power_packages

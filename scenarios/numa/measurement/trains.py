@@ -7,11 +7,11 @@ from collections.abc import Sequence
 
 import msgspec
 
-from probes.bench.engine.pool import WorkerFailed
-from probes.bench.measured import Measured, MeasuredBatch, VariantsUnfit
-from probes.bench.placement import BYTES, CALLS, PlacedSlice, PlacementBench, WorkerPlacement
+from probes.engine.measured import Measured, MeasuredBatch, VariantsUnfit
+from probes.engine.pool import WorkerFailed
+from scenarios.contract.plan import Metric
 from scenarios.experiment.schedule.trains import BatchSource
-from scenarios.plan import Metric
+from scenarios.numa.measurement.placement import BYTES, CALLS, PlacedSlice, PlacementBench, WorkerPlacement
 
 FIRST_SLICE_S = 0.03
 ASKING, STREAMING = "loopback-ask", "loopback-stream"

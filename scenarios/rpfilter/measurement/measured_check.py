@@ -4,12 +4,12 @@ from typing import Literal, TypeAlias
 
 import msgspec
 
-from probes.bench.net.rules import Loader
-from probes.command import find_tool
+from probes.children.command import find_tool
 from probes.system.firewall.reverse_path import Protocol, ReversePathRule
 from probes.system.firewall.rp_filter import WORDS
 from probes.types import Absent
 from scenarios.rpfilter.facts import Facts
+from scenarios.rpfilter.measurement.rules import Loader
 
 DEFAULT_FLAGS = ("saddr", "mark", "iif")
 Here: TypeAlias = Literal["loaded", "not loaded", "unknown"]

@@ -4,11 +4,11 @@ from collections.abc import Mapping, Sequence
 
 import msgspec
 
-from probes.bench.measured import Measured, MeasuredBatch, NotApplicable, VariantsUnfit
-from probes.bench.net.network import Network
-from probes.bench.net.route_set import RouteSet
+from probes.engine.measured import Measured, MeasuredBatch, NotApplicable, VariantsUnfit
+from scenarios.contract.model import Clock
 from scenarios.experiment.schedule.trains import BatchSource
-from scenarios.model import Clock
+from scenarios.rpfilter.measurement.network import Network
+from scenarios.rpfilter.measurement.route_set import RouteSet
 from scenarios.rpfilter.measurement.variants import ComparedVariant, Trial
 
 _SETTLE_S = 0.02  # what the last variant freed through RCU is gone after a grace period of a few milliseconds

@@ -4,12 +4,12 @@ from typing import Literal
 
 import msgspec
 
-from probes.bench.net.rules import Treatment
-from probes.safe_read import read_own_data
+from probes.files.safe_read import read_own_data
 from probes.system.firewall.reverse_path import Protocol
-from scenarios.plan import Metric, Variant, Workload
+from scenarios.contract.plan import Metric, Variant, Workload
 from scenarios.rpfilter.facts import Facts
 from scenarios.rpfilter.measurement.measured_check import MeasuredCheck, choose_check
+from scenarios.rpfilter.measurement.rules import Treatment
 
 NS = Metric("ns/packet", "ns/packet", better="less")
 MB = Metric("MB/s", "MB/s")

@@ -6,8 +6,8 @@ from types import MappingProxyType
 
 import msgspec
 
-from probes.bench.disk.storage import LARGE_BYTES
-from probes.bench.workloads import load_of
+from probes.engine.disk.storage import LARGE_BYTES
+from probes.engine.workloads import load_of
 from probes.system.running.cgroup import IoLimit
 from scenarios.storage.throttling.detection import MIN_BLOCKS, BlockCompletions, DiskCap, cap_of
 

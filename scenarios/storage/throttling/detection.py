@@ -14,7 +14,7 @@ from typing import Literal, TypeAlias
 
 import msgspec
 
-from probes.bench.engine.completions import STEP_NS
+from probes.engine.completions import STEP_NS
 
 Form: TypeAlias = Literal["pauses", "even"]
 

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from app.bundle import build, wheels
-from app.failure import USAGE, Failure
+from app.terminal.failure import USAGE, Failure
 
 
 @pytest.fixture

@@ -13,9 +13,9 @@ from pathlib import Path
 import pytest
 
 from app.cli.entry import run_command_line
-from app.recording import store
-from scenarios import registry
-from scenarios.finding import SEVERITIES
+from app.recordings import store
+from scenarios.contract import registry
+from scenarios.contract.finding import SEVERITIES
 
 FIXTURES = Path(__file__).parents[2] / "fixtures" / "recordings"
 

@@ -9,7 +9,7 @@ import pytest
 
 from app.cli.entry import run_command_line
 from app.cli.telling.explain import SUMMARY_LABELS, read_first_paragraphs, read_page, summarize_page
-from scenarios import registry
+from scenarios.contract import registry
 from tests.syntax import ROOT
 
 SCREEN_LINES, SCREEN_COLUMNS = 24, 80

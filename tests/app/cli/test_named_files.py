@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from app.cli.entry import run_command_line
-from probes.time_limit import limit_time
+from probes.reading.time_limit import limit_time
 from tests.needs import ROOT, needs
 
 pytestmark = pytest.mark.usefixtures("own_state")

@@ -12,9 +12,9 @@ from rich.live import Live
 
 from app.cli.measuring.progress import Plain
 from app.cli.measuring.progress_rich import Drawn
-from app.recording.reader import read_events
-from scenarios import events as ev
-from scenarios.disturbance import Disturbance, InterferenceCulprit
+from app.recordings.reader import read_events
+from scenarios.contract import events as ev
+from scenarios.contract.disturbance import Disturbance, InterferenceCulprit
 
 FIXTURES = sorted((Path(__file__).parents[2] / "fixtures" / "recordings").glob("*.jsonl"))
 # what rich itself writes: colours, cursor up, erase line, cursor on and off

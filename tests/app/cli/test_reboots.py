@@ -9,12 +9,12 @@ import pytest
 
 from app.cli.entry import run_command_line
 from app.cli.measuring import several_runs
-from app.failure import Failure
 from app.state import recordings_dir
+from app.terminal.failure import Failure
 from probes.types import Json
-from scenarios import events as ev
+from scenarios.contract import events as ev
+from scenarios.contract.plan import Metric, Plan, Workload
 from scenarios.kernel.scenario import KernelScenario
-from scenarios.plan import Metric, Plan, Workload
 
 HOST = "n1"
 

@@ -8,7 +8,7 @@ import pytest
 
 from app.cli import places
 from app.cli.entry import run_command_line
-from app.recording import store
+from app.recordings import store
 
 SHORT = Path(__file__).parents[2] / "fixtures/recordings"
 

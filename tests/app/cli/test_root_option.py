@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from app.cli.root_option import captured_name
-from probes.host import Host
+from probes.reading.host import Host
 
 
 @pytest.mark.parametrize(

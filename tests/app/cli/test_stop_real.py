@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from app.cli.entry import run_command_line
-from app.recording import store
+from app.recordings import store
 from app.state import recordings_dir
 
 HOSTDX = [sys.executable, "-P", "-m", "app.cli"]

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from app.recording.session import RunSession
+from app.recordings.session import RunSession
 from app.report.forms import markdown
 from app.report.triage_text import triage_document, triage_lines
-from scenarios import events as ev
-from scenarios.finding import Evidence, Finding, Remedy
+from scenarios.contract import events as ev
+from scenarios.contract.finding import Evidence, Finding, Remedy
 
 
 def test_a_finding_is_printed_with_its_remedy() -> None:

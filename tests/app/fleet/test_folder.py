@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from app.failure import USAGE, Failure
 from app.fleet.folder import SCHEMA, FleetFolder, FleetRunHead, NodeAnswer
+from app.terminal.failure import USAGE, Failure
 
 HEAD = FleetRunHead(
     schema=SCHEMA, scenario="null", nodes=["n1", "n2"], seed=7, started="2026-01-01T00:00:00Z"

@@ -10,13 +10,13 @@ from typing import Any
 
 import pytest
 
-from app.failure import Failure
 from app.fleet import reading, summary
 from app.fleet.reading import read_fleet
 from app.fleet.rows import judgement_rows
-from app.recording import store
+from app.recordings import store
 from app.report.forms import html, markdown
 from app.report.results.fleet import fleet_document
+from app.terminal.failure import Failure
 
 DEMO = store.resolve_recording("demo:kernel").read_text(encoding="utf-8").splitlines()
 HOSTILE = "node\x1b]0;owned\x07[red]<script>alert(1)</script>/../../etc/passwd"

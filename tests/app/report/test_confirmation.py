@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from app.recording.session import RunSession
+from app.recordings.session import RunSession
 from app.report.confirmation import confirmation_command, confirmation_options, local_mounts
-from scenarios import events as ev
-from scenarios.finding import Finding
+from scenarios.contract import events as ev
+from scenarios.contract.finding import Finding
 
 ROOT, DATA, FAST = ("/", "/dev/vda1"), ("/data", "/dev/sdb1"), ("/fast", "/dev/nvme0n1p2")
 

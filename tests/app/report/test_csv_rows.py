@@ -8,14 +8,14 @@ from pathlib import Path
 
 import pytest
 
-from app.recording.reader import load as read_recording
-from app.recording.session import RunSession
-from app.recording.sides import read_run_summaries
-from app.recording.store import list_demos, resolve_recording
+from app.recordings.reader import load as read_recording
+from app.recordings.session import RunSession
+from app.recordings.sides import read_run_summaries
+from app.recordings.store import list_demos, resolve_recording
 from app.report.forms.csv_rows import COMPARED, MEASURED, csv_of_comparison, csv_of_recording
-from scenarios import events as ev
-from scenarios.compare.comparison import compare_recordings as comparison
-from scenarios.plan import Metric, Plan, Workload
+from scenarios.analysis.compare.comparison import compare_recordings as comparison
+from scenarios.contract import events as ev
+from scenarios.contract.plan import Metric, Plan, Workload
 
 HOSTILE = ("=1+1", "+1", "-1", "@A1", "\t=1", "  =cmd|'/C calc'!A0", "＝1")
 

@@ -9,16 +9,16 @@ from xml.etree import ElementTree
 
 import pytest
 
-from app.recording.reader import load
+from app.recordings.reader import load
 from app.report.figures.interval_chart import scale_for_bars
 from app.report.figures.verdict_table import VerdictRow, list_verdict_rows, make_bars
 from app.report.forms import html, markdown
 from app.report.forms.svg import SMALL, WIDE, bar_svg, chart_svg
 from app.report.full_report import report
-from scenarios import events as ev
-from scenarios.results.document import Axis, Chart, ChartSeries, Effects, Gallery
+from scenarios.contract import events as ev
+from scenarios.contract.results.document import Axis, Chart, ChartSeries, Effects, Gallery
 
-DEMOS = Path(__file__).parents[3] / "app" / "recording" / "demos"
+DEMOS = Path(__file__).parents[3] / "app" / "recordings" / "demos"
 SVG = "{http://www.w3.org/2000/svg}"
 
 

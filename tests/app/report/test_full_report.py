@@ -10,8 +10,8 @@ from typing import ClassVar
 import pytest
 from markdown_it import MarkdownIt
 
-from app.recording.reader import load
-from app.recording.session import RunSession
+from app.recordings.reader import load
+from app.recordings.session import RunSession
 from app.report import json_document
 from app.report.forms import html as document_html
 from app.report.forms import markdown as document_markdown
@@ -19,15 +19,15 @@ from app.report.full_report import report
 from app.report.headline import find_answer
 from app.report.numbers import run_galleries
 from app.report.wording import legend_text
-from scenarios import events as ev
-from scenarios.finding import Evidence, Finding, Remedy
+from scenarios.contract import events as ev
+from scenarios.contract.finding import Evidence, Finding, Remedy
+from scenarios.contract.plan import Metric, Plan, Workload
+from scenarios.contract.results.document import Chart
 from scenarios.fstrim.results import LedgerRow, TrimLedger
-from scenarios.plan import Metric, Plan, Workload
-from scenarios.results.document import Chart
 
 FIXTURES = Path(__file__).parents[2] / "fixtures" / "recordings"
 GOLDEN = Path(__file__).parent / "golden"
-DEMOS = Path(__file__).parents[3] / "app" / "recording" / "demos"
+DEMOS = Path(__file__).parents[3] / "app" / "recordings" / "demos"
 RECORDINGS = sorted(FIXTURES.glob("*.jsonl"))
 
 

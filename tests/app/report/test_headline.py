@@ -5,11 +5,11 @@ from __future__ import annotations
 import msgspec
 import pytest
 
-from app.recording.session import RunSession
+from app.recordings.session import RunSession
 from app.report.headline import DISTRUST, find_answer
-from scenarios import events as ev
-from scenarios.finding import Finding
-from scenarios.plan import Metric, Plan, Variant, Workload
+from scenarios.contract import events as ev
+from scenarios.contract.finding import Finding
+from scenarios.contract.plan import Metric, Plan, Variant, Workload
 
 NS = Metric(name="ns/packet", unit="ns", better="less")
 

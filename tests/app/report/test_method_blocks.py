@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from app.recording.session import RunSession
+from app.recordings.session import RunSession
 from app.report.method import method_parts
-from scenarios import events as ev
-from scenarios.plan import Metric, Plan, Workload
-from scenarios.results.document import Table
+from scenarios.contract import events as ev
+from scenarios.contract.plan import Metric, Plan, Workload
+from scenarios.contract.results.document import Table
 
 
 @pytest.mark.parametrize(

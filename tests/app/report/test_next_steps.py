@@ -8,22 +8,22 @@ from typing import Any
 import msgspec
 import pytest
 
-from app.recording.session import RunSession
+from app.recordings.session import RunSession
 from app.report.headline import find_answer
 from app.report.next_steps import checkup_command, list_remedies, next_steps_for
 from app.report.verdict_style import verdict_role
 from app.state import recordings_dir
-from probes.action import Action
 from probes.system.running.job_identity import JobTarget, JobUse
-from scenarios import events as ev
-from scenarios import registry
-from scenarios.card import bundled_cards, card_of
-from scenarios.cpus.usable import usable_cpus
+from scenarios.contract import events as ev
+from scenarios.contract import registry
+from scenarios.contract.action import Action
+from scenarios.contract.card import bundled_cards, card_of
+from scenarios.contract.finding import Finding, Remedy
+from scenarios.contract.plan import Metric, Plan, Workload, Written
 from scenarios.cpuwatch.findings import WatchedJob
 from scenarios.cpuwatch.findings import cpuwatch_findings as cpuwatch
-from scenarios.finding import Finding, Remedy
 from scenarios.kernel.findings import Figures, build_findings
-from scenarios.plan import Metric, Plan, Workload, Written
+from scenarios.triage.cpus.usable import usable_cpus
 from tests.fakes.hosts.tree import Tree
 
 IOPS = Metric("IOPS", "IOPS", "more")

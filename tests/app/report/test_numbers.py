@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from app.recording.session import RunSession
+from app.recordings.session import RunSession
 from app.report.method import method_parts
 from app.report.numbers import _value, number_parts, run_galleries
 from app.report.wording import legend_text
-from scenarios import events as ev
+from scenarios.contract import events as ev
+from scenarios.contract.plan import Plan, Variant
+from scenarios.contract.results.document import Chart, Table
+from scenarios.experiment.guards.thresholds import THRESHOLDS
 from scenarios.experiment.looks import nominal_level, plan_analyses
-from scenarios.guards.thresholds import THRESHOLDS
-from scenarios.plan import Plan, Variant
-from scenarios.results.document import Chart, Table
 
 
 def session(operations: int) -> RunSession:

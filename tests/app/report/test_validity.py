@@ -7,14 +7,14 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from app.recording.reader import load
-from app.recording.session import RunSession
+from app.recordings.reader import load
+from app.recordings.session import RunSession
 from app.report import validity
-from scenarios import events as ev
-from scenarios.disturbance import Disturbance, InterferenceCulprit
-from scenarios.surroundings import MeasuredSurroundings
+from scenarios.contract import events as ev
+from scenarios.contract.disturbance import Disturbance, InterferenceCulprit
+from scenarios.contract.surroundings import MeasuredSurroundings
 
-DEMO = Path(__file__).parents[3] / "app" / "recording" / "demos" / "iosched.jsonl"
+DEMO = Path(__file__).parents[3] / "app" / "recordings" / "demos" / "iosched.jsonl"
 
 
 @pytest.mark.parametrize("value", [1e308, -1e308, 0.0, 5e-324])

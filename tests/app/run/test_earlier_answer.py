@@ -10,9 +10,9 @@ import pytest
 
 from app.cli.telling.triage import _triage_events, add_rates
 from app.run.earlier_answer import read_line_rates, resolution_sentence
-from probes.host import Host
-from scenarios import events as ev
-from scenarios.finding import Finding
+from probes.reading.host import Host
+from scenarios.contract import events as ev
+from scenarios.contract.finding import Finding
 from scenarios.fullstack.results import FullstackFigures, SideRate, Streams
 from scenarios.null.results import LeastEffect, NullAnswer, Resolution
 

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from app.recording.answers import ranked_items
-from app.recording.reader import load
+from app.recordings.answers import ranked_items
+from app.recordings.reader import load
 from tests.app.launcher import hostdx, started
 from tests.needs import one_always
 

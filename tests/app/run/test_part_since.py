@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from app.recording import baselines
+from app.recordings import baselines
 from app.run.inner_run import InnerRun
 from scenarios.kernel.scenario import KernelScenario
 from tests.fakes.streams.small_recordings import recorded

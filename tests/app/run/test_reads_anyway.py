@@ -10,10 +10,10 @@ import pytest
 
 from app.cli.entry import run_command_line
 from app.state import recordings_dir
-from probes.host import Host
-from scenarios.finding import Evidence, Finding
+from probes.reading.host import Host
+from scenarios.contract.finding import Evidence, Finding
+from scenarios.contract.rule import HostRule
 from scenarios.rpfilter import scenario as rpfilter
-from scenarios.rule import HostRule
 
 
 def loaded(host: Host) -> Iterator[Finding]:

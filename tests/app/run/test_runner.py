@@ -11,25 +11,25 @@ from typing import Any
 import msgspec
 import pytest
 
-from app.failure import Failure
-from app.process import identity_of
-from app.recording.session import _FOLDS, RunSession
+from app.recordings.session import _FOLDS, RunSession
 from app.run import signals
 from app.run.runner import CANCELLED, Runner
 from app.run.signals import StopRequests, finish_despite_cancel
 from app.state import journal_dir
+from app.terminal.failure import Failure
+from app.terminal.process import identity_of
 from app.undo import effects
 from app.undo.changes import HostChanges
 from app.undo.journal import SCHEMA, JournalHeader, UndoOutcome, list_journals
 from app.undo.supervisor import SupervisorProcess
-from probes.action import Action, private_directory
-from probes.bench.measured import BenchRefused
-from probes.host import Host
+from probes.engine.measured import BenchRefused
+from probes.reading.host import Host
 from probes.system.running.processes import Process
-from scenarios import events as ev
-from scenarios.finding import Finding
-from scenarios.model import Options, Prepared, Run, RunRefused, UsageError
-from scenarios.plan import Plan
+from scenarios.contract import events as ev
+from scenarios.contract.action import Action, private_directory
+from scenarios.contract.finding import Finding
+from scenarios.contract.model import Options, Prepared, Run, RunRefused, UsageError
+from scenarios.contract.plan import Plan
 from tests.app.fake_scenario import Fake
 from tests.fakes import FakeClock
 

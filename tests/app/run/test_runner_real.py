@@ -11,9 +11,9 @@ from pathlib import Path
 
 import pytest
 
-from app.recording import store as recordings
-from app.recording.reader import load
-from app.recording.session import RunSession
+from app.recordings import store as recordings
+from app.recordings.reader import load
+from app.recordings.session import RunSession
 from tests.app.launcher import argv, environment, hostdx, started
 from tests.real.polled import within
 

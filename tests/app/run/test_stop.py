@@ -11,9 +11,9 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from app.process import boot_id, start_time
 from app.run import launch
-from scenarios import events as ev
+from app.terminal.process import boot_id, start_time
+from scenarios.contract import events as ev
 
 CODE = (
     "import os,signal,sys,time; signal.signal(2, lambda *a: sys.exit(7)); "

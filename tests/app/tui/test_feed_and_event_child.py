@@ -11,15 +11,15 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from app.failure import Failure
-from app.process import boot_id
 from app.run import launch
+from app.terminal.failure import Failure
+from app.terminal.process import boot_id
 from app.tui.children.event_child import EventChild
 from app.tui.children.feed import RunFeed
-from probes.process_stat import start_time
-from scenarios import events as ev
-from scenarios.option_value import command_arguments
-from scenarios.plan import Option
+from probes.reading.process_stat import start_time
+from scenarios.contract import events as ev
+from scenarios.contract.option_value import command_arguments
+from scenarios.contract.plan import Option
 from tests.fakes.streams.stories import failed, triage, write
 from tests.fakes.streams.story import storage
 

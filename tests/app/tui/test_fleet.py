@@ -16,10 +16,10 @@ from app.tui.screens.many.fleet import FleetScreen
 from app.tui.shell import Shell
 from app.tui.widgets.fleet_table import NodePicker
 from probes.types import Json
-from scenarios.compare.run_summary import FactKey
-from scenarios.peers.judge import judge_fleet
-from scenarios.peers.judgement import FleetJudgement, MissingNode
-from scenarios.peers.screen import screen_nodes
+from scenarios.analysis.compare.run_summary import FactKey
+from scenarios.analysis.peers.judge import judge_fleet
+from scenarios.analysis.peers.judgement import FleetJudgement, MissingNode
+from scenarios.analysis.peers.screen import screen_nodes
 from tests.app.fleet.test_reading import HOSTILE
 from tests.fakes.many_nodes import Nodes, table_of
 from tests.fakes.streams.golden import agrees

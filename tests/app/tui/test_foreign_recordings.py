@@ -17,14 +17,14 @@ from app.tui.option_values import is_scenario, parse_proposed
 from app.tui.screens.before.consent import ConsentScreen
 from app.tui.screens.before.plan import PlanScreen
 from app.tui.screens.finding import FindingScreen
-from probes.host import Host
+from probes.reading.host import Host
 from probes.types import Json
-from scenarios import events as ev
-from scenarios import registry
-from scenarios.finding import Finding
+from scenarios.contract import events as ev
+from scenarios.contract import registry
+from scenarios.contract.finding import Finding
+from scenarios.contract.model import Options
+from scenarios.contract.plan import Option, Plan
 from scenarios.fstrim.scenario import Fstrim
-from scenarios.model import Options
-from scenarios.plan import Option, Plan
 from tests.app.run.test_stop import names, process, recording
 from tests.fakes.streams.stories import write
 from tests.fakes.streams.story import storage

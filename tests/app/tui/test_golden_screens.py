@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from app.recording import store as recordings
-from app.recording.sides import read_run_summaries
+from app.recordings import store as recordings
+from app.recordings.sides import read_run_summaries
 from app.report.results.comparison import comparison_document
 from app.tui.screens.report import ReportScreen
-from scenarios.compare.comparison import compare_recordings
+from scenarios.analysis.compare.comparison import compare_recordings
 from tests.fakes.streams.golden import agrees
 from tests.fakes.terminals.screen import feed, grid, keys, opened, ready, recorded, settled, until
 

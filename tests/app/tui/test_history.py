@@ -15,11 +15,11 @@ from app.tui.screens.many.history import HistoryScreen, LoadList
 from app.tui.screens.recordings import RecordingsScreen
 from app.tui.screens.report import ReportScreen
 from app.tui.shell import Shell
-from scenarios.nights.history import HostHistory
+from scenarios.analysis.nights.history import HostHistory
 from tests.app.fleet.test_reading import HOSTILE
 from tests.fakes.streams.golden import agrees
 from tests.fakes.terminals.screen import grid, keys, opened, settled
-from tests.scenarios.nights.test_history import folded, steady, taken
+from tests.scenarios.analysis.nights.test_history import folded, steady, taken
 
 
 def slowed(nights: int = 40, suspect: str = "6.12", title: str = "fork") -> HostHistory:

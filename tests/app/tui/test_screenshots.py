@@ -7,9 +7,9 @@ from collections.abc import Iterable
 
 import pytest
 
-from app.recording.reader import read_events
-from scenarios import events as ev
-from scenarios.triage import all_rules
+from app.recordings.reader import read_events
+from scenarios.contract import events as ev
+from scenarios.triage.triage import all_rules
 from tests.fakes.streams import stories
 from tests.fakes.streams.story import RECORDINGS
 from tests.needs import some_always

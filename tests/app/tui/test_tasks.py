@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from textual.pilot import Pilot
 
-from app.recording import store
+from app.recordings import store
 from app.tui.screens.before.plan import PlanScreen
 from app.tui.screens.verdict import VerdictScreen
 from app.tui.shell import Shell

@@ -9,7 +9,7 @@ import msgspec
 import pytest
 from textual.css.query import NoMatches
 
-from app.process import identity_of
+from app.terminal.process import identity_of
 from app.tui.app import open_app
 from app.tui.children.feed import RunFeed
 from app.tui.screens.home import HomeScreen
@@ -20,7 +20,7 @@ from app.tui.screens.run import left_changed
 from app.tui.shell import Shell
 from app.tui.widgets.picker import Picker
 from app.undo.change_report import UndoneChange
-from scenarios import events as ev
+from scenarios.contract import events as ev
 from tests.fakes.streams.story import iosched, storage
 from tests.fakes.terminals.screen import SIZES, feed, grid, keys, opened, settled
 

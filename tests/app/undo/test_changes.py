@@ -11,9 +11,9 @@ from typing import Any
 import pytest
 
 from app import locks
-from app.failure import Failure, NotUndone
-from app.process import identity_of
 from app.state import journal_dir
+from app.terminal.failure import Failure, NotUndone
+from app.terminal.process import identity_of
 from app.undo import changes as changes_module
 from app.undo import effects, undo
 from app.undo.changes import HostChanges
@@ -21,8 +21,8 @@ from app.undo.journal import SCHEMA, JournalHeader, UndoOutcome, list_journals, 
 from app.undo.kinds import attribute
 from app.undo.kinds.attribute import AttributeTrouble
 from app.undo.supervisor import SupervisorProcess
-from probes.action import Action, private_directory
-from scenarios.plan import Plan
+from scenarios.contract.action import Action, private_directory
+from scenarios.contract.plan import Plan
 
 
 @pytest.fixture(autouse=True)

@@ -9,7 +9,7 @@ import pytest
 
 from app.undo import effects
 from app.undo.journal import JournalEntry
-from probes.action import Action, private_directory
+from scenarios.contract.action import Action, private_directory
 
 
 def attribute(path: Path, new: str, **more: object) -> Action:

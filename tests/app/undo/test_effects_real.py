@@ -14,7 +14,7 @@ from app.undo import effects
 from app.undo.journal import JournalEntry
 from app.undo.kinds import attribute
 from app.undo.kinds.attribute import AttributeTrouble
-from probes.action import Action, private_directory
+from scenarios.contract.action import Action, private_directory
 from tests.needs import LOOP, ROOT, need, not_here, program
 from tests.real.own_disk import detach, unmount
 

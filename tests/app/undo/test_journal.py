@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from app.process import identity_of
+from app.terminal.process import identity_of
 from app.undo.journal import SCHEMA, Journal, JournalEntry, JournalHeader, read_content, read_unlocked
-from probes.action import Action
+from scenarios.contract.action import Action
 
 
 def test_a_line_is_on_the_disk_before_anything_is_done(

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from app.undo.journal_disk import device_of, journal_on_device_reason
-from probes.host import Host
+from probes.reading.host import Host
 from probes.system.disk.backing import devices_under
 from probes.system.disk.topology import find_placement
 from probes.types import Absent

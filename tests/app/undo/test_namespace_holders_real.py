@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 
 from app.undo.kinds.namespace_holders import end_holders, find_holders
-from probes.bench.measured import BenchRefused
-from probes.bench.net.network import Network
+from probes.engine.measured import BenchRefused
+from scenarios.rpfilter.measurement.network import Network
 from tests.needs import not_here
 from tests.real.network_state import namespaces_in_use
 from tests.real.polled import within

@@ -11,14 +11,14 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
-from app.failure import NotDone
-from app.process import Identity, boot_id, identity_of, is_living
 from app.state import journal_dir, make_private
+from app.terminal.failure import NotDone
+from app.terminal.process import Identity, boot_id, identity_of, is_living
 from app.undo import effects, undo
 from app.undo.journal import SCHEMA, FileSystemId, Journal, JournalEntry, JournalHeader, list_journals
 from app.undo.kinds import bounded_child, file_system_identity, own_files
 from app.undo.kinds.file_system_identity import file_system_of, is_device_gone, is_on_file_system
-from probes.action import private_directory
+from scenarios.contract.action import private_directory
 from tests.real.loop_disk import LoopDisk
 from tests.real.own_disk import sh, unmount
 

@@ -10,13 +10,13 @@ from pathlib import Path
 
 import pytest
 
-from app.failure import NotDone
+from app.terminal.failure import NotDone
 from app.undo import effects
 from app.undo.kinds import own_groups
-from probes.action import Action
-from probes.bench.run.supervised import RunOrder, Supervisors
-from probes.host import Host
+from probes.engine.command.supervised import RunOrder, Supervisors
+from probes.reading.host import Host
 from probes.types import Absent
+from scenarios.contract.action import Action
 from scenarios.workload.group import find_group_root, group_action
 from tests.needs import ROOT, needs, not_here
 
@@ -76,8 +76,8 @@ AS_USER = f"""
 import os, subprocess, sys
 from pathlib import Path
 from app.undo import effects
-from probes.bench.run.group_counters import enter
-from probes.host import Host
+from probes.engine.command.group_counters import enter
+from probes.reading.host import Host
 from scenarios.workload.group import explain_missing, find_group_root, group_action
 enter(sys.argv[1] + "/shell")
 os.setgroups([]); os.setgid({USER}); os.setuid({USER})

@@ -9,11 +9,11 @@ from pathlib import Path
 import pytest
 
 from app.cli.entry import run_command_line
-from app.process import Identity, identity_of
 from app.state import journal_dir, make_private
+from app.terminal.process import Identity, identity_of
 from app.undo import effects, undo
 from app.undo.journal import SCHEMA, Journal, JournalHeader, read_unlocked
-from probes.action import private_directory
+from scenarios.contract.action import private_directory
 from tests.app.launcher import hostdx
 
 pytestmark = pytest.mark.usefixtures("own_state")

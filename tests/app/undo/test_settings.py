@@ -10,7 +10,7 @@ from msgspec.structs import replace
 from app.undo import effects
 from app.undo.journal import JournalEntry
 from app.undo.kinds import attribute
-from probes.action import Action
+from scenarios.contract.action import Action
 
 
 class Queue:

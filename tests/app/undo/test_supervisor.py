@@ -12,11 +12,11 @@ from pathlib import Path
 
 import pytest
 
-from app.process import Identity, identity_of
 from app.state import journal_dir, make_private
+from app.terminal.process import Identity, identity_of
 from app.undo import effects, supervisor, undo
 from app.undo.journal import SCHEMA, Busy, Journal, JournalHeader, UndoOutcome
-from probes.action import Action, private_directory
+from scenarios.contract.action import Action, private_directory
 
 pytestmark = pytest.mark.usefixtures("own_state")
 

@@ -16,11 +16,11 @@ from pathlib import Path
 import pytest
 
 from app import locks
-from app.process import Identity, identity_of
 from app.state import journal_dir, make_private
+from app.terminal.process import Identity, identity_of
 from app.undo import effects
 from app.undo.journal import SCHEMA, Journal, JournalHeader
-from probes.action import private_directory
+from scenarios.contract.action import private_directory
 from tests.app.launcher import hostdx
 from tests.needs import ROOT, needs
 from tests.real.iosched_kill import journals

@@ -11,9 +11,9 @@ from click.testing import CliRunner
 from msgspec.structs import replace
 
 from app.cli.telling import undo as cli_undo
-from app.failure import Failure
-from app.process import Identity, identity_of
 from app.state import journal_dir, make_private
+from app.terminal.failure import Failure
+from app.terminal.process import Identity, identity_of
 from app.undo import effects, killed_ending, undo
 from app.undo.journal import (
     SCHEMA,
@@ -25,7 +25,7 @@ from app.undo.journal import (
     list_journals,
     read_unlocked,
 )
-from probes.action import Action, private_directory
+from scenarios.contract.action import Action, private_directory
 from tests.needs import TMPFS, need, not_here
 from tests.real.own_disk import unmount
 

@@ -11,14 +11,14 @@ import msgspec
 import pytest
 
 from app import locks
-from app.failure import Failure
-from app.recording import baselines
-from app.recording.nights import INDEX, Nights
+from app.recordings import baselines
+from app.recordings.nights import INDEX, Nights
+from app.terminal.failure import Failure
 from app.watch import night as nights
 from app.watch.battery import WatchSettings
 from app.watch.openmetrics import metrics_text
-from probes.host import Host
-from scenarios import events as ev
+from probes.reading.host import Host
+from scenarios.contract import events as ev
 from tests.fakes.streams.small_recordings import recorded
 
 pytestmark = pytest.mark.usefixtures("own_state")

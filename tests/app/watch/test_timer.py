@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from app.failure import Failure
 from app.state import journal_dir
+from app.terminal.failure import Failure
 from app.undo import leftovers, undo
 from app.undo.journal import list_journals
 from app.undo.kinds import command as commands

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from app.failure import Failure
-from app.recording.nights import INDEX, Nights
+from app.recordings.nights import INDEX, Nights
+from app.terminal.failure import Failure
 from app.watch import night as nights
 from app.watch import timer as timers
 from tests.app.cli.test_compare import typed

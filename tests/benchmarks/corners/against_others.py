@@ -29,12 +29,12 @@ import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from probes.bench.corners.bench import CornerBench
-from probes.bench.corners.corner import CORNERS, EASY_BYTES, HARD_BYTES, HARD_FILE_BYTES, BoxTest
-from probes.bench.disk.budget import WriteBudget
-from probes.host import Host
-from probes.private_directory import PrivateDirectory, inode_of
+from probes.engine.disk.budget import WriteBudget
+from probes.files.private_directory import PrivateDirectory, inode_of
+from probes.reading.host import Host
 from probes.system.disk.topology import DirectoryPlacement, find_placement
+from scenarios.box.measurement.bench import CornerBench
+from scenarios.box.measurement.corner import CORNERS, EASY_BYTES, HARD_BYTES, HARD_FILE_BYTES, BoxTest
 from scenarios.experiment.statistics.stats import Spread, interval_over_groups
 
 WORKERS = 2

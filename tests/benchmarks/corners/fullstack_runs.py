@@ -19,13 +19,13 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from probes.process_stat import read_own_stat
+from probes.reading.process_stat import read_own_stat
 from tests.app.launcher import argv, environment
 from tests.real.trim_disk import TrimDisk
 from tests.scenarios.fullstack.test_fullstack_real import STATION, processes, stations
 
 if TYPE_CHECKING:
-    from probes.private_directory import PrivateDirectory
+    from probes.files.private_directory import PrivateDirectory
 
 GROUP = Path("/sys/fs/cgroup/blkio/hostdx-fullstack-benchmark")
 RUN = ("--streams", "2", "--size", "96M", "--yes", "--json", "--quiet")
@@ -128,7 +128,7 @@ def rates(directory: Path, count: int, way: str, mbit: int) -> None:
 
 
 async def _rates(directory: Path, count: int, way: str, mbit: int) -> dict[str, list[tuple[float, float]]]:
-    from probes.private_directory import PrivateDirectory, inode_of
+    from probes.files.private_directory import PrivateDirectory, inode_of
 
     held = os.open(directory, os.O_RDONLY)
     private = PrivateDirectory.open(str(directory), inode_of(held))
@@ -146,11 +146,11 @@ async def _rates(directory: Path, count: int, way: str, mbit: int) -> dict[str, 
 async def _turns(
     directory: Path, private: PrivateDirectory, count: int, way: str, name: str, streams: int, mbit: int
 ) -> list[tuple[float, float]]:
-    from probes.bench.disk.budget import WriteBudget
-    from probes.bench.streams.bench import StreamBench
-    from probes.bench.streams.messages import Open, Side
-    from probes.host import Host
+    from probes.engine.disk.budget import WriteBudget
+    from probes.reading.host import Host
     from probes.system.disk.topology import DirectoryPlacement, find_placement
+    from scenarios.fullstack.measurement.bench import StreamBench
+    from scenarios.fullstack.measurement.messages import Open, Side
 
     size, found = 256 << 20, []
     place = find_placement(Host(), str(directory))

@@ -21,7 +21,7 @@ import time
 from pathlib import Path
 from typing import Any
 
-from app.recording import store
+from app.recordings import store
 
 ASKED = {1000: (10, 500), 10_000: (60, 1000)}  # seconds, MB
 

@@ -7,7 +7,7 @@ import random
 from collections.abc import Iterator
 from pathlib import Path
 
-from scenarios import events as ev
+from scenarios.contract import events as ev
 
 SIZE = 200_000_000  # bytes
 FACTS = 600_000

@@ -15,7 +15,7 @@ import tempfile
 import time
 from pathlib import Path
 
-from app.recording import store
+from app.recordings import store
 
 
 def main() -> None:

@@ -13,9 +13,9 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
-from app.recording.reader import RecordingFollower, load, read_events
-from app.recording.writer import Recorder
-from scenarios import events as ev
+from app.recordings.reader import RecordingFollower, load, read_events
+from app.recordings.writer import Recorder
+from scenarios.contract import events as ev
 
 
 def stream(count: int) -> Iterator[ev.AnyEvent]:

@@ -32,12 +32,12 @@ from pathlib import Path
 
 import msgspec
 
-from probes.bench.disk.budget import WriteBudget
-from probes.bench.disk.storage import StorageBench
-from probes.bench.disk.trains import StorageBatches
-from probes.bench.engine.files import TestFile
-from probes.bench.workloads import EngineLoad, load_of
-from probes.host import Host
+from probes.engine.disk.budget import WriteBudget
+from probes.engine.disk.storage import StorageBench
+from probes.engine.disk.trains import StorageBatches
+from probes.engine.files import TestFile
+from probes.engine.workloads import EngineLoad, load_of
+from probes.reading.host import Host
 from probes.system.disk.topology import find_placement
 from probes.types import is_present
 from scenarios.experiment.statistics.stats import interval_over_groups

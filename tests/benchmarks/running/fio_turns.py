@@ -29,9 +29,9 @@ from typing import Any
 
 import msgspec
 
-from probes.bench.disk.storage import StorageBench
-from probes.bench.workloads import load_of
-from probes.host import Host
+from probes.engine.disk.storage import StorageBench
+from probes.engine.workloads import load_of
+from probes.reading.host import Host
 from probes.system.disk.topology import find_placement
 from probes.types import is_present
 from scenarios.experiment.statistics.stats import interval_over_groups

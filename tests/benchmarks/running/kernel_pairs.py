@@ -23,11 +23,11 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import NamedTuple
 
-from app.recording.sides import read_run_summaries
-from scenarios.compare.comparison import ComparedRecordings, compare_recordings
-from scenarios.compare.effects import effect_name, ratio_text_with_interval
-from scenarios.compare.run_summary import RunSummary
-from scenarios.knowledge.loads import group_of
+from app.recordings.sides import read_run_summaries
+from scenarios.analysis.compare.comparison import ComparedRecordings, compare_recordings
+from scenarios.analysis.compare.effects import effect_name, ratio_text_with_interval
+from scenarios.analysis.compare.run_summary import RunSummary
+from scenarios.triage.knowledge.loads import group_of
 
 CONFINED = "tests.benchmarks.running.confined"
 

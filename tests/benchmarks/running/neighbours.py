@@ -26,8 +26,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import NamedTuple
 
-from app.recording.reader import load
-from app.recording.session import RunSession
+from app.recordings.reader import load
+from app.recordings.session import RunSession
 from app.report.validity import MARKS, Sign, list_trust_signs
 from tests.benchmarks.running.storage_runs import two_directories
 

@@ -26,9 +26,9 @@ from pathlib import Path
 
 import msgspec
 
-from probes.bench.disk.storage import StorageBench
-from probes.bench.workloads import load_of
-from probes.host import Host
+from probes.engine.disk.storage import StorageBench
+from probes.engine.workloads import load_of
+from probes.reading.host import Host
 from probes.system.disk.topology import find_placement
 from probes.types import is_present
 from scenarios.experiment.statistics.stats import student_interval

@@ -20,13 +20,13 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from app.recording.reader import load
-from app.recording.session import RunSession
-from app.recording.values import values_beside
+from app.recordings.reader import load
+from app.recordings.session import RunSession
+from app.recordings.values import values_beside
 from tests.app.launcher import argv, environment
 from tests.real.own_disk import OwnDisk, sh
 
-DEMOS = Path(__file__).parents[3] / "app" / "recording" / "demos"
+DEMOS = Path(__file__).parents[3] / "app" / "recordings" / "demos"
 KINDS = {
     "direct": (("mkfs.xfs", "-q"), True),
     "ext4": (("mkfs.ext4", "-q", "-E", "lazy_itable_init=0,lazy_journal_init=0"), False),

@@ -12,7 +12,7 @@ import os
 import sys
 
 from app.cli import main
-from scenarios import registry
+from scenarios.contract import registry
 from scenarios.null.scenario import Null
 from scenarios.storage.scenario import Storage
 

@@ -24,10 +24,10 @@ from contextlib import contextmanager
 from multiprocessing.connection import Connection
 from pathlib import Path
 
-from probes.bench.disk.storage import StorageBench
-from probes.bench.workloads import NAMES_AT_ONCE
-from probes.host import Host
-from probes.private_directory import PrivateDirectory, open_parent
+from probes.engine.disk.storage import StorageBench
+from probes.engine.workloads import NAMES_AT_ONCE
+from probes.files.private_directory import PrivateDirectory, open_parent
+from probes.reading.host import Host
 from scenarios.experiment.statistics.stats import interval_over_groups
 
 FILE_SYSTEMS = {

@@ -16,7 +16,7 @@ import random
 import time
 from statistics import median
 
-from probes.bench.run.supervised import RunOrder, Supervisors
+from probes.engine.command.supervised import RunOrder, Supervisors
 from scenarios.experiment.statistics.stats import interval_over_groups
 
 

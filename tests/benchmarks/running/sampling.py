@@ -29,8 +29,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from probes.bench.run.process_tree import list_children, list_descendants
-from probes.bench.run.supervised import RunOrder, Supervisors, TreeSample
+from probes.engine.command.process_tree import list_children, list_descendants
+from probes.engine.command.supervised import RunOrder, Supervisors, TreeSample
 from scenarios.experiment.statistics.stats import interval_over_groups
 
 COUNTER = """

@@ -11,8 +11,8 @@ import asyncio
 import math
 import time
 
-from probes.bench.disk.storage import StorageBench
-from probes.host import Host
+from probes.engine.disk.storage import StorageBench
+from probes.reading.host import Host
 from probes.system.disk.topology import find_placement
 from probes.types import is_present
 from scenarios.storage.throttling.caps import CONTROL, Throttle, find_throttles

@@ -18,13 +18,13 @@ from __future__ import annotations
 import argparse
 import random
 
-from app.recording import store
-from app.recording.reader import read_events
+from app.recordings import store
+from app.recordings.reader import read_events
 from probes.types import Json
-from scenarios.compare.run_summary import FactKey, summarise_run
-from scenarios.peers.retest import suspect_standings
-from scenarios.peers.screen import screen_nodes
-from scenarios.peers.setting import suspect_settings
+from scenarios.analysis.compare.run_summary import FactKey, summarise_run
+from scenarios.analysis.peers.retest import suspect_standings
+from scenarios.analysis.peers.screen import screen_nodes
+from scenarios.analysis.peers.setting import suspect_settings
 from tests.fakes.many_nodes import Nodes, Noise, heavy, screened, table_of, usual, wild
 
 NOISES: dict[str, Noise] = {"normal": usual, "Student's t, 3": heavy, "one in ten wild": wild}

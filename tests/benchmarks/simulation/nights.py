@@ -17,7 +17,7 @@ import math
 import random
 from typing import NamedTuple
 
-from scenarios.nights.cusum import (
+from scenarios.analysis.nights.cusum import (
     BASELINE_NIGHTS,
     MARGIN,
     Reference,
@@ -26,7 +26,7 @@ from scenarios.nights.cusum import (
     cusum_of_nights,
     night_score,
 )
-from scenarios.nights.history import RETEST_SCORE, RETEST_SUM
+from scenarios.analysis.nights.history import RETEST_SCORE, RETEST_SUM
 
 AFTER = 180
 MONTH = 30

@@ -5,7 +5,7 @@
 Planted: 6 HEPscore-like runs with one of six workloads a tenth lower, 7 IO500 results with each of the 12 phases in
 turn a third, 8 results of fio with one at 70 % (IOPS and bandwidth lower, latency higher). Found: that run, in that
 load; beside it whether nothing else was named. Like piles: rows of 13 runs of one configuration (CLAIX-18, IO500
-reproducibility talk), and logs drawn with the run-to-run deviations of scenarios/knowledge/loads.toml.
+reproducibility talk), and logs drawn with the run-to-run deviations of scenarios/triage/knowledge/loads.toml.
 """
 
 from __future__ import annotations
@@ -16,10 +16,10 @@ import random
 from collections.abc import Callable, Iterable
 
 from probes.imports.storage.io500_score import BW, MD
-from scenarios.compare.odd import Member, OddRuns, find_outliers
-from scenarios.compare.run_summary import FigureKey
-from scenarios.knowledge.loads import group_of
-from scenarios.plan import Metric
+from scenarios.analysis.compare.odd import Member, OddRuns, find_outliers
+from scenarios.analysis.compare.run_summary import FigureKey
+from scenarios.contract.plan import Metric
+from scenarios.triage.knowledge.loads import group_of
 
 CORNERS = ("ior-hard", "ior-easy", "mdtest-hard", "mdtest-easy")
 CLAIX = (

@@ -17,9 +17,9 @@ import random
 import zlib
 from typing import NamedTuple
 
+from scenarios.contract.verdict.verdict import Word
 from scenarios.experiment.sequential import SequentialComparison, draw_orders
 from scenarios.experiment.statistics.stats import group_value
-from scenarios.verdict.verdict import Word
 from tests.benchmarks.simulation.noise_models import Noise, models
 
 GROUPS = 30

@@ -22,14 +22,14 @@ import random
 from collections.abc import Callable, Sequence
 from typing import TypeAlias
 
-from probes.bench.measured import Measured
-from scenarios import events as ev
+from probes.engine.measured import Measured
+from scenarios.contract import events as ev
+from scenarios.contract.model import Options
 from scenarios.experiment.budget import Pace
 from scenarios.experiment.groups import GroupBlocks
 from scenarios.experiment.judge import judges_for
 from scenarios.experiment.load_schedule import measure_workload
 from scenarios.experiment.sequential import draw_orders
-from scenarios.model import Options
 from scenarios.workload.request import CommandRequest, parse_request
 from scenarios.workload.variant_bench import CPU, WALL
 from tests.benchmarks.simulation.verdict_table import exact_interval

@@ -7,10 +7,10 @@ import random
 import statistics
 from typing import NamedTuple
 
+from scenarios.contract.verdict.verdict import GroupVerdict
 from scenarios.experiment.sequential import SequentialComparison, draw_orders
 from scenarios.experiment.statistics.distributions import normal_tail, t_quantile
 from scenarios.experiment.statistics.stats import group_value
-from scenarios.verdict.verdict import GroupVerdict
 from tests.benchmarks.simulation.noise_models import Noise
 
 GROUPS = 30  # 60 s of ABBA groups at 0.5 s a block

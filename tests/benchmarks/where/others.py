@@ -19,11 +19,11 @@ import tempfile
 from pathlib import Path
 from statistics import fmean
 
-from probes.bench.profile.symbols import Symbols
-from probes.bench.run.supervised import RunOrder, Supervisors
-from scenarios.where.call_paths import keep_run_calls, seconds_by_path
-from scenarios.where.results import SYSTEM_CALL
-from scenarios.where.waits import summarise_waits
+from probes.engine.command.supervised import RunOrder, Supervisors
+from probes.profile.symbols import Symbols
+from scenarios.analysis.profile.call_paths import keep_run_calls, seconds_by_path
+from scenarios.analysis.profile.results import SYSTEM_CALL
+from scenarios.analysis.profile.waits import summarise_waits
 from tests.benchmarks.where.planted import READ_S, SOURCE, before_others, own_mounts
 from tests.benchmarks.where.slow_fuse import mounted
 

@@ -21,9 +21,9 @@ import tempfile
 import time
 from pathlib import Path
 
-from probes.bench.engine.parent_death import adopt_orphans, tie_to
-from probes.bench.profile.perf_records import count_samples
-from probes.bench.run import process_tree, supervisor
+from probes.children.parent_death import adopt_orphans, tie_to
+from probes.engine.command import process_tree, supervisor
+from probes.profile.perf_records import count_samples
 from scenarios.experiment.statistics.stats import student_interval
 from tests.benchmarks.where.planted import SOURCE
 

@@ -29,7 +29,7 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import NamedTuple
 
-from probes.bench.run.supervised import Supervisors
+from probes.engine.command.supervised import Supervisors
 from scenarios.experiment.schedule.guarded import GuardedBlocks
 from scenarios.workload.difference import REST, moved_words, rank_moved_parts
 from scenarios.workload.parts import Split

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from probes.bench.disk.preparation import Progress
-from probes.bench.measured import Measured
-from scenarios.model import Clock
+from probes.engine.disk.preparation import Progress
+from probes.engine.measured import Measured
+from scenarios.contract.model import Clock
 from tests.fakes.noise import Noise, quiet
 
 BLOCK_BYTES = 1 << 20

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from probes.types import Fact, Unread
-from scenarios import events as ev
+from scenarios.contract import events as ev
 
 _DEVICES = ("disk", "mount", "nic", "md", "trim", "node")
 

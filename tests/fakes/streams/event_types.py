@@ -5,9 +5,9 @@ from __future__ import annotations
 import random
 from typing import Any
 
-from app.recording.results import FORMER
-from scenarios import events as ev
-from scenarios.results import result as result_types
+from app.recordings.results import FORMER
+from scenarios.contract import events as ev
+from scenarios.contract.results import result as result_types
 
 EVERY: dict[str, type[ev.AnyEvent]] = {
     **{kind.__struct_config__.tag: kind for kind in ev.Common.__args__},

@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 
 from probes.types import Absent, Json
-from scenarios import events as ev
-from scenarios.finding import Finding
-from scenarios.guards.watch import InterferenceWatch
-from scenarios.model import Options
+from scenarios.contract import events as ev
+from scenarios.contract.finding import Finding
+from scenarios.contract.model import Options
+from scenarios.experiment.guards.watch import InterferenceWatch
 from scenarios.rpfilter import scenario as rpfilter
 from scenarios.rpfilter.results import AtLineRate, CheckCost, Cost, LineRate
 from scenarios.rpfilter.scenario import Rpfilter

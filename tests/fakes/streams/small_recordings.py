@@ -6,8 +6,8 @@ from pathlib import Path
 
 import msgspec
 
-from scenarios import events as ev
-from scenarios.plan import Metric, Plan, Workload
+from scenarios.contract import events as ev
+from scenarios.contract.plan import Metric, Plan, Workload
 
 
 def recorded(

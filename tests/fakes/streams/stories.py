@@ -7,9 +7,9 @@ from pathlib import Path
 
 import msgspec
 
-from scenarios import events as ev
-from scenarios.finding import Evidence, Finding, Remedy
-from scenarios.plan import Option, Plan, PlannedStep
+from scenarios.contract import events as ev
+from scenarios.contract.finding import Evidence, Finding, Remedy
+from scenarios.contract.plan import Option, Plan, PlannedStep
 from tests.fakes.hosts.facts import parted
 from tests.fakes.streams.story import LINK, RECORDINGS, Teller, iosched, storage
 

@@ -12,11 +12,11 @@ from pathlib import Path
 
 import msgspec
 
-from probes.action import Action, private_directory
-from scenarios import events as ev
-from scenarios.disturbance import Disturbance, InterferenceCulprit
-from scenarios.finding import Evidence, Finding, Remedy
-from scenarios.plan import Metric, Plan, PlannedStep, Variant, Workload, Written
+from scenarios.contract import events as ev
+from scenarios.contract.action import Action, private_directory
+from scenarios.contract.disturbance import Disturbance, InterferenceCulprit
+from scenarios.contract.finding import Evidence, Finding, Remedy
+from scenarios.contract.plan import Metric, Plan, PlannedStep, Variant, Workload, Written
 
 RECORDINGS = Path(__file__).parents[2] / "fixtures" / "recordings"
 PAIR = {"A": 6900.0, "B": 540.0}

@@ -7,8 +7,8 @@ import random
 from collections.abc import Iterable, Mapping, Sequence
 
 from probes.types import Json
-from scenarios.compare.run_summary import FactKey, FigureKey, LoadFigure, PlannedLoad, RunSummary
-from scenarios.plan import Metric
+from scenarios.analysis.compare.run_summary import FactKey, FigureKey, LoadFigure, PlannedLoad, RunSummary
+from scenarios.contract.plan import Metric
 
 RATE = Metric("rate", "1/s")
 

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from probes.bench.streams import own_links
 from probes.children.bounded_wait import reap_with_usage
+from scenarios.fullstack.measurement import own_links
 
 
 def test_one_that_ends_tells_what_it_used() -> None:

@@ -55,8 +55,8 @@ def test_every_starter_asks_it() -> None:
         "app/bundle/wheels.py",  # pip
         "app/fleet/launch/agent.py",  # on another node, where nothing of ours is there yet
         "probes/children/own_module.py",
-        "probes/hang_safe/client.py",
-        "app/invocation.py",
+        "probes/reading/hang_safe/client.py",
+        "app/terminal/invocation.py",
         "app/cli/__init__.py",
     }
 

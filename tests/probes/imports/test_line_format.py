@@ -8,11 +8,11 @@ import msgspec
 import pytest
 
 import probes.imports.formats
+from probes.files.safe_read import read_own_data
 from probes.imports.accounting import UNKNOWN_REASON
 from probes.imports.line_format import LineFormat, evaluate_formula, fill_template, load_line_format
 from probes.imports.model import ImportRefusedError, ImportResult
 from probes.imports.source import ImportSource
-from probes.safe_read import read_own_data
 from tests.probes.imports.test_kinds import imported
 
 TOY = {

@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from probes.imports.model import ImportRefusedError, ImportResult
-from scenarios.compare.comparison import compare_recordings
-from scenarios.compare.conditions import unlike_loads
-from scenarios.compare.snapshot import summarise_import as as_take
+from scenarios.analysis.compare.comparison import compare_recordings
+from scenarios.analysis.compare.conditions import unlike_loads
+from scenarios.analysis.compare.snapshot import summarise_import as as_take
 from tests.probes.imports import originals as made
 from tests.probes.imports import other_forms as forms
 from tests.probes.imports.test_kinds import imported, value

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from probes.host import Host
+from probes.reading.host import Host
 from probes.system.disk.block import block_devices, list_leaves
 from probes.system.disk.topology import find_placement
 from probes.system.network.nic import read_nics

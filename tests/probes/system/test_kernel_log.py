@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from probes.host import Host
+from probes.reading.host import Host
 from probes.system.kernel_log import (
     KernelLog,
     KernelLogFollower,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from probes.host import Host
+from probes.reading.host import Host
 from probes.system.nodes.memory import read_meminfo, read_memory
 from probes.system.software.distribution import parse_os_release, read_distribution
 from probes.system.software.kernel import read_kernel

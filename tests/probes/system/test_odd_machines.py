@@ -13,10 +13,10 @@ from probes.system.nodes.nodes_per_socket import read_nodes_per_socket
 from probes.system.nodes.numa import read_numa
 from probes.system.processor.cpu import read_cpu
 from probes.types import Absent, is_present
-from scenarios.model import Options
+from scenarios.contract.model import Options
+from scenarios.contract.rule import Inapplicable, Unreadable
 from scenarios.numa.rules import RULES
 from scenarios.numa.scenario import NumaScenario
-from scenarios.rule import Inapplicable, Unreadable
 from tests.fakes.hosts import odd_machines as odd
 from tests.fakes.hosts.tree import Tree
 from tests.needs import needs, program

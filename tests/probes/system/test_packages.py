@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from probes.host import Host
+from probes.reading.host import Host
 from probes.system.software import packages as room
 from probes.system.software.packages import Packages, read_packages
 from probes.types import Absent

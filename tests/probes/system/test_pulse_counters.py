@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from probes.host import Host
+from probes.reading.host import Host
 from probes.system.disk.diskstats import disk_counters
 from probes.system.pulse import HostCounters, compute_host_rates, read_counters
 

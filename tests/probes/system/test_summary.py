@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from probes.host import Host
+from probes.reading.host import Host
 from probes.system.summary import MAX_DISKS, summary_facts
 from probes.types import Absent, Fact
 from tests.fakes.hosts.facts import short

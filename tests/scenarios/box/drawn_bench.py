@@ -5,10 +5,10 @@ from __future__ import annotations
 import random
 from collections.abc import Mapping
 
-from probes.bench.corners.bench import Cached, DirectoryListing
-from probes.bench.corners.corner import CORNERS, BoxTest
-from probes.bench.measured import Measured, WriteBudgetSpent
-from scenarios.model import Clock
+from probes.engine.measured import Measured, WriteBudgetSpent
+from scenarios.box.measurement.bench import Cached, DirectoryListing
+from scenarios.box.measurement.corner import CORNERS, BoxTest
+from scenarios.contract.model import Clock
 from tests.fakes.clock import FakeClock
 
 BLOCK_S = 0.4

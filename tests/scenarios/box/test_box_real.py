@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from probes.bench.corners.corner import CORNERS
+from scenarios.box.measurement.corner import CORNERS
 from tests.app.launcher import hostdx, started
 from tests.needs import MEMORY, need, one_always, program
 from tests.real.iosched_kill import journals, ours

@@ -8,17 +8,17 @@ from collections import Counter
 import msgspec
 import pytest
 
-from probes.bench.corners.corner import CORNERS, LOADS, of_load
-from scenarios import events as ev
 from scenarios.box.cycles import MIN_GROUPS, PILOTS, Cycles
 from scenarios.box.findings import box_findings
+from scenarios.box.measurement.corner import CORNERS, LOADS, of_load
 from scenarios.box.plan import box_workloads
 from scenarios.box.results import CornerFigures, CornerLevel, Corners
-from scenarios.disturbance import Disturbance
-from scenarios.finding import Finding
-from scenarios.model import StepInProgress
-from scenarios.results.document import Table
-from scenarios.verdict.verdict import Word
+from scenarios.contract import events as ev
+from scenarios.contract.disturbance import Disturbance
+from scenarios.contract.finding import Finding
+from scenarios.contract.model import StepInProgress
+from scenarios.contract.results.document import Table
+from scenarios.contract.verdict.verdict import Word
 from tests.fakes.clock import FakeClock
 from tests.fakes.run import FakeRun
 from tests.fakes.watch import FakeWatch

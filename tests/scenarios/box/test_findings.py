@@ -5,13 +5,13 @@ from __future__ import annotations
 import msgspec
 import pytest
 
-from scenarios import events as ev
+from scenarios.analysis.compare.odd import Apart, OddLoad, OddRuns
+from scenarios.analysis.compare.run_summary import FigureKey
 from scenarios.box.bounds import THIS, odd_findings
 from scenarios.box.findings import box_findings
-from scenarios.compare.odd import Apart, OddLoad, OddRuns
-from scenarios.compare.run_summary import FigureKey
-from scenarios.plan import Metric
-from scenarios.verdict.verdict import Word
+from scenarios.contract import events as ev
+from scenarios.contract.plan import Metric
+from scenarios.contract.verdict.verdict import Word
 from tests.scenarios.box.test_bounds import drawn
 from tests.scenarios.box.test_cycles import conducted
 

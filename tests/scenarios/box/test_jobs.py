@@ -8,19 +8,19 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from app.recording.reader import load
+from app.recordings.reader import load
 from app.report.figures.box import box_lines
-from probes.host import Host
-from scenarios import events as ev
+from probes.reading.host import Host
+from scenarios.analysis.compare.bounding_box import AccessPattern, Placed, place_applications
+from scenarios.analysis.compare.placing import placing_finding
 from scenarios.box.bounds import boxes_with_outliers, own_boxes
 from scenarios.box.jobs import Unread, is_recording, read_job_file, read_job_recording
 from scenarios.box.plan import BoxSetup
 from scenarios.box.results import Jobs
-from scenarios.compare.bounding_box import AccessPattern, Placed, place_applications
-from scenarios.compare.placing import placing_finding
-from scenarios.finding import Finding
-from scenarios.model import Options
-from scenarios.results.document import Table
+from scenarios.contract import events as ev
+from scenarios.contract.finding import Finding
+from scenarios.contract.model import Options
+from scenarios.contract.results.document import Table
 from tests.probes.imports.originals import _DARSHAN
 from tests.scenarios.box.test_bounds import drawn, past
 

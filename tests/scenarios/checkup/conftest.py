@@ -6,10 +6,10 @@ from collections.abc import Callable
 
 import pytest
 
-from scenarios import events as ev
 from scenarios.checkup import parts
-from scenarios.finding import Finding
-from scenarios.model import Scenario
+from scenarios.contract import events as ev
+from scenarios.contract.finding import Finding
+from scenarios.contract.model import Scenario
 
 
 @pytest.fixture
@@ -18,6 +18,6 @@ def offered(monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
         monkeypatch.setattr(parts, "candidate_scenarios", lambda: fakes)
         found = Finding(id="x.y", severity="warning", title="odd", prove=suspected)
         events = [ev.Found(t=0.1, finding=found)] if suspected else []
-        monkeypatch.setattr("scenarios.triage.examine_host", lambda host, time, facts: iter(events))
+        monkeypatch.setattr("scenarios.triage.triage.examine_host", lambda host, time, facts: iter(events))
 
     return offer

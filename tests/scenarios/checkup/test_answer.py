@@ -7,12 +7,12 @@ from typing import Any
 
 import pytest
 
-from scenarios import events as ev
 from scenarios.checkup.results import CheckupAnswer
 from scenarios.checkup.scenario import Checkup
-from scenarios.finding import Finding
-from scenarios.model import OtherRunOutcome
-from scenarios.results.result import Item
+from scenarios.contract import events as ev
+from scenarios.contract.finding import Finding
+from scenarios.contract.model import OtherRunOutcome
+from scenarios.contract.results.result import Item
 from tests.fakes.clock import FakeClock
 from tests.fakes.run import conduct
 from tests.scenarios.checkup.test_scenario import (
@@ -83,7 +83,7 @@ async def test_a_control_group_is_no_directory_that_was_not_measured(
     """Its quota was listed as a rule that nobody had measured, below the part that had."""
     offered(STORAGE)
     told = ev.Found(t=0.1, finding=known("host.cpu-quota", "warning", subject))
-    monkeypatch.setattr("scenarios.triage.examine_host", lambda *a, **k: iter([told]))
+    monkeypatch.setattr("scenarios.triage.triage.examine_host", lambda *a, **k: iter([told]))
     slow = outcome("storage", "B is slower", "warning", verdict("slower", 0.5, (0.4, 0.6)))
     run = Conducted(outcomes={"storage": slow}, options={"dir": ["/d"]})
     await conduct(Checkup(), run)

@@ -10,8 +10,8 @@ import pytest
 from probes.system.pulse import Rates
 from scenarios.checkup.others import Gap, HostUseSampler
 from scenarios.checkup.ranking import answer_finding, rank_items
-from scenarios.finding import Finding
-from scenarios.results.result import Item
+from scenarios.contract.finding import Finding
+from scenarios.contract.results.result import Item
 from tests.fakes.hosts.tree import Tree
 from tests.fakes.run import FakeRun
 

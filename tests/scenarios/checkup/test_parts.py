@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-from scenarios import registry
 from scenarios.checkup import scenario as scenario_module
 from scenarios.checkup.parts import CheckupPart
 from scenarios.checkup.scenario import Checkup
-from scenarios.model import Options
-from scenarios.plan import Plan, Written
+from scenarios.contract import registry
+from scenarios.contract.model import Options
+from scenarios.contract.plan import Plan, Written
 
 
 @pytest.mark.parametrize(

@@ -9,22 +9,22 @@ from typing import Any, ClassVar
 
 import pytest
 
-from app.recording.answers import other_findings
-from app.recording.session import RunSession
-from probes.action import Action
-from probes.bench.disk.refusals import Suitability
-from probes.host import Host
+from app.recordings.answers import other_findings
+from app.recordings.session import RunSession
+from probes.engine.disk.refusals import Suitability
+from probes.reading.host import Host
 from probes.system.disk.topology import read_disk_topology
 from probes.types import Json
-from scenarios import events as ev
-from scenarios.card import Card
 from scenarios.checkup import parts
 from scenarios.checkup.parts import CheckupPart, by_suspicion, share_seconds
 from scenarios.checkup.results import CheckupAnswer
 from scenarios.checkup.scenario import NOT_NEEDED_REASON, Checkup
-from scenarios.finding import Finding, Remedy, SuggestedStep
-from scenarios.model import Options, OtherRunOutcome, Prepared, Run, Scenario
-from scenarios.plan import Option
+from scenarios.contract import events as ev
+from scenarios.contract.action import Action
+from scenarios.contract.card import Card
+from scenarios.contract.finding import Finding, Remedy, SuggestedStep
+from scenarios.contract.model import Options, OtherRunOutcome, Prepared, Run, Scenario
+from scenarios.contract.plan import Option
 from tests.fakes.hosts.tree import Tree
 from tests.fakes.run import FakeRun, conduct
 
@@ -219,7 +219,7 @@ async def test_what_triage_knows_of_a_measured_cause_comes_first(
                     prove_options=("--dir", "/s") if options else (),
                     remedy=(Remedy(title="t", commands=("findmnt /s", "mount -o remount,async /s")),))  # fmt: skip
     monkeypatch.setattr(
-        "scenarios.triage.examine_host", lambda *a, **k: iter([ev.Found(t=0.1, finding=known)])
+        "scenarios.triage.triage.examine_host", lambda *a, **k: iter([ev.Found(t=0.1, finding=known)])
     )
     slow = outcome("storage", "B is slower", "warning", verdict("slower", 0.5, (0.4, 0.6)))
     run = Conducted(outcomes={"storage": slow}, options=options)
@@ -252,7 +252,8 @@ async def test_a_warning_of_triage_stands_in_the_list_unless_a_measured_cause_na
     offered(STORAGE, WALL)
     told = [known("storage.sync", "warning", "/s"), known("host.load", "notice", "")]
     monkeypatch.setattr(
-        "scenarios.triage.examine_host", lambda *a, **k: iter([ev.Found(t=0.1, finding=one) for one in told])
+        "scenarios.triage.triage.examine_host",
+        lambda *a, **k: iter([ev.Found(t=0.1, finding=one) for one in told]),
     )
     run = Conducted(outcomes=OUTCOMES | {"storage": part}, options={"dir": ["/d", "/s"]})
     await conduct(Checkup(), run)
@@ -276,7 +277,7 @@ async def test_without_a_measured_cause_the_answer_is_the_rule_and_says_that_it_
     offered(STORAGE)
     worse, bad = known("storage.full", "critical", "/f"), known("net.x", "warning", "", prove="")
     monkeypatch.setattr(
-        "scenarios.triage.examine_host",
+        "scenarios.triage.triage.examine_host",
         lambda *a, **k: iter([ev.Found(t=0.1, finding=one) for one in (bad, worse)]),
     )
     run = Conducted(options={"dir": ["/d"]})

@@ -12,13 +12,13 @@ from pathlib import Path
 
 import pytest
 
-from probes.process_stat import is_running, read_own_stat
+from probes.reading.process_stat import is_running, read_own_stat
 from tests.app.launcher import hostdx, started
 from tests.needs import LOOP, ROOT, needs, program
 from tests.real.polled import within
 
 pytestmark = [pytest.mark.real]
-HOLDER = b"probes.bench.contention.server"
+HOLDER = b"scenarios.contention.measurement.server"
 
 
 @pytest.fixture

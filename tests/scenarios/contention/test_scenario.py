@@ -11,24 +11,24 @@ from random import Random
 import msgspec
 import pytest
 
-from app.lines import cell_width
 from app.report.forms.cells import panel_lines
+from app.terminal.lines import cell_width
 from probes import units
-from probes.bench.contention.bench import ScalingPoint
-from probes.bench.measured import BenchRefused
-from probes.bench.profile.wait_samples import WaitSample
-from probes.host import Host
+from probes.engine.measured import BenchRefused
+from probes.profile.wait_samples import WaitSample
+from probes.reading.host import Host
 from probes.types import Json
-from scenarios import events as ev
 from scenarios.contention import plan as contention_plan
 from scenarios.contention import usl
+from scenarios.contention.measurement.bench import ScalingPoint
 from scenarios.contention.plan import CONTROL, plan_layout, read_loads, worker_counts
 from scenarios.contention.results import FITTED, IDEAL, ScalingCurve, ScalingCurves, ScalingStep, WorkersLevel
 from scenarios.contention.results import WorkerWait as CurveWait
 from scenarios.contention.scenario import Contention
-from scenarios.model import Options, UsageError
-from scenarios.results.document import Chart, Table
-from scenarios.verdict.verdict import Word
+from scenarios.contract import events as ev
+from scenarios.contract.model import Options, UsageError
+from scenarios.contract.results.document import Chart, Table
+from scenarios.contract.verdict.verdict import Word
 from tests.fakes import FakeClock, FakeRun
 from tests.fakes.run import conduct
 from tests.needs import one_always

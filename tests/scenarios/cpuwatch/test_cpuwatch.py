@@ -11,19 +11,19 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from probes.host import Host
+from probes.reading.host import Host
 from probes.system.running.job_identity import JobLook, JobTarget, JobUse
 from probes.system.running.processes import owner_of
 from probes.system.running.quota_groups import QuotaGroup
-from scenarios.cpus import priority
-from scenarios.cpus.quota import throttling_sentence
-from scenarios.cpus.usable import usable_cpus
+from scenarios.contract.events import Found
+from scenarios.contract.finding import Finding
+from scenarios.contract.model import Options, RunRefused, UsageError
 from scenarios.cpuwatch import scenario
 from scenarios.cpuwatch.findings import WatchedJob, cpuwatch_findings
 from scenarios.cpuwatch.scenario import Cpuwatch, _find_busiest
-from scenarios.events import Found
-from scenarios.finding import Finding
-from scenarios.model import Options, RunRefused, UsageError
+from scenarios.triage.cpus import priority
+from scenarios.triage.cpus.quota import throttling_sentence
+from scenarios.triage.cpus.usable import usable_cpus
 from tests.fakes.clock import FakeClock
 from tests.fakes.hosts.tree import Tree
 from tests.fakes.run import FakeRun, conduct

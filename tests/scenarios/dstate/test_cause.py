@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from probes.host import Host
+from probes.reading.host import Host
 from probes.system.running.tasks import Task
 from probes.types import Absent
 from scenarios.dstate.cause import Cause, DeviceLimit, Sleep, StuckTaskDetails, TaskSleeps, cause_of
@@ -18,8 +18,8 @@ from scenarios.dstate.location import (
     is_suspended,
     scheduler_holds,
 )
-from scenarios.knowledge.kernels import faults_of
-from scenarios.knowledge.waits import load_waits, wait_kind
+from scenarios.triage.knowledge.kernels import faults_of
+from scenarios.triage.knowledge.waits import load_waits, wait_kind
 
 NO = Absent("not readable")
 XFS = MountedDirectory(

@@ -10,12 +10,12 @@ from collections.abc import Callable
 
 import pytest
 
-from probes.host import Host
+from probes.reading.host import Host
 from probes.system.running.tasks import Scan, explain_hidden_tasks, find_blocked_tasks
 from probes.types import Absent
+from scenarios.contract.rule import HostRule
 from scenarios.dstate.rules import tasks_now
-from scenarios.rule import HostRule
-from scenarios.triage import apply_rule
+from scenarios.triage.triage import apply_rule
 from tests.needs import ROOT, needs, not_here
 
 

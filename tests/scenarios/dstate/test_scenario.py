@@ -10,16 +10,16 @@ from pathlib import Path
 import pytest
 
 from app.run.runner import Monotonic
-from probes.host import Host
+from probes.reading.host import Host
 from probes.system.running.tasks import Task
 from probes.types import Absent
-from scenarios import events as ev
+from scenarios.contract import events as ev
+from scenarios.contract.model import Options, UsageError
+from scenarios.contract.rule import Unreadable
 from scenarios.dstate.location import place_of
 from scenarios.dstate.results import InD
 from scenarios.dstate.rules import tasks_now
 from scenarios.dstate.scenario import Dstate
-from scenarios.model import Options, UsageError
-from scenarios.rule import Unreadable
 from tests.fakes import FakeRun
 from tests.fakes.run import conduct
 from tests.needs import KERNEL_THREADS, LOOP, need, needs, not_here, program

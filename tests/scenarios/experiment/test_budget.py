@@ -6,6 +6,7 @@ import math
 
 import pytest
 
+from scenarios.contract.plan import Metric, Workload
 from scenarios.experiment.budget import (
     Budget,
     Need,
@@ -17,7 +18,6 @@ from scenarios.experiment.budget import (
     next_undecided,
     seconds_for_first,
 )
-from scenarios.plan import Metric, Workload
 from tests.fakes import FakeClock
 
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from probes.bench.measured import Measured
-from scenarios import events as ev
+from probes.engine.measured import Measured
+from scenarios.contract import events as ev
+from scenarios.contract.plan import Metric
 from scenarios.experiment.groups import GroupBlocks, level_values
-from scenarios.plan import Metric
 
 IOPS = Metric("IOPS", "IOPS")
 

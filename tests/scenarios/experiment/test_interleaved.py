@@ -7,9 +7,9 @@ import math
 import msgspec
 import pytest
 
-from scenarios import events as ev
+from scenarios.contract import events as ev
+from scenarios.contract.plan import Metric, Workload
 from scenarios.experiment.load_schedule import measure_workload
-from scenarios.plan import Metric, Workload
 from tests.fakes import FakeRun, FakeVariantBench
 from tests.fakes.noise import Noise, autoregressive, quiet, white
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from probes.bench.measured import Measured
+from probes.engine.measured import Measured
+from scenarios.contract.plan import Metric, Workload
 from scenarios.experiment.budget import Pace
 from scenarios.experiment.groups import GroupBlocks
 from scenarios.experiment.judge import Judge
-from scenarios.plan import Metric, Workload
 from tests.fakes import FakeClock
 
 IOPS = Metric("IOPS", "IOPS")

@@ -6,9 +6,9 @@ import math
 
 import pytest
 
-from scenarios import events as ev
+from scenarios.contract import events as ev
+from scenarios.contract.verdict.verdict import Word
 from scenarios.experiment.levels import values_of_pair, variant_values, with_difference
-from scenarios.verdict.verdict import Word
 
 
 def verdict(

@@ -8,13 +8,13 @@ import random
 import msgspec
 import pytest
 
-from probes.bench.measured import Measured
-from scenarios import events as ev
+from probes.engine.measured import Measured
+from scenarios.contract import events as ev
+from scenarios.contract.plan import Metric, Workload
+from scenarios.contract.verdict.order import apply_order_guard, word_by_order
+from scenarios.contract.verdict.verdict import GroupVerdict, OrderEffect, Word
 from scenarios.experiment.load_schedule import measure_workload
 from scenarios.experiment.order import baseline_first, order_effect
-from scenarios.plan import Metric, Workload
-from scenarios.verdict.order import apply_order_guard, word_by_order
-from scenarios.verdict.verdict import GroupVerdict, OrderEffect, Word
 from tests.fakes import FakeRun, FakeVariantBench
 from tests.fakes.noise import white
 from tests.needs import some_always

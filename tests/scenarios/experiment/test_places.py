@@ -9,9 +9,9 @@ from collections.abc import Sequence
 
 import pytest
 
+from scenarios.contract.verdict.verdict import GroupVerdict
 from scenarios.experiment.places import MIN_PAIRS, PlaceScatter, PlaceVisits, estimate_scatter, means_by_place
 from scenarios.experiment.sequential import SequentialComparison
-from scenarios.verdict.verdict import GroupVerdict
 from tests.needs import one_always
 
 CALLED = ("slower", "faster")

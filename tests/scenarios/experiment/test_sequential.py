@@ -11,9 +11,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from scenarios.contract.verdict.verdict import GroupVerdict
 from scenarios.experiment.sequential import SequentialComparison, draw_orders
 from scenarios.experiment.statistics.stats import group_value
-from scenarios.verdict.verdict import GroupVerdict
 
 
 def decide(ratio: float, noise: float, planned: int = 30, seed: int = 1, **given_to: float) -> GroupVerdict:

@@ -7,14 +7,14 @@ import asyncio
 import msgspec
 import pytest
 
-from probes.bench.measured import BenchRefused, Measured, WriteBudgetSpent
-from scenarios import events as ev
-from scenarios.disturbance import Disturbance, InterferenceCulprit
+from probes.engine.measured import BenchRefused, Measured, WriteBudgetSpent
+from scenarios.contract import events as ev
+from scenarios.contract.disturbance import Disturbance, InterferenceCulprit
+from scenarios.contract.plan import Metric, Workload
 from scenarios.experiment.budget import Budget
 from scenarios.experiment.experiment import LoadExperiment
 from scenarios.experiment.load_schedule import ScheduledLoad, measure_workload, run_campaign
 from scenarios.experiment.schedule.blocks import BlockScheduler
-from scenarios.plan import Metric, Workload
 from tests.fakes import FakeRun, FakeVariantBench
 from tests.fakes.noise import drift, product, white
 from tests.fakes.watch import FakeWatch

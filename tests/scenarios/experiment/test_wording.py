@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from scenarios import events as ev
+from scenarios.contract import events as ev
 from scenarios.experiment.places import PlaceScatter
 from scenarios.experiment.wording import effect_words, explain_verdict, places_text
 

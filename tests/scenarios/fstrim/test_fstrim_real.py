@@ -14,9 +14,9 @@ from typing import Any
 import pytest
 
 from probes import units
-from probes.bench.disk.ageing import ChurnBench
-from probes.bench.disk.budget import WriteBudget
-from probes.host import Host
+from probes.engine.disk.budget import WriteBudget
+from probes.reading.host import Host
+from scenarios.fstrim.ageing import ChurnBench
 from scenarios.fstrim.measurement.trim import Discards, parse_claim, read_discards
 from tests.app.launcher import argv, environment, hostdx, started
 from tests.fakes.held import held

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from probes.host import Host
+from probes.reading.host import Host
 from probes.types import Absent
 from scenarios.fstrim.ledger import Ledger
 from scenarios.fstrim.measurement.trim import (
@@ -20,7 +20,7 @@ from scenarios.fstrim.measurement.trim import (
 from scenarios.fstrim.plan import trim_action
 from scenarios.fstrim.results import LedgerRow
 from scenarios.fstrim.trim_setup import TrimSetup
-from scenarios.knowledge.trims import load_trims, trim_of
+from scenarios.triage.knowledge.trims import load_trims, trim_of
 from tests.fakes import FakeClock, FakeRun
 from tests.fakes.hosts.tree import Tree
 

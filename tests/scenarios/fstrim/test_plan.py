@@ -7,14 +7,14 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from probes.host import Host
+from probes.reading.host import Host
 from probes.system.disk.mounts import Mount
 from probes.system.disk.trim.discard import DiscardChain, DiscardLayer
+from scenarios.contract.model import Options, UsageError
 from scenarios.fstrim.measurement.trim import TrimPattern
 from scenarios.fstrim.plan import count_trims, make, parse_request, refusal_reason, trim_action
 from scenarios.fstrim.scenario import Fstrim
 from scenarios.fstrim.trim_setup import MAX_WRITTEN_BYTES, SHARE_OF_CAPACITY, TrimSetup, cannot_trim_reason
-from scenarios.model import Options, UsageError
 from tests.fakes.hosts.tree import Tree
 
 MIB = 1 << 20

@@ -8,10 +8,12 @@ from pathlib import Path
 
 import pytest
 
-from probes.action import private_directory
-from probes.host import Host
+from probes.reading.host import Host
 from probes.system.disk.trim.trim_timer import trim_timer
-from scenarios import events as ev
+from scenarios.contract import events as ev
+from scenarios.contract.action import private_directory
+from scenarios.contract.model import Options
+from scenarios.contract.plan import Plan
 from scenarios.experiment.treated_trend import TreatedTrend
 from scenarios.fstrim.findings import idling_finding
 from scenarios.fstrim.ledger import Ledger
@@ -22,8 +24,6 @@ from scenarios.fstrim.results import Round, TrimLedger
 from scenarios.fstrim.rounds import finish_round, trend_of_rounds
 from scenarios.fstrim.session import TrimSession
 from scenarios.fstrim.trim_setup import TrimSetup
-from scenarios.model import Options
-from scenarios.plan import Plan
 from tests.fakes import FakeClock, FakeRun
 from tests.fakes.hosts.drive import Drive
 from tests.fakes.noise import Noise, replay

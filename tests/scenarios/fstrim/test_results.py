@@ -5,11 +5,11 @@ from __future__ import annotations
 from pathlib import Path
 
 import app
-from app.recording.reader import load
+from app.recordings.reader import load
 from app.report.forms.markdown import render_markdown
 from app.report.full_report import report
+from scenarios.contract.results.document import Bullets, Table
 from scenarios.fstrim.results import LedgerRow, TrimLedger
-from scenarios.results.document import Bullets, Table
 
 DEMO = Path(app.__file__).parent / "recording" / "demos" / "fstrim.jsonl"
 

@@ -10,12 +10,13 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from probes.host import Host
+from probes.reading.host import Host
 from probes.system.disk.topology import read_disk_topology
 from probes.system.disk.trim.discard import discard_chain
 from probes.system.disk.trim.trim_timer import trim_timer
 from probes.types import Absent
-from scenarios import events as ev
+from scenarios.contract import events as ev
+from scenarios.contract.model import Options, RunRefused
 from scenarios.fstrim.measurement.phase import PhaseMeasurer
 from scenarios.fstrim.measurement.trim import TrimPattern
 from scenarios.fstrim.plan import parse_request, trim_workloads
@@ -31,7 +32,6 @@ from scenarios.fstrim.rounds import (
     trend_of_rounds,
 )
 from scenarios.fstrim.trim_setup import TrimSetup
-from scenarios.model import Options, RunRefused
 from tests.fakes import FakeRun
 from tests.fakes.hosts.drive import Drive
 from tests.fakes.hosts.tree import Tree

@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
+from scenarios.contract.rule import Inapplicable, Unreadable
 from scenarios.fstrim.remedies import fstab_remedy
 from scenarios.fstrim.rules import RULES, online_unqueued_findings, swallowed_findings, untrimmed_findings
-from scenarios.rule import Inapplicable, Unreadable
 from tests.fakes.answering import Answering
 from tests.fakes.hosts.tree import Tree
 

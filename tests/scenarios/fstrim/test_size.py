@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import pytest
 
-from probes.bench.disk.budget import WriteBudget
-from probes.host import Host
+from probes.engine.disk.budget import WriteBudget
+from probes.reading.host import Host
+from scenarios.contract.model import Options
 from scenarios.experiment.before_after import MIN_BLOCKS
 from scenarios.fstrim.measurement.load import CHURN_ID
 from scenarios.fstrim.measurement.phase import PhaseMeasurer
 from scenarios.fstrim.measurement.trim import BlockSize, TrimPattern, after_warm_up, again_at_most
 from scenarios.fstrim.plan import parse_request, trim_workloads
 from scenarios.fstrim.trim_setup import MAX_BLOCK_BYTES, MAX_WRITTEN_BYTES, TrimSetup
-from scenarios.model import Options
 from tests.fakes import FakeRun
 from tests.fakes.hosts.drive import Drive
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 import random
 from collections.abc import Callable, Mapping, Sequence
 
-from probes.bench.disk.budget import WriteBudget
-from probes.bench.measured import Measured, MeasuredBatch, NotApplicable
-from probes.bench.streams.bench import METRIC, StreamCost
-from probes.bench.streams.messages import Open, Side, StreamsReady
+from probes.engine.disk.budget import WriteBudget
+from probes.engine.measured import Measured, MeasuredBatch, NotApplicable
+from scenarios.fullstack.measurement.bench import METRIC, StreamCost
+from scenarios.fullstack.measurement.messages import Open, Side, StreamsReady
 from tests.fakes.clock import FakeClock
 
 

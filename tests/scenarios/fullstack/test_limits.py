@@ -5,12 +5,12 @@ from __future__ import annotations
 import pytest
 from msgspec.structs import replace
 
-from scenarios import events as ev
+from scenarios.contract import events as ev
+from scenarios.contract.verdict.verdict import OPEN, Word
 from scenarios.fullstack.findings import fullstack_findings
 from scenarios.fullstack.limits import stream_limit
 from scenarios.fullstack.machine import Bound, StreamBounds
 from scenarios.fullstack.results import FullstackFigures, SideRate, StreamLimit
-from scenarios.verdict.verdict import OPEN, Word
 
 NOTHING = StreamBounds(disk={"out": ()})
 NEAR, FAR = (0.96, (0.9, 1.02)), (0.5, (0.4, 0.6))

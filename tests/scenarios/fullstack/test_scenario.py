@@ -9,22 +9,22 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from app.recording.session import RunSession
-from app.recording.values import value_of
-from probes.bench.measured import BenchRefused
-from probes.bench.streams.bench import METRIC
-from probes.bench.streams.messages import Open
-from probes.bench.streams.remote import PeerLine, RemotePeer
-from probes.host import Host
+from app.recordings.session import RunSession
+from app.recordings.values import value_of
+from probes.engine.measured import BenchRefused
+from probes.reading.host import Host
 from probes.types import Json
-from scenarios import events as ev
+from scenarios.contract import events as ev
+from scenarios.contract.model import Options, UsageError
+from scenarios.contract.results.document import Table
 from scenarios.fullstack import plan as plan_module
 from scenarios.fullstack.loads import stream_loads, written_shares
 from scenarios.fullstack.machine import Bound, StreamBounds
+from scenarios.fullstack.measurement.bench import METRIC
+from scenarios.fullstack.measurement.messages import Open
+from scenarios.fullstack.measurement.remote import PeerLine, RemotePeer
 from scenarios.fullstack.results import FullstackFigures, StreamLimit, Streams
 from scenarios.fullstack.scenario import Fullstack
-from scenarios.model import Options, UsageError
-from scenarios.results.document import Table
 from tests.fakes.clock import FakeClock
 from tests.fakes.run import FakeRun
 from tests.scenarios.fullstack.drawn_streams import DrawnStreams

@@ -7,11 +7,11 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from probes.bench.disk.mixes import MIXES
-from probes.host import Host
+from probes.reading.host import Host
 from probes.system.disk.scheduler_origin import SchedulerOrigin
-from scenarios import events as ev
+from scenarios.contract import events as ev
 from scenarios.iosched.findings import held_finding, verdict_finding
+from scenarios.iosched.measurement.mixes import MIXES
 from scenarios.iosched.remedies import make_scheduler_remedy, throughput_of_bfq, tuned_path, udev_rule
 from scenarios.iosched.scheduler_setup import PairLoad, build_workload
 from tests.scenarios.iosched.test_scenario import target_on, tree

@@ -7,13 +7,14 @@ from types import SimpleNamespace
 
 import pytest
 
-from probes.bench.disk.budget import MAX_WRITTEN_BYTES, WriteBudget
-from probes.bench.disk.mixes import files_bytes
-from probes.host import Host
+from probes.engine.disk.budget import MAX_WRITTEN_BYTES, WriteBudget
+from probes.reading.host import Host
 from probes.system.disk.topology import DirectoryPlacement, find_placement
 from probes.types import Absent
+from scenarios.contract.model import Options, UsageError
 from scenarios.experiment.budget import Budget, Need, seconds_for_first
 from scenarios.iosched import scheduler_setup as iosched_layout
+from scenarios.iosched.measurement.mixes import files_bytes
 from scenarios.iosched.plan import _format_needed_seconds, _left_out, _list_switch_effects
 from scenarios.iosched.scenario import Iosched
 from scenarios.iosched.scheduler_setup import (
@@ -26,7 +27,6 @@ from scenarios.iosched.scheduler_setup import (
     needed_seconds,
 )
 from scenarios.iosched.target import ScheduledDisks, find_scheduled_disks
-from scenarios.model import Options, UsageError
 from tests.fakes import FakeClock
 from tests.scenarios.iosched.test_scenario import target_on, tree
 

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from probes.host import Host
-from scenarios.events import ActionState
+from probes.reading.host import Host
+from scenarios.contract.events import ActionState
 from scenarios.iosched.restoration import QueueFileTracker
 
 

@@ -7,15 +7,15 @@ from pathlib import Path
 
 import pytest
 
-from probes.host import Host
+from probes.reading.host import Host
 from probes.system.disk.scheduler import read_scheduling
 from probes.system.disk.scheduler_origin import find_scheduler_origin
 from probes.types import Absent
+from scenarios.contract.finding import Finding
+from scenarios.contract.rule import Inapplicable, Unreadable
 from scenarios.dstate.rules import RULES as HANG_RULES
-from scenarios.finding import Finding
 from scenarios.iosched.rules import RULES
-from scenarios.knowledge.schedulers import named_here
-from scenarios.rule import Inapplicable, Unreadable
+from scenarios.triage.knowledge.schedulers import named_here
 
 DATA = Path(__file__).parents[2] / "data" / "kernel_log"
 CHECKS = {rule.id: rule.check for rule in (*RULES, *HANG_RULES)}

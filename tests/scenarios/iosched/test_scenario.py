@@ -10,23 +10,23 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from probes.action import Action
-from probes.bench.disk.budget import WriteBudget
-from probes.bench.disk.mixes import MIXES, Mix, fio_equivalent
-from probes.bench.measured import Measured
-from probes.host import Host
+from probes.engine.disk.budget import WriteBudget
+from probes.engine.measured import Measured
+from probes.reading.host import Host
 from probes.system.disk.mounts import Mount
 from probes.system.disk.scheduler import Scheduling, read_scheduling
 from probes.system.disk.topology import DirectoryPlacement
-from scenarios import events as ev
+from scenarios.contract import events as ev
+from scenarios.contract.action import Action
+from scenarios.contract.model import Applied, Options, RunRefused, UsageError
 from scenarios.experiment.schedule.switch import scheduler_change
 from scenarios.iosched.findings import OnsetComparison, onset_finding, throttling_finding
+from scenarios.iosched.measurement.mixes import MIXES, Mix, fio_equivalent
 from scenarios.iosched.restoration import QueueFileTracker, describe_changes, find_changed_paths, queue_files
 from scenarios.iosched.scenario import Iosched
 from scenarios.iosched.scheduler_setup import PairLoad, SchedulerSetup, build_workload
 from scenarios.iosched.switch import Switcher
 from scenarios.iosched.target import ScheduledDisks, find_refusal, system_leaves
-from scenarios.model import Applied, Options, RunRefused, UsageError
 from tests.fakes import FakeRun
 from tests.fakes.noise import Noise, autoregressive
 

@@ -9,13 +9,13 @@ from pathlib import Path
 
 import pytest
 
-from app.failure import NotUndone
-from app.process import identity_of
+from app.terminal.failure import NotUndone
+from app.terminal.process import identity_of
 from app.undo import changes
 from app.undo.journal import SCHEMA, JournalHeader
 from app.undo.kinds import attribute
+from scenarios.contract.plan import Plan
 from scenarios.experiment.schedule.switch import scheduler_change
-from scenarios.plan import Plan
 from tests.app.launcher import hostdx
 from tests.real.iosched_kill import ONLY_SWITCHED, journals, left_behind, ours, start
 from tests.real.loop_disk import LoopDisk

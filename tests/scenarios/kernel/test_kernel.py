@@ -8,19 +8,19 @@ import msgspec
 import pytest
 
 from app.run.execution import Execution, RunRequest
-from probes.bench.battery_loads import Slot
-from probes.bench.measured import Measured
-from probes.host import Host
+from probes.engine.battery_loads import Slot
+from probes.engine.measured import Measured
+from probes.reading.host import Host
 from probes.types import Fact, Json
-from scenarios import events as ev
-from scenarios.compare.effects import effects_between
-from scenarios.compare.run_summary import summarise_run
+from scenarios.analysis.compare.effects import effects_between
+from scenarios.analysis.compare.run_summary import summarise_run
+from scenarios.contract import events as ev
+from scenarios.contract.model import Options, UsageError
+from scenarios.contract.plan import Plan
 from scenarios.kernel.findings import Figures, build_findings
 from scenarios.kernel.fingerprint import read_fingerprint
 from scenarios.kernel.plan import KernelSetup
 from scenarios.kernel.scenario import KernelScenario
-from scenarios.model import Options, UsageError
-from scenarios.plan import Plan
 
 
 def _rounds(*rates: float, load: str = "syscall", slot: Slot = "one") -> Figures:
@@ -42,7 +42,7 @@ def test_two_directories_are_the_storage_scenarios() -> None:
 
 
 def test_without_a_directory_neither_disk_nor_files_are_measured(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("scenarios.files.directories.default_directories", lambda host: ())
+    monkeypatch.setattr("scenarios.experiment.files.directories.default_directories", lambda host: ())
     plan = KernelScenario().prepare(Host(), Options({})).plan
     loads = {w.id for w in plan.workloads}
     assert "syscall" in loads and not {"file-create", "randread-4k"} & loads
@@ -67,7 +67,7 @@ def test_some_loads_alone_take_their_share_of_the_time_and_no_directory_where_th
 
 
 def test_a_disk_that_may_not_be_written_to_leaves_no_load(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("scenarios.files.directories.default_directories", lambda host: ())
+    monkeypatch.setattr("scenarios.experiment.files.directories.default_directories", lambda host: ())
     assert planned("randread-4k").refusal and not planned("syscall").refusal
 
 
@@ -111,7 +111,7 @@ def test_a_run_records_every_load_and_a_planted_delay_is_found(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """CPU, kernel and network only: no file is written. System calls last four times as long in the second run."""
-    monkeypatch.setattr("scenarios.files.directories.default_directories", lambda host: ())
+    monkeypatch.setattr("scenarios.experiment.files.directories.default_directories", lambda host: ())
     monkeypatch.setattr("scenarios.kernel.plan.ROUND_S", 0.1)
     monkeypatch.setattr("scenarios.kernel.scenario.FEWEST_ROUNDS", 2)
     runs = []

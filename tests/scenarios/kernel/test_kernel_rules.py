@@ -7,14 +7,14 @@ from pathlib import Path
 
 import pytest
 
-from probes.host import Host
+from probes.reading.host import Host
 from probes.types import Absent
-from scenarios.finding import Finding
+from scenarios.contract.finding import Finding
+from scenarios.contract.rule import Unreadable
 from scenarios.kernel import rules, symptoms
 from scenarios.kernel.rules import check_known_faults
 from scenarios.kernel.symptoms import NEEDS, SYMPTOMS
-from scenarios.knowledge.kernels import kernel_faults
-from scenarios.rule import Unreadable
+from scenarios.triage.knowledge.kernels import kernel_faults
 
 OSRELEASE, RETBLEED = "proc/sys/kernel/osrelease", "sys/devices/system/cpu/vulnerabilities/retbleed"
 

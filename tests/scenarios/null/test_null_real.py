@@ -10,11 +10,11 @@ from pathlib import Path
 import pytest
 
 from app.run.runner import Monotonic
-from probes.bench.workloads import place_count
-from probes.host import Host
+from probes.engine.workloads import place_count
+from probes.reading.host import Host
 from probes.system.running.processes import find_family
 from probes.types import Json
-from scenarios import events as ev
+from scenarios.contract import events as ev
 from scenarios.null.scenario import Null
 from tests.fakes import FakeRun
 from tests.fakes.run import conduct

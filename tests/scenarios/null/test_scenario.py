@@ -8,16 +8,16 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from probes.bench.disk.refusals import Suitability
-from probes.bench.measured import BenchRefused
-from probes.bench.workloads import prepared_bytes
-from probes.host import Host
+from probes.engine.disk.refusals import Suitability
+from probes.engine.measured import BenchRefused
+from probes.engine.workloads import prepared_bytes
+from probes.reading.host import Host
 from probes.system.disk.mounts import Mount
 from probes.system.disk.topology import DirectoryPlacement
 from probes.units import format_size
-from scenarios import events as ev
-from scenarios.files import directories
-from scenarios.model import Clock, Options, RunRefused, UsageError
+from scenarios.contract import events as ev
+from scenarios.contract.model import Clock, Options, RunRefused, UsageError
+from scenarios.experiment.files import directories
 from scenarios.null import plan as null_plan
 from scenarios.null import scenario as null
 from scenarios.null.findings import build_findings

@@ -7,13 +7,13 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
-from probes.host import Host
-from scenarios import events as ev
-from scenarios.finding import Finding
-from scenarios.model import Options
+from probes.reading.host import Host
+from scenarios.contract import events as ev
+from scenarios.contract.finding import Finding
+from scenarios.contract.model import Options
+from scenarios.contract.plan import Plan, Workload
 from scenarios.numa.plan import NumaSetup, lay_out
 from scenarios.numa.tables import describe_undecided, with_answer
-from scenarios.plan import Plan, Workload
 from tests.fakes.hosts.tree import Tree
 
 

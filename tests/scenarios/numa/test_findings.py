@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from probes.host import Host
+from probes.reading.host import Host
 from probes.system.disk.drive.link import BusLink
 from probes.system.pci import PciDevice
 from probes.system.pcie_tags import Tags
@@ -14,9 +14,7 @@ from probes.system.processor.clocksource import Clocksource
 from probes.system.running.culprit import BusyProcess
 from probes.system.running.quota_groups import most_stopped, own_quotas
 from probes.types import Absent
-from scenarios.cpus.quota import SessionQuota
-from scenarios.finding import Finding
-from scenarios.host import rules
+from scenarios.contract.finding import Finding
 from scenarios.numa.findings import (
     cpu_findings,
     device_findings,
@@ -27,6 +25,8 @@ from scenarios.numa.measurement.figures import RoundsFigure, estimate_figure, ra
 from scenarios.numa.measurement.memory import MemoryResult, NodeReach
 from scenarios.numa.measurement.surroundings import CpuConditions
 from scenarios.numa.memory_findings import memory_findings
+from scenarios.triage.cpus.quota import SessionQuota
+from scenarios.triage.host import rules
 from tests.fakes.hosts.tree import Tree
 
 GHZ = 1_000_000

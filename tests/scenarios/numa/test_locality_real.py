@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 from app.run.runner import Monotonic
-from probes.bench.disk.refusals import check_suitability
-from probes.host import Host
-from scenarios import events as ev
+from probes.engine.disk.refusals import check_suitability
+from probes.reading.host import Host
+from scenarios.contract import events as ev
 from scenarios.numa.measurement import locality
 from tests.fakes.run import FakeRun
 from tests.needs import not_here

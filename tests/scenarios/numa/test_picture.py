@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from probes.host import Host
+from probes.reading.host import Host
 from scenarios.numa import picture as numa_picture
 from scenarios.numa.machine import CoreGroup, DeviceShape, MachineShape, NodeOrSocket, read_machine
 from scenarios.numa.picture import COLUMNS, draw_picture

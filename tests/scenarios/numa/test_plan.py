@@ -9,18 +9,18 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
-from probes.bench.placement import Seat
-from probes.host import Host
+from probes.reading.host import Host
 from probes.system.bios.credentials import PASSWORD, USER
 from probes.types import Absent, Json
-from scenarios import events as ev
-from scenarios.cpus.usable import usable_cpus
-from scenarios.model import Options, RunRefused, UsageError
+from scenarios.contract import events as ev
+from scenarios.contract.model import Options, RunRefused, UsageError
 from scenarios.numa.measurement import locality
 from scenarios.numa.measurement.memory import CpuMemoryPair, limit_pairs
+from scenarios.numa.measurement.placement import Seat
 from scenarios.numa.plan import MIN_ROUNDS, lay_out
 from scenarios.numa.results import Bios, Shape
 from scenarios.numa.scenario import NumaScenario
+from scenarios.triage.cpus.usable import usable_cpus
 from tests.fakes.hosts.tree import Tree
 from tests.fakes.run import FakeRun, conduct
 

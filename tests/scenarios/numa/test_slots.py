@@ -11,8 +11,6 @@ from msgspec.structs import replace
 from probes.system.nodes.numa import NumaNode, NumaTable
 from probes.system.processor.caches import Cache
 from probes.system.processor.topology import CpuTopology
-from scenarios.cpus.slot import choose_slot
-from scenarios.cpus.usable import UsableCpus
 from scenarios.numa.placements import (
     APART_OWN,
     RANDOM,
@@ -24,6 +22,8 @@ from scenarios.numa.placements import (
     variant_line,
     why_not,
 )
+from scenarios.triage.cpus.slot import choose_slot
+from scenarios.triage.cpus.usable import UsableCpus
 from scenarios.workload import variants
 
 

@@ -14,13 +14,13 @@ from pathlib import Path
 
 import pytest
 
-from probes.bench.placement import PlacementBench
-from probes.host import Host
+from probes.reading.host import Host
 from probes.system.running.cgroup import parse_groups
-from scenarios.cpus.usable import usable_cpus
 from scenarios.numa.findings import cpu_findings
 from scenarios.numa.measurement.cpu import NO_CLOCK, Clocked, CpuBench
+from scenarios.numa.measurement.placement import PlacementBench
 from scenarios.numa.measurement.surroundings import Surveyor
+from scenarios.triage.cpus.usable import usable_cpus
 from tests.needs import NOT_INIT, ROOT, needs, not_here
 
 pytestmark = pytest.mark.real("cpu")
@@ -28,7 +28,7 @@ pytestmark = pytest.mark.real("cpu")
 # Works until it was held back for a second, and says what the findings say of it.
 HELD = """
 import os, sys, time
-from probes.host import Host
+from probes.reading.host import Host
 from scenarios.numa.measurement.cpu import NO_CLOCK, Clocked, CpuResult
 from scenarios.numa.findings import cpu_findings
 from scenarios.numa.measurement.surroundings import Surveyor

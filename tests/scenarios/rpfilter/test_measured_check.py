@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from scenarios import events as ev
+from scenarios.contract import events as ev
 from tests.fakes.hosts.rulesets import FIB, nft_text
 from tests.fakes.streams.rpfilter_story import FIXTURES, Story, quieten, with_check
 

@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 
 from probes.types import Absent
-from scenarios import events as ev
-from scenarios.finding import Finding
-from scenarios.model import Options
+from scenarios.contract import events as ev
+from scenarios.contract.finding import Finding
+from scenarios.contract.model import Options
 from scenarios.rpfilter import cost
 from scenarios.rpfilter.facts import read
 from scenarios.rpfilter.plan import trials_of

@@ -39,7 +39,7 @@ LOADS = {
 INSIDE = r"""
 import shutil, subprocess, sys
 from pathlib import Path
-from probes.host import Host
+from probes.reading.host import Host
 from scenarios.rpfilter.rules import check_loaded
 
 own, load = sys.argv[1], sys.argv[2]

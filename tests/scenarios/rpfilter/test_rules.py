@@ -11,9 +11,9 @@ import pytest
 
 from probes.system.firewall.firewalld import CONF
 from probes.types import Absent
-from scenarios.finding import Finding
+from scenarios.contract.finding import Finding
+from scenarios.contract.rule import Inapplicable, Unreadable
 from scenarios.rpfilter.rules import RULES, check_firewalld, check_loaded, check_settings
-from scenarios.rule import Inapplicable, Unreadable
 from tests.fakes.answering import Answering
 from tests.fakes.hosts.rulesets import FIB, NFT, nft_text
 

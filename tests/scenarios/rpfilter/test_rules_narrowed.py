@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from scenarios.finding import Finding
+from scenarios.contract.finding import Finding
 from scenarios.rpfilter.rules import check_loaded
 from tests.fakes.answering import Answering
 from tests.fakes.hosts.rulesets import FIB, NFT, ip6, nft_text

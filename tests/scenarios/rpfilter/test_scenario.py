@@ -7,13 +7,13 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from probes.bench.measured import BenchRefused
+from probes.engine.measured import BenchRefused
 from probes.system.network.line_rate import NetworkCard
 from probes.system.network.offload import Offload
 from probes.system.network.packet_rates import PacketRates
 from probes.types import Absent, Json
-from scenarios import events as ev
-from scenarios.model import Options, RunRefused, UsageError
+from scenarios.contract import events as ev
+from scenarios.contract.model import Options, RunRefused, UsageError
 from scenarios.rpfilter import scenario as rpfilter
 from scenarios.rpfilter.cost import build_cost_answer
 from scenarios.rpfilter.cost import cost_severity as severity_of

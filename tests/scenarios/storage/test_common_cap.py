@@ -5,7 +5,7 @@ from __future__ import annotations
 import msgspec
 import pytest
 
-from scenarios.events import RunVerdict
+from scenarios.contract.events import RunVerdict
 from scenarios.experiment.wording import explain_verdict
 from scenarios.storage.throttling.caps import DiskLimit, Throttle, find_throttles
 from scenarios.storage.throttling.common_cap import courses_of, recast_verdict

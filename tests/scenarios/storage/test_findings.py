@@ -9,18 +9,17 @@ from types import SimpleNamespace
 import msgspec
 import pytest
 
-from probes.host import Host
+from probes.reading.host import Host
 from probes.system.disk.block import BlockDevice, block_devices
 from probes.system.disk.drive.link import BusLink
 from probes.system.disk.mounts import Mount
 from probes.system.disk.queue import QueueLimits
 from probes.system.disk.topology import DirectoryPlacement
 from probes.types import Absent
-from scenarios.events import RunVerdict
+from scenarios.contract.events import RunVerdict
+from scenarios.contract.plan import Plan, Variant, Written
+from scenarios.experiment.files.places import ComparedDirectory
 from scenarios.experiment.statistics.stats import level_interval
-from scenarios.files.places import ComparedDirectory
-from scenarios.knowledge.disks import disk_class, endurance_share
-from scenarios.plan import Plan, Variant, Written
 from scenarios.storage.findings import (
     build_level,
     class_findings,
@@ -33,6 +32,7 @@ from scenarios.storage.findings import (
 from scenarios.storage.plan import describe_single_target, list_sentences
 from scenarios.storage.scenario import scope_of
 from scenarios.storage.targets import fill_level, list_differences, make_variant, same_device
+from scenarios.triage.knowledge.disks import disk_class, endurance_share
 from tests.fakes.hosts.tree import Tree
 
 NONE = Absent("not told")

@@ -8,17 +8,17 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from probes.host import Host
+from probes.reading.host import Host
 from probes.system.disk.block import BlockDevice
 from probes.system.disk.drive.ebs import COUNTED
-from scenarios.finding import Finding, Remedy, Severity
-from scenarios.knowledge.disks import CloudDisk, DiskClass, JobKind, cloud_disks, disk_class
-from scenarios.knowledge.load import load
+from scenarios.contract.finding import Finding, Remedy, Severity
+from scenarios.contract.knowledge_file import load
 from scenarios.storage.findings import build_level
 from scenarios.storage.first_answer import first_answer, rank_classes, rate_use, suspicion_findings
 from scenarios.storage.results import DirectoryLevel
 from scenarios.storage.throttling.caps import Throttle
 from scenarios.storage.throttling.findings import ebs_findings, limit_levels, limits_below
+from scenarios.triage.knowledge.disks import CloudDisk, DiskClass, JobKind, cloud_disks, disk_class
 from tests.fakes.hosts.tree import Tree
 from tests.scenarios.storage.test_findings import DISK, NONE, target
 

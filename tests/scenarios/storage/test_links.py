@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from probes.host import Host
+from probes.reading.host import Host
 from scenarios.storage import plan
 from scenarios.storage.plan import StorageSetup
 

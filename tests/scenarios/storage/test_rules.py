@@ -10,16 +10,16 @@ from types import SimpleNamespace
 import msgspec
 import pytest
 
-from probes.host import Host
+from probes.reading.host import Host
 from probes.system.disk import smart
 from probes.types import Absent
-from scenarios.events import Checked, Found
-from scenarios.finding import Finding
-from scenarios.rule import HostRule, Inapplicable, Unreadable
-from scenarios.rules.engine import check_rule
-from scenarios.rules.known import written_rules
+from scenarios.contract.events import Checked, Found
+from scenarios.contract.finding import Finding
+from scenarios.contract.rule import HostRule, Inapplicable, Unreadable
 from scenarios.storage import rules as storage
-from scenarios.triage import apply_rule
+from scenarios.triage.rules.engine import check_rule
+from scenarios.triage.rules.known import written_rules
+from scenarios.triage.triage import apply_rule
 
 PCI = "sys/devices/pci0000:00/0000:00:01.0/0000:01:00.0"
 

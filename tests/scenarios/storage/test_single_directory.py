@@ -6,10 +6,10 @@ from typing import cast
 
 import pytest
 
-from probes.bench.disk.storage import StorageBench
-from probes.bench.measured import Measured, NotApplicable, WriteBudgetSpent
-from probes.bench.workloads import load_of
-from scenarios import events as ev
+from probes.engine.disk.storage import StorageBench
+from probes.engine.measured import Measured, NotApplicable, WriteBudgetSpent
+from probes.engine.workloads import load_of
+from scenarios.contract import events as ev
 from scenarios.experiment.budget import Budget
 from scenarios.storage.plan import build_workloads
 from scenarios.storage.results import DirectoryLevel

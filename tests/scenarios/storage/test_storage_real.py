@@ -12,17 +12,17 @@ from pathlib import Path
 import pytest
 
 from app.run.runner import Monotonic
-from probes.host import Host
+from probes.reading.host import Host
 from probes.system.disk.block import block_devices
 from probes.system.disk.topology import find_placement
 from probes.types import Json, is_present
-from scenarios import events as ev
 from scenarios.checkup.parts import choose_directories
+from scenarios.contract import events as ev
+from scenarios.contract.model import Options, RunRefused, UsageError
+from scenarios.experiment.files.places import compared_directory
 from scenarios.experiment.wording import explain_verdict
-from scenarios.files.places import compared_directory
 from scenarios.fstrim.scenario import Fstrim
 from scenarios.iosched.scenario import Iosched
-from scenarios.model import Options, RunRefused, UsageError
 from scenarios.storage.known import list_known_findings
 from scenarios.storage.results import Levels
 from scenarios.storage.scenario import Storage

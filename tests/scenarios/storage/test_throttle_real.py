@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from probes.host import Host
+from probes.reading.host import Host
 from probes.system.disk.block import block_devices
 from probes.types import Json
 from tests.needs import not_here

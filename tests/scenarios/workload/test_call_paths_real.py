@@ -10,11 +10,11 @@ from pathlib import Path
 import pytest
 
 from app.report.figures.flame import fold_stacks
-from probes.bench.profile.call_profile import CallProfile
-from probes.bench.profile.symbols import Symbols
-from probes.bench.run.supervised import Supervisors
+from probes.engine.command.supervised import Supervisors
+from probes.profile.call_profile import CallProfile
+from probes.profile.symbols import Symbols
+from scenarios.analysis.profile.results import PathTree
 from scenarios.experiment.schedule.guarded import GuardedBlocks
-from scenarios.where.results import PathTree
 from scenarios.workload.difference import rank_moved_parts
 from scenarios.workload.parts import Split
 from scenarios.workload.split import collect_profiles, split_wall_time

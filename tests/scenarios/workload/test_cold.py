@@ -9,14 +9,14 @@ from pathlib import Path
 
 import pytest
 
-from probes.bench.measured import NotApplicable, WriteBudgetSpent
-from probes.bench.run import drop_cache
-from probes.bench.run.supervised import JobRun, Supervisors
-from probes.host import Host
-from probes.named_file import open_path_only
-from scenarios import events as ev
-from scenarios.model import Options
-from scenarios.registry import load
+from probes.engine.command import drop_cache
+from probes.engine.command.supervised import JobRun, Supervisors
+from probes.engine.measured import NotApplicable, WriteBudgetSpent
+from probes.files.named_file import open_path_only
+from probes.reading.host import Host
+from scenarios.contract import events as ev
+from scenarios.contract.model import Options
+from scenarios.contract.registry import load
 from scenarios.workload.cold import WHOLE, Cold, paths
 from scenarios.workload.variant_bench import Allowance
 from scenarios.workload.variants import parse_variant

@@ -8,18 +8,18 @@ from pathlib import Path
 
 import pytest
 
-from probes.bench.disk.device_bytes import BytesMoved, LeafBytes, named_directories
-from probes.bench.measured import Measured
-from probes.bench.run import energy
-from probes.bench.run.supervised import JobRun
-from probes.host import Host
+from probes.engine.command import energy
+from probes.engine.command.supervised import JobRun
+from probes.engine.measured import Measured
+from probes.reading.host import Host
+from scenarios.contract.model import Options
 from scenarios.experiment.load_schedule import measure_workload
-from scenarios.model import Options
 from scenarios.workload import request as asked
+from scenarios.workload.device_bytes import BytesMoved, LeafBytes, named_directories
 from scenarios.workload.variant_bench import CPU, ENERGY, MIN_ENERGY_J, WALL, values_of
 from tests.fakes import FakeRun
 from tests.fakes.clock import FakeClock
-from tests.probes.bench.run.test_energy import zone
+from tests.probes.engine.command.test_energy import zone
 
 
 def ran(package_j: float | None, dram_j: float | None) -> JobRun:

@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from probes.bench.run import group_counters
-from probes.host import Host
+from probes.engine.command import group_counters
+from probes.reading.host import Host
 from probes.types import Absent
-from scenarios.model import Options
+from scenarios.contract.model import Options
 from scenarios.workload import group
 from scenarios.workload.group import carry_limits, explain_missing, group_action, parse_limit
 from scenarios.workload.scenario import CommandUnderVariants, _enter_group

@@ -15,12 +15,12 @@ from pathlib import Path
 import pytest
 
 from app.run.runner import Monotonic
-from probes.bench.run.supervised import Supervisors
-from probes.host import Host
+from probes.engine.command.supervised import Supervisors
+from probes.reading.host import Host
 from probes.types import Absent, Json
-from scenarios import events as ev
+from scenarios.contract import events as ev
+from scenarios.contract.plan import Plan
 from scenarios.experiment.schedule.guarded import GuardedBlocks
-from scenarios.plan import Plan
 from scenarios.workload.difference import REST
 from scenarios.workload.group import explain_missing, find_group_root
 from scenarios.workload.parts import TimePart

@@ -7,7 +7,7 @@ import random
 import msgspec
 import pytest
 
-from scenarios import events as ev
+from scenarios.contract import events as ev
 from scenarios.workload.findings import list_sentences, wall_finding
 from scenarios.workload.split import find_limit_cause, split_wall_time
 from scenarios.workload.variant_bench import (

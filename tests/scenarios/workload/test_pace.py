@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import asyncio
 
-from probes.bench.measured import Measured
+from probes.engine.measured import Measured
+from scenarios.contract.model import Options
 from scenarios.experiment.load_schedule import measure_workload
-from scenarios.model import Options
 from scenarios.workload.request import parse_request
 from scenarios.workload.variant_bench import CPU, WALL
 from tests.fakes import FakeClock, FakeRun

@@ -7,11 +7,11 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from probes.host import Host
-from probes.secrecy.secrets import digest_text
+from probes.reading.host import Host
+from probes.reading.secrecy.secrets import digest_text
 from probes.types import Absent
-from scenarios.model import Options, UsageError
-from scenarios.registry import load
+from scenarios.contract.model import Options, UsageError
+from scenarios.contract.registry import load
 from scenarios.workload.plan import left_out
 from scenarios.workload.request import parse_request
 

@@ -8,11 +8,11 @@ from collections.abc import Sequence
 
 import pytest
 
-from probes.bench.measured import Measured
-from probes.bench.run.supervised import Supervisors
-from scenarios import events as ev
-from scenarios.model import Options
-from scenarios.plan import Plan
+from probes.engine.command.supervised import Supervisors
+from probes.engine.measured import Measured
+from scenarios.contract import events as ev
+from scenarios.contract.model import Options
+from scenarios.contract.plan import Plan
 from scenarios.workload.request import parse_request
 from scenarios.workload.series import judge, measure_series
 from scenarios.workload.variant_bench import WALL, CommandVariantBench

@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from probes.action import Action
+from scenarios.contract.action import Action
+from scenarios.contract.model import Applied, RunRefused
 from scenarios.experiment.schedule.switch import attribute_change
-from scenarios.model import Applied, RunRefused
 from scenarios.workload.settings import Stay, _sysctl_path, read
 from tests.fakes.run import FakeRun
 

@@ -7,8 +7,8 @@ import math
 import msgspec
 import pytest
 
-from scenarios import events as ev
-from scenarios.where.waits import Waited
+from scenarios.analysis.profile.waits import Waited
+from scenarios.contract import events as ev
 from scenarios.workload.difference import REST, lines_by_call, lines_by_state, lines_of, rank_moved_parts
 from scenarios.workload.findings import list_sentences, undecided_finding
 from scenarios.workload.split import divide_wall_time, split_wall_time

@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from probes.bench.run.supervised import Supervisors
-from probes.host import Host
+from probes.engine.command.supervised import Supervisors
+from probes.reading.host import Host
 from probes.types import Absent
 from scenarios.workload.difference import REST
 from scenarios.workload.group import explain_missing, find_group_root, parse_limit

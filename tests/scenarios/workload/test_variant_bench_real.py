@@ -12,9 +12,9 @@ from pathlib import Path
 
 import pytest
 
-from probes.bench.measured import Measured, NotApplicable
-from probes.bench.run.supervised import Supervisors
-from scenarios import events as ev
+from probes.engine.command.supervised import Supervisors
+from probes.engine.measured import Measured, NotApplicable
+from scenarios.contract import events as ev
 from scenarios.experiment.schedule.guarded import GuardedBlocks
 from scenarios.workload.group import ScoreReader
 from scenarios.workload.split import split_wall_time

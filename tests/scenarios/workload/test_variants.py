@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from scenarios.model import Options, UsageError
+from scenarios.contract.model import Options, UsageError
 from scenarios.workload.group import ScoreReader
 from scenarios.workload.request import parse_request
 from scenarios.workload.variants import parse_variant

@@ -11,14 +11,14 @@ from textual import events
 from textual.binding import Binding
 from textual.widget import Widget
 
-from app.lines import Line, cell_width, crop_line, pad_line, shorten_middle, text_line, wrap_text
+from app.terminal.lines import Line, cell_width, crop_line, pad_line, shorten_middle, text_line, wrap_text
 from app.tui.children.command import CommandOutcome, run_hostdx
 from app.tui.screens.base import Base
 from app.tui.screens.before.paths import LETTERS, normalize_path, path_prompt
 from app.tui.widgets.panel import Panel
 from app.tui.widgets.picker import Picker, PickerRow
 from probes import units
-from probes.lossless_json import Decoder
+from probes.reading.lossless_json import Decoder
 
 COLUMNS = ("directory", "disk", "model", "type", "free")
 

@@ -9,15 +9,15 @@ from typing import Protocol
 from textual.binding import Binding
 from textual.widget import Widget
 
-from app.glyphs import clean_text
-from app.lines import Line, pad_line, wrap_text
+from app.terminal.glyphs import clean_text
+from app.terminal.lines import Line, pad_line, wrap_text
 from app.tui.option_values import format_value
 from app.tui.screens.base import Base
 from app.tui.widgets.panel import Panel
 from app.tui.widgets.picker import Picker, PickerRow
 from probes.types import Json
-from scenarios.events import ScenarioOffer
-from scenarios.plan import Option
+from scenarios.contract.events import ScenarioOffer
+from scenarios.contract.plan import Option
 
 
 class Asking(Protocol):

@@ -8,10 +8,10 @@ from functools import partial
 import msgspec
 from textual.app import App
 
-from app.glyphs import clean_text
+from app.terminal.glyphs import clean_text
 from app.tui.children.command import CommandOutcome, run_hostdx
 from app.tui.screens.ask import AskScreen
-from probes.lossless_json import Decoder
+from probes.reading.lossless_json import Decoder
 
 PATH_HINT = "an absolute path; Tab completes it, Enter adds it, Esc cancels"
 NONE_SUCH = "no directory begins like that"

@@ -9,13 +9,13 @@ from pathlib import Path
 from textual.binding import Binding
 from textual.widget import Widget
 
-from app.glyphs import clean_text
-from app.invocation import command_to_paste
-from app.lines import BLANK, Line, cell_width, ground_line, split_line, text_line, wrap_text
 from app.locks import LockHolder, measuring_holder
-from app.recording.session import RunSession
+from app.recordings.session import RunSession
 from app.report.plan_text import NAME
 from app.run.launch import HOSTDX
+from app.terminal.glyphs import clean_text
+from app.terminal.invocation import command_to_paste
+from app.terminal.lines import BLANK, Line, cell_width, ground_line, split_line, text_line, wrap_text
 from app.tui.children.event_child import EventChild
 from app.tui.option_values import explain_wrong, format_value, parse_proposed, parse_value
 from app.tui.plan_panels import panel_lines, resolution_lines
@@ -27,9 +27,9 @@ from app.tui.widgets.panel import Box, Panel
 from app.tui.widgets.reader import Reader
 from probes import units
 from probes.types import Json
-from scenarios.events import ScenarioOffer
-from scenarios.option_value import command_arguments
-from scenarios.plan import Option, Plan
+from scenarios.contract.events import ScenarioOffer
+from scenarios.contract.option_value import command_arguments
+from scenarios.contract.plan import Option, Plan
 
 AROUND = 2  # lines of head and keys
 ALONE = "one directory: nothing to compare it with; d adds one"

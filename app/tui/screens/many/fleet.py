@@ -10,13 +10,13 @@ from textual.binding import Binding
 from textual.dom import DOMNode
 from textual.widget import Widget
 
-from app.glyphs import clean_text
+from app.terminal.glyphs import clean_text
 from app.tui.children.command import CommandOutcome, run_hostdx
 from app.tui.screens.base import Base, TopBar
 from app.tui.widgets.fleet_table import ORDERS, FleetLead, FleetView, NodePicker, Strips
 from app.tui.widgets.picker import Picker
 from app.tui.widgets.selected_line import Whole
-from scenarios.peers.judgement import FleetJudgement
+from scenarios.analysis.peers.judgement import FleetJudgement
 
 READ_S = 600.0  # ten thousand recordings on a slow shared file system
 

@@ -10,10 +10,19 @@ import msgspec
 from textual.binding import Binding
 from textual.widget import Widget
 
-from app.glyphs import SIGNS, clean_text, spark_cell
-from app.lines import BLANK, Line, crop_line, frame_rows, pad_line, split_line, text_line, wrap_text
 from app.report.figures.plot import draw_plot
 from app.report.results.nights import headline_words, line_order, night_ratios, share_of_line
+from app.terminal.glyphs import SIGNS, clean_text, spark_cell
+from app.terminal.lines import (
+    BLANK,
+    Line,
+    crop_line,
+    frame_rows,
+    pad_line,
+    split_line,
+    text_line,
+    wrap_text,
+)
 from app.tui.children.command import CommandOutcome, run_hostdx
 from app.tui.screens.base import Base, TopBar
 from app.tui.screens.report import ReportScreen
@@ -22,10 +31,15 @@ from app.tui.widgets.panel import Panel
 from app.tui.widgets.picker import Picker, PickerRow
 from probes import units
 from probes.units import count_noun, format_percent
-from scenarios.compare.effects import metric_ratio_text
-from scenarios.nights.findings import change_text, load_name, ratio_text_with_interval, suspects_text
-from scenarios.nights.history import HostHistory, LoadNights, Slowdown, Turn
-from scenarios.results.document import Axis, ChartSeries, ReportDocument
+from scenarios.analysis.compare.effects import metric_ratio_text
+from scenarios.analysis.nights.findings import (
+    change_text,
+    load_name,
+    ratio_text_with_interval,
+    suspects_text,
+)
+from scenarios.analysis.nights.history import HostHistory, LoadNights, Slowdown, Turn
+from scenarios.contract.results.document import Axis, ChartSeries, ReportDocument
 
 _CHANGED = "↓"
 _TAIL = 30  # cells right of the lines

@@ -1,13 +1,13 @@
 """A checkup's ranked list as lines."""
 
-from app.glyphs import clean_text
-from app.invocation import command_to_paste
-from app.lines import Line, crop_line, ruled_head, text_line, wrap_text
-from app.recording.answers import ranked_items
-from app.recording.session import RunSession
+from app.recordings.answers import ranked_items
+from app.recordings.session import RunSession
 from app.report.results.checkup import sign_of
-from scenarios.finding import SuggestedStep
-from scenarios.results.result import Item
+from app.terminal.glyphs import clean_text
+from app.terminal.invocation import command_to_paste
+from app.terminal.lines import Line, crop_line, ruled_head, text_line, wrap_text
+from scenarios.contract.finding import SuggestedStep
+from scenarios.contract.results.result import Item
 
 MAX_BRIEF_LINES = 2  # lines of an item where there is not room for all of them
 KEYS: Line = [("press a number to open that run   ", "dim"), ("c", "key"), (" copies the commands", "dim")]

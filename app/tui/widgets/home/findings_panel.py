@@ -7,13 +7,13 @@ from collections import Counter
 from collections.abc import Callable
 from functools import partial
 
-from app.glyphs import SIGNS, clean_text
-from app.lines import Line, cell_width, crop_line, text_line, wrap_text
-from app.recording.answers import other_findings
-from app.recording.session import RunSession
+from app.recordings.answers import other_findings
+from app.recordings.session import RunSession
+from app.terminal.glyphs import SIGNS, clean_text
+from app.terminal.lines import Line, cell_width, crop_line, text_line, wrap_text
 from app.tui.widgets.picker import Picker, PickerRow
 from probes.units import count_noun
-from scenarios.finding import SEVERITIES, Finding
+from scenarios.contract.finding import SEVERITIES, Finding
 
 _KNOWN = {
     "measured": "measured",

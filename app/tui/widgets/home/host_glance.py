@@ -2,9 +2,9 @@
 
 import re
 
-from app.glyphs import clean_text
-from app.lines import Line, cell_width, crop_line, ground_line, shorten_middle, text_line
-from app.recording.session import RunSession
+from app.recordings.session import RunSession
+from app.terminal.glyphs import clean_text
+from app.terminal.lines import Line, cell_width, crop_line, ground_line, shorten_middle, text_line
 from app.tui.widgets.fact_words import fact_words, missing_reason, value_words
 from app.tui.widgets.panel import SessionPanel
 

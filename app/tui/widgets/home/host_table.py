@@ -1,7 +1,8 @@
 """Disks, network cards, the firewall and what is mounted, in lines: what a wide screen shows at its right."""
 
-from app.glyphs import clean_text
-from app.lines import (
+from app.recordings.session import RunSession
+from app.terminal.glyphs import clean_text
+from app.terminal.lines import (
     BLANK,
     Line,
     crop_line,
@@ -12,7 +13,6 @@ from app.lines import (
     text_line,
     wrap_text,
 )
-from app.recording.session import RunSession
 from app.tui.widgets.fact_words import fact_words, missing_reason, value_words
 from app.tui.widgets.panel import SessionPanel
 from probes import units

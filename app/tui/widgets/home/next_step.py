@@ -1,7 +1,7 @@
 """What to press now: by what the host waits for, by the worst suspect, else the three keys one needs first."""
 
-from app.glyphs import SIGNS, clean_text
-from app.lines import Line, crop_line, frame_rows, text_line
+from app.terminal.glyphs import SIGNS, clean_text
+from app.terminal.lines import Line, crop_line, frame_rows, text_line
 from app.tui.widgets.home.live_line import SPEAKS
 from app.tui.widgets.panel import Panel
 from probes import units

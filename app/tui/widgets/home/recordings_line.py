@@ -1,9 +1,9 @@
 """What is running, what is left over, how much was recorded before; on a high screen the newest with what they found,
 the bundled examples where nothing was recorded yet."""
 
-from app.glyphs import SIGNS, clean_text
-from app.lines import Line, cell_width, crop_line, frame_rows, pad_line, text_line
 from app.report.figures.interval_chart import LogScale, bar_line
+from app.terminal.glyphs import SIGNS, clean_text
+from app.terminal.lines import Line, cell_width, crop_line, frame_rows, pad_line, text_line
 from app.tui.commands import Example
 from app.tui.widgets.panel import Panel
 from probes.units import count_noun

@@ -4,16 +4,16 @@ from collections.abc import Callable
 from functools import partial
 from typing import NamedTuple
 
-from app.glyphs import SIGNS, clean_text
-from app.lines import Line, Span, cell_width, crop_line, flow_parts, pad_line
-from app.recording.session import RunSession
+from app.recordings.session import RunSession
+from app.terminal.glyphs import SIGNS, clean_text
+from app.terminal.lines import Line, Span, cell_width, crop_line, flow_parts, pad_line
 from app.tui.commands import EarlierResults, Example
 from app.tui.questions import all_questions, card_for, list_questions
 from app.tui.widgets.picker import Picker, PickerRow
 from probes.units import count_noun
-from scenarios.card import Card, card_of
-from scenarios.events import Pulse, ScenarioOffer
-from scenarios.finding import LOUD, Finding
+from scenarios.contract.card import Card, card_of
+from scenarios.contract.events import Pulse, ScenarioOffer
+from scenarios.contract.finding import LOUD, Finding
 
 ASKED = "?"  # begins the key of a question's row
 MAX_TEXT_LINES = 3  # lines of all that is said of one, from where on what was seen gives way

@@ -3,13 +3,13 @@
 import math
 from collections.abc import Mapping
 
-from app.glyphs import MARKERS, clean_text
-from app.lines import Line, cell_width, crop_line, merge_spans, split_line, text_line
-from app.recording.session import RunSession
-from app.recording.values import is_counted
+from app.recordings.session import RunSession
+from app.recordings.values import is_counted
 from app.report.figures.plot import draw_plot, nice_axis
+from app.terminal.glyphs import MARKERS, clean_text
+from app.terminal.lines import Line, cell_width, crop_line, merge_spans, split_line, text_line
 from probes import units
-from scenarios.results.document import Axis, ChartSeries
+from scenarios.contract.results.document import Axis, ChartSeries
 
 ROLES = ("a", "b", "c", "d")
 _WINDOWS = (10, 20, 40, 60, 90, 120, 180, 240, 360, 480, 720, 960, 1440, 1800, 3600, 7200, 14400, 86400)

@@ -3,11 +3,11 @@
 import statistics
 from collections.abc import Sequence
 
-from app.glyphs import clean_text, spark_cell
-from app.lines import Line, crop_line, pad_line, shorten_middle, text_line
-from app.recording.session import RunSession
+from app.recordings.session import RunSession
+from app.terminal.glyphs import clean_text, spark_cell
+from app.terminal.lines import Line, crop_line, pad_line, shorten_middle, text_line
 from probes import units
-from scenarios import events as ev
+from scenarios.contract import events as ev
 
 _TRACE = 24  # values drawn
 _GAP = "  "

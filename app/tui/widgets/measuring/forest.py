@@ -2,9 +2,8 @@
 
 import math
 
-from app.lines import Line, cell_width, frame_rows, pad_line, shorten_middle, text_line
-from app.recording.progress import find_next_analysis
-from app.recording.session import RunSession, pair_key
+from app.recordings.progress import find_next_analysis
+from app.recordings.session import RunSession, pair_key
 from app.report.figures.interval_chart import (
     MAX_BAR_CELLS,
     LogScale,
@@ -13,10 +12,11 @@ from app.report.figures.interval_chart import (
     interval_lines,
     scale_for_bars,
 )
+from app.terminal.lines import Line, cell_width, frame_rows, pad_line, shorten_middle, text_line
 from app.tui.widgets.measuring.load_cards import title
 from app.tui.widgets.measuring.standing import margin_of, pairs_of, planned_words
 from app.tui.widgets.panel import SessionPanel
-from scenarios.results.document import Bar, Intervals
+from scenarios.contract.results.document import Bar, Intervals
 
 MAX_ROWS = 14
 

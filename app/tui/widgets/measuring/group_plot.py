@@ -6,10 +6,10 @@ import math
 from collections.abc import Callable, Sequence
 from typing import NamedTuple, TypeAlias
 
-from app.glyphs import clean_text
-from app.lines import Line, cell_width, crop_line, frame_rows, merge_spans, split_line, text_line
-from app.recording.session import RunSession
+from app.recordings.session import RunSession
 from app.report.wording import metric_title
+from app.terminal.glyphs import clean_text
+from app.terminal.lines import Line, cell_width, crop_line, frame_rows, merge_spans, split_line, text_line
 from app.tui.widgets.measuring.block_plot import plot_lines, variant_label, variant_marks
 from app.tui.widgets.measuring.standing import margin_of, title_of
 from app.tui.widgets.panel import PacedPanel

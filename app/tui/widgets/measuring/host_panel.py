@@ -1,13 +1,13 @@
 """The host while it is measured: its pulse, and who disturbed, what was changed and put back, newest last."""
 
-from app.glyphs import SIGNS, clean_text
-from app.lines import BLANK, Line, crop_line, frame_rows, text_line, wrap_text
-from app.recording.session import RunSession
+from app.recordings.session import RunSession
+from app.terminal.glyphs import SIGNS, clean_text
+from app.terminal.lines import BLANK, Line, crop_line, frame_rows, text_line, wrap_text
 from app.tui.widgets.measuring.block_plot import variant_marks
 from app.tui.widgets.measuring.pulse_line import pulse_lines
 from app.tui.widgets.measuring.transport import format_clock
 from app.tui.widgets.panel import SessionPanel
-from scenarios.events import ActionEvent
+from scenarios.contract.events import ActionEvent
 
 
 def remark_lines(session: RunSession, width: int, most: int) -> list[Line]:

@@ -1,12 +1,12 @@
 """One curve inside a command's runs, the variants over each other on the run's own clock, and its figures below."""
 
-from app.glyphs import clean_text
-from app.lines import BLANK, Line, crop_line, split_line, text_line
-from app.recording.session import RunSession
+from app.recordings.session import RunSession
 from app.report.figures.plot import draw_plot
 from app.report.results import command_timeline as timeline
+from app.terminal.glyphs import clean_text
+from app.terminal.lines import BLANK, Line, crop_line, split_line, text_line
 from app.tui.widgets.measuring.block_plot import seconds_below, variant_label, variant_marks
-from scenarios.results.document import ChartSeries
+from scenarios.contract.results.document import ChartSeries
 
 _NAME, _FIRST, _CELL = 15, 12, 10
 _NOTHING = "no samples inside the runs: a run is sampled once a second, and has to take 3 s at least"

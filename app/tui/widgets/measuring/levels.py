@@ -5,8 +5,8 @@ from collections.abc import Sequence
 from statistics import fmean
 from typing import NamedTuple
 
-from app.recording.session import RunSession
-from app.recording.values import shown_value
+from app.recordings.session import RunSession
+from app.recordings.values import shown_value
 from app.tui.widgets.measuring.block_plot import leading_metric, variant_marks
 from probes import units
 from probes.units import DisplayQuantity

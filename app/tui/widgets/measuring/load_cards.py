@@ -4,8 +4,10 @@ from collections.abc import Callable, Sequence
 from itertools import product
 from typing import TypeAlias
 
-from app.glyphs import bar_columns, clean_text
-from app.lines import (
+from app.recordings.session import RunSession
+from app.report.figures.verdict_table import short_size
+from app.terminal.glyphs import bar_columns, clean_text
+from app.terminal.lines import (
     Line,
     Span,
     area_lines,
@@ -21,9 +23,7 @@ from app.lines import (
     text_line,
     wrap_text,
 )
-from app.lines import two_columns as side_by_side
-from app.recording.session import RunSession
-from app.report.figures.verdict_table import short_size
+from app.terminal.lines import two_columns as side_by_side
 from app.tui.widgets.measuring.block_plot import leading_metric, plot_lines
 from app.tui.widgets.measuring.group_plot import group_plot_lines, pair_ratios
 from app.tui.widgets.measuring.levels import VariantLevels, group_marks, variant_levels
@@ -31,8 +31,8 @@ from app.tui.widgets.measuring.standing import Standing, pairs_of, planned_words
 from app.tui.widgets.measuring.times import Times
 from probes import units
 from probes.units import DisplayQuantity, abbreviate_unit
+from scenarios.contract.plan import Workload
 from scenarios.experiment.wording import title_of_workload
-from scenarios.plan import Workload
 
 MIN_CARD_LINES, MIN_CARD_CELLS = 6, 36  # lines and cells of a card
 MIN_PLOT_BLOCKS = 6  # to be worth a plot

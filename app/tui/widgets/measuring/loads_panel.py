@@ -4,9 +4,9 @@ import shlex
 from collections.abc import Iterable, Iterator
 from functools import partial
 
-from app.glyphs import clean_text
-from app.lines import BLANK, Line, frame_rows, text_line, wrap_text
-from app.recording.session import RunSession
+from app.recordings.session import RunSession
+from app.terminal.glyphs import clean_text
+from app.terminal.lines import BLANK, Line, frame_rows, text_line, wrap_text
 from app.tui.widgets.fact_words import value_words
 from app.tui.widgets.home.checkup_lines import checkup_lines
 from app.tui.widgets.measuring.figures_table import figure_lines

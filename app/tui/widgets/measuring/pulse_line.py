@@ -1,9 +1,9 @@
 """The host's own pulse while it is measured: so that a disturbance is seen, and whose it was."""
 
-from app.glyphs import spark_cell
-from app.lines import Line, cell_width, text_line
-from app.recording.interference import others_io
-from app.recording.session import RunSession
+from app.recordings.interference import others_io
+from app.recordings.session import RunSession
+from app.terminal.glyphs import spark_cell
+from app.terminal.lines import Line, cell_width, text_line
 from probes import units
 
 OTHERS_IO = "others' I/O "

@@ -1,9 +1,9 @@
 """How far the whole run is, what it does now, and which sides it compares."""
 
-from app.glyphs import MARKERS, SIGNS, clean_text
-from app.lines import Line, Span, cell_width, crop_line, frame_rows, split_line, text_line
-from app.recording.progress import share_done, time_left
-from app.recording.session import RunSession
+from app.recordings.progress import share_done, time_left
+from app.recordings.session import RunSession
+from app.terminal.glyphs import MARKERS, SIGNS, clean_text
+from app.terminal.lines import Line, Span, cell_width, crop_line, frame_rows, split_line, text_line
 from app.tui.widgets.measuring.block_plot import variant_label, variant_marks
 from app.tui.widgets.panel import SessionPanel
 from probes import units

@@ -2,17 +2,17 @@
 
 from typing import NamedTuple
 
-from app.glyphs import clean_text
-from app.recording.session import RunSession
+from app.recordings.session import RunSession
 from app.report.figures.interval_chart import MARGIN, drawable_interval, is_drawable_value
 from app.report.verdict_style import verdict_role
 from app.report.wording import is_measured, load_title, metric_title, too_few, workload_title
+from app.terminal.glyphs import clean_text
 from probes import units
-from scenarios import events as ev
+from scenarios.contract import events as ev
+from scenarios.contract.plan import Workload
+from scenarios.contract.results.document import Bar
+from scenarios.contract.verdict.verdict import OPEN, Word
 from scenarios.experiment.wording import effect_cells, title_of_workload
-from scenarios.plan import Workload
-from scenarios.results.document import Bar
-from scenarios.verdict.verdict import OPEN, Word
 
 KNOWN_WITHIN = 2.0  # an interval that goes beyond this factor both ways says nothing yet
 

@@ -2,15 +2,15 @@
 
 import msgspec
 
-from app.glyphs import clean_text
-from app.lines import Line, area_lines, cell_width, crop_line, pad_line, split_line, text_line
-from app.recording.session import RunSession
+from app.recordings.session import RunSession
 from app.report.figures.histogram import latency_histograms
 from app.report.figures.latency import LatencySummary, pool_histograms, summarise_side
+from app.terminal.glyphs import clean_text
+from app.terminal.lines import Line, area_lines, cell_width, crop_line, pad_line, split_line, text_line
 from app.tui.widgets.measuring.block_plot import variant_marks
 from probes import units
-from scenarios.plan import Workload
-from scenarios.results.document import Histogram
+from scenarios.contract.plan import Workload
+from scenarios.contract.results.document import Histogram
 
 WIDE = 52  # cells that have room for two percentiles
 

@@ -2,9 +2,9 @@
 
 from collections.abc import Callable
 
-from app.glyphs import clean_text
-from app.lines import Line, cell_width, crop_line, split_line, text_line
 from app.report.numbers import is_imported
+from app.terminal.glyphs import clean_text
+from app.terminal.lines import Line, cell_width, crop_line, split_line, text_line
 from app.tui.children.feed import RunFeed
 from app.tui.widgets.panel import Panel
 

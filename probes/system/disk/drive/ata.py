@@ -4,8 +4,8 @@ import re
 
 import msgspec
 
-from probes.host import Host
 from probes.number_text import parse_real
+from probes.reading.host import Host
 from probes.types import Absent, is_present
 
 _GENERATIONS = {1: 1.5, 2: 3.0, 3: 6.0}  # Gb/s

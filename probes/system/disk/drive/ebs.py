@@ -15,7 +15,7 @@ import sys
 import msgspec
 
 from probes.children.own_module import own_module
-from probes.host import Host
+from probes.reading.host import Host
 from probes.types import Absent, is_present
 
 MODEL = "Amazon Elastic Block Store"

@@ -5,8 +5,8 @@ from typing import Literal
 
 import msgspec
 
-from probes.host import Host
 from probes.number_text import parse_real
+from probes.reading.host import Host
 from probes.system.disk.drive.ata import ata_port, parse_gigabits
 from probes.types import Absent, is_present
 

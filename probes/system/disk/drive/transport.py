@@ -2,7 +2,7 @@
 
 import re
 
-from probes.host import Host
+from probes.reading.host import Host
 from probes.types import Absent
 
 # The drivers of controllers that show a volume of theirs instead of the disks behind it.

@@ -2,7 +2,7 @@
 
 import msgspec
 
-from probes.host import Host
+from probes.reading.host import Host
 from probes.system.disk.block import BlockDevice, block_devices, list_below
 from probes.system.disk.drive.ata import find_port_links
 from probes.system.disk.mounts import Mount

@@ -7,7 +7,7 @@ from typing import Literal, TypeAlias
 
 import msgspec
 
-from probes.host import Host
+from probes.reading.host import Host
 from probes.system.disk.mounts import find_mount, read_mounts, unescape_mount_text
 from probes.types import is_present
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import msgspec
 
-from probes.host import Host
+from probes.reading.host import Host
 from probes.system.disk.trim.trim_jobs import (
     UNITS,
     TrimJob,

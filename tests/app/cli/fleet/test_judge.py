@@ -11,7 +11,7 @@ import pytest
 
 from app.cli.entry import run_command_line
 from app.fleet.rows import COLUMNS, NodeFigure
-from scenarios.peers.judgement import FleetJudgement
+from scenarios.analysis.peers.judgement import FleetJudgement
 from tests.app.fleet.test_reading import HOSTILE, recording, triage
 from tests.needs import module, needs
 

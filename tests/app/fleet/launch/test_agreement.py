@@ -9,9 +9,9 @@ import pytest
 
 from app.fleet.launch import agreement
 from app.fleet.launch.agreement import ask_consent, group_plans, read_plan
-from probes.action import Action
-from probes.lossless_json import encode
-from scenarios.plan import Plan
+from probes.reading.lossless_json import encode
+from scenarios.contract.action import Action
+from scenarios.contract.plan import Plan
 
 
 def plan(old: str | None = None, new: str = "bfq", *, consent: bool = True, target: str = "/sys/x") -> Plan:

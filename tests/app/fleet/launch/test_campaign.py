@@ -11,10 +11,10 @@ from pathlib import Path
 
 import pytest
 
-from app.failure import COULD_NOT, Failure
 from app.fleet.folder import SCHEMA, TRIAGE, FleetFolder, FleetRunHead
 from app.fleet.summary import AnswerSummary
-from probes.process_stat import is_running
+from app.terminal.failure import COULD_NOT, Failure
+from probes.reading.process_stat import is_running
 from tests.fakes.fake_fleet import FakeFleet
 from tests.needs import module, needs, one_always
 from tests.real.polled import within

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from app.fleet.launch.rounds import draw_nodes, shorten_run
-from probes.action import Action
 from probes.types import Json
-from scenarios.peers.screen import screen_nodes
-from scenarios.plan import Option, Plan, Workload
+from scenarios.analysis.peers.screen import screen_nodes
+from scenarios.contract.action import Action
+from scenarios.contract.plan import Option, Plan, Workload
 from tests.fakes.many_nodes import Nodes
 
 

@@ -10,7 +10,7 @@ import pytest
 
 from app.fleet.folder import SCHEMA, FleetFolder, FleetRunHead
 from app.fleet.reading import read_fleet
-from scenarios.peers.retest import MAX_ROUNDS
+from scenarios.analysis.peers.retest import MAX_ROUNDS
 from tests.app.fleet.test_reading import recording
 from tests.fakes.fake_fleet import FakeFleet
 from tests.needs import module, needs

@@ -7,17 +7,17 @@ from xml.etree import ElementTree
 
 import pytest
 
-from app.lines import cell_width
-from app.recording.reader import load
-from app.recording.session import RunSession
+from app.recordings.reader import load
+from app.recordings.session import RunSession
 from app.report.figures.histogram import BUCKETS, histogram_lines, latency_histograms
 from app.report.forms import html, markdown
 from app.report.forms.svg import histogram_svg
 from app.report.full_report import report
-from scenarios import events as ev
-from scenarios.results.document import Gallery, Histogram
+from app.terminal.lines import cell_width
+from scenarios.contract import events as ev
+from scenarios.contract.results.document import Gallery, Histogram
 
-DEMOS = Path(__file__).parents[4] / "app" / "recording" / "demos"
+DEMOS = Path(__file__).parents[4] / "app" / "recordings" / "demos"
 
 
 def session(*blocks: tuple[str, list[tuple[int, int]]], disturbed: bool = False) -> RunSession:

@@ -6,13 +6,13 @@ from pathlib import Path
 
 import pytest
 
-from app.recording.reader import load
-from app.recording.session import RunSession
-from app.recording.store import list_demos, resolve_recording
-from app.recording.values import is_counted
+from app.recordings.reader import load
+from app.recordings.session import RunSession
+from app.recordings.store import list_demos, resolve_recording
+from app.recordings.values import is_counted
 from app.report import json_document
 from app.report.figures.latency import LatencySummary, describe_latency, latency_summaries, latency_table
-from scenarios import events as ev
+from scenarios.contract import events as ev
 
 KEPT = {"storage": 7, "iosched": 4, "null": 3, "fstrim": 2}  # demos whose engine keeps times: loads
 

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from app.report.figures.plot import draw_plot, nice_axis
-from scenarios.results.document import Axis, ChartSeries
+from scenarios.contract.results.document import Axis, ChartSeries
 
 NUMBERS = st.one_of(
     st.floats(), st.floats(0, 1e6), st.sampled_from([0.0, -0.0, 5e-324, 1e308, math.inf, math.nan])

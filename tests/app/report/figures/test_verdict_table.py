@@ -8,9 +8,9 @@ from typing import Any
 import msgspec
 import pytest
 
-from app.recording.reader import load
-from app.recording.session import RunSession
-from app.recording.values import regimes_words, values_beside
+from app.recordings.reader import load
+from app.recordings.session import RunSession
+from app.recordings.values import regimes_words, values_beside
 from app.report.end_of_run import WIDE, summary_lines
 from app.report.figures.verdict_table import (
     NO_VALUES,
@@ -23,13 +23,13 @@ from app.report.next_steps import list_remedies
 from app.report.validity import list_trust_signs
 from app.report.wording import resolution_text
 from probes import units
-from scenarios import events as ev
-from scenarios.disturbance import Disturbance
+from scenarios.contract import events as ev
+from scenarios.contract.disturbance import Disturbance
+from scenarios.contract.plan import Metric, Plan, Variant, Workload
+from scenarios.contract.results.document import Toned
 from scenarios.experiment.wording import reckoned_s
-from scenarios.plan import Metric, Plan, Variant, Workload
-from scenarios.results.document import Toned
 
-DEMOS = Path(__file__).parents[4] / "app" / "recording" / "demos"
+DEMOS = Path(__file__).parents[4] / "app" / "recordings" / "demos"
 
 
 def verdict(workload: str, word: str, ratio: float | None, **more: object) -> ev.RunVerdict:

@@ -9,11 +9,11 @@ from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
-from app.printable import make_printable
 from app.report.forms import escape
 from app.report.forms.html import render_html as html
 from app.report.forms.markdown import render_markdown
-from scenarios.results.document import (
+from app.terminal.printable import make_printable
+from scenarios.contract.results.document import (
     Bullets,
     Code,
     Heading,

@@ -5,14 +5,14 @@ from __future__ import annotations
 import msgspec
 import pytest
 
-from app.recording.reader import load
-from app.recording.sides import read_run_summaries
-from app.recording.store import list_demos, resolve_recording
+from app.recordings.reader import load
+from app.recordings.sides import read_run_summaries
+from app.recordings.store import list_demos, resolve_recording
 from app.report.forms import html
 from app.report.full_report import report
 from app.report.results.comparison import comparison_document
-from scenarios.compare.comparison import compare_recordings
-from scenarios.results.document import ReportDocument
+from scenarios.analysis.compare.comparison import compare_recordings
+from scenarios.contract.results.document import ReportDocument
 from tests.needs import needs, one_always, some_always
 from tests.real.browser import BROWSER, overflowing, sheets
 

@@ -7,7 +7,7 @@ from xml.etree import ElementTree
 
 import pytest
 
-from app.recording.session import RunSession
+from app.recordings.session import RunSession
 from app.report.forms import markdown
 from app.report.forms.svg import chart_svg
 from app.report.results.command_timeline import FIELDS, collect_curves, median_points, timeline_parts
@@ -15,8 +15,8 @@ from app.tui.children.feed import RunFeed
 from app.tui.screens.command_timeline import InsideScreen
 from app.tui.screens.live import LiveScreen
 from app.tui.screens.verdict import VerdictScreen
-from scenarios import events as ev
-from scenarios.results.document import Chart, ReportDocument, ReportSection, Table
+from scenarios.contract import events as ev
+from scenarios.contract.results.document import Chart, ReportDocument, ReportSection, Table
 from tests.fakes.streams.stories import HOSTILE, write
 from tests.fakes.terminals.screen import grid, keys, opened
 

@@ -9,11 +9,11 @@ from app.report.forms import html, markdown
 from app.report.forms.svg import bar_svg
 from app.report.results.comparison import comparison_document, headline_text
 from probes.imports.model import Better, ImportedMeasure, ImportResult
-from scenarios.compare.comparison import ComparedRecordings, compare_recordings
-from scenarios.compare.run_summary import RunSummary
-from scenarios.compare.snapshot import summarise_import
-from scenarios.results.document import Bar, Effects, Intervals
-from scenarios.verdict.verdict import Word
+from scenarios.analysis.compare.comparison import ComparedRecordings, compare_recordings
+from scenarios.analysis.compare.run_summary import RunSummary
+from scenarios.analysis.compare.snapshot import summarise_import
+from scenarios.contract.results.document import Bar, Effects, Intervals
+from scenarios.contract.verdict.verdict import Word
 from tests.fakes.streams.takes import boots, take
 
 WIDE = 78

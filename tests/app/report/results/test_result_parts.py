@@ -6,10 +6,10 @@ from typing import ClassVar
 
 import msgspec
 
-from app.recording.session import RunSession
+from app.recordings.session import RunSession
 from app.report.results.result_parts import _field_parts, result_parts
-from scenarios.results.document import Heading, Table
-from scenarios.results.result import Result
+from scenarios.contract.results.document import Heading, Table
+from scenarios.contract.results.result import Result
 
 
 class Row(msgspec.Struct, omit_defaults=True):

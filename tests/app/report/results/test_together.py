@@ -6,12 +6,12 @@ import math
 
 from app.report.results.fleet import lead_sentence
 from app.report.results.together import sum_words, together_sections
-from scenarios.compare.run_summary import FigureKey, PlannedLoad
-from scenarios.peers.facts import FactTable
-from scenarios.peers.judge import judge_fleet
-from scenarios.peers.node import PeerNode
-from scenarios.plan import Metric
-from scenarios.results.document import Table
+from scenarios.analysis.compare.run_summary import FigureKey, PlannedLoad
+from scenarios.analysis.peers.facts import FactTable
+from scenarios.analysis.peers.judge import judge_fleet
+from scenarios.analysis.peers.node import PeerNode
+from scenarios.contract.plan import Metric
+from scenarios.contract.results.document import Table
 
 
 def test_rates_add_up_and_times_do_not() -> None:

@@ -9,8 +9,8 @@ import pytest
 from textual._compositor import LayoutUpdate
 from textual.screen import Screen
 
-from app.lines import Line, cell_width, flow_parts
-from app.recording.session import RunSession
+from app.recordings.session import RunSession
+from app.terminal.lines import Line, cell_width, flow_parts
 from app.tui import theme
 from app.tui.questions import list_questions
 from app.tui.screens.finding import FindingScreen
@@ -22,8 +22,8 @@ from app.tui.widgets.home.host_table import draw_table, firewall_words
 from app.tui.widgets.home.scenario_list import ScenarioList
 from app.tui.widgets.picker import Picker
 from app.tui.widgets.selected_line import Whole
-from scenarios import events as ev
-from scenarios.finding import Evidence, Finding
+from scenarios.contract import events as ev
+from scenarios.contract.finding import Evidence, Finding
 from tests.fakes.hosts.facts import parted
 from tests.fakes.streams.stories import FACTS, HOSTILE, OFFERS
 from tests.fakes.terminals.screen import SIZES, grid, keys, opened, settled

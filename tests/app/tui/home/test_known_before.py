@@ -12,8 +12,8 @@ from app.tui.questions import card_for
 from app.tui.questions import list_questions as known
 from app.tui.screens.before.plan import PlanScreen
 from app.tui.widgets.home.scenario_list import ScenarioList
-from scenarios import events as ev
-from scenarios.plan import Plan
+from scenarios.contract import events as ev
+from scenarios.contract.plan import Plan
 from tests.fakes.terminals.screen import grid, keys, opened, planned, ready, settled, until
 
 

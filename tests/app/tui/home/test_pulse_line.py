@@ -5,13 +5,13 @@ from __future__ import annotations
 import msgspec
 import pytest
 
-from app.recording import store
-from app.recording.interference import others_by_pulse as others
-from app.recording.reader import read_events
-from app.recording.session import RunSession
+from app.recordings import store
+from app.recordings.interference import others_by_pulse as others
+from app.recordings.reader import read_events
+from app.recordings.session import RunSession
 from app.tui.widgets.measuring.pulse_line import pulse_lines
-from scenarios import events as ev
-from scenarios.plan import Plan, Written
+from scenarios.contract import events as ev
+from scenarios.contract.plan import Plan, Written
 
 Rates = dict[str, tuple[float, float, float]]
 MIB = float(1 << 20)

@@ -13,8 +13,8 @@ import pytest
 from rich.cells import cell_len
 from textual import events
 
-from app.lines import wrap_text
-from app.recording.session import RunSession
+from app.recordings.session import RunSession
+from app.terminal.lines import wrap_text
 from app.tui.children.command import CommandOutcome
 from app.tui.commands import EarlierResults
 from app.tui.questions import all_questions, card_for, fill_in_options
@@ -28,13 +28,13 @@ from app.tui.screens.undo import UndoScreen
 from app.tui.shell import Shell
 from app.tui.widgets.home.checkup_lines import checkup_lines
 from app.tui.widgets.home.live_line import LiveLine
-from scenarios import events as ev
-from scenarios import registry
-from scenarios.card import Card, Complaint, card_of
 from scenarios.checkup.results import CheckupAnswer
-from scenarios.finding import Finding, SuggestedStep
-from scenarios.plan import Option, Plan, Variant
-from scenarios.results.result import Item
+from scenarios.contract import events as ev
+from scenarios.contract import registry
+from scenarios.contract.card import Card, Complaint, card_of
+from scenarios.contract.finding import Finding, SuggestedStep
+from scenarios.contract.plan import Option, Plan, Variant
+from scenarios.contract.results.result import Item
 from tests.fakes.terminals.screen import grid, keys, opened, planned, recorded, settled, until
 
 

@@ -7,13 +7,13 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from app.recording import store
+from app.recordings import store
 from app.tui import theme
 from app.tui.screens.ask import ChoiceScreen
 from app.tui.screens.before.plan import PlanScreen
 from app.tui.screens.recordings import RecordingsScreen
 from app.tui.widgets.picker import Picker
-from scenarios import events as ev
+from scenarios.contract import events as ev
 from tests.fakes.streams.story import RECORDINGS
 from tests.fakes.terminals.screen import feed, grid, keys, opened, until
 

@@ -10,8 +10,8 @@ from app.tui.children.feed import RunFeed
 from app.tui.screens.command_timeline import CallPathsScreen
 from app.tui.screens.verdict import VerdictScreen
 from app.tui.widgets.icicle import Icicle
-from scenarios import events as ev
-from scenarios.where.results import CallNode, CallPaths, PathTree
+from scenarios.analysis.profile.results import CallNode, CallPaths, PathTree
+from scenarios.contract import events as ev
 from tests.app.report.results.test_command_timeline import story, write
 from tests.fakes.terminals.screen import grid, keys, opened
 

@@ -6,14 +6,14 @@ from pathlib import Path
 
 import pytest
 
-from app.lines import Line
-from app.recording import store
-from app.recording.playback import Playback, mark_text
-from app.recording.reader import load
-from app.recording.session import RunSession
+from app.recordings import store
+from app.recordings.playback import Playback, mark_text
+from app.recordings.reader import load
+from app.recordings.session import RunSession
 from app.report.figures.interval_chart import LogScale, axis_line
 from app.report.headline import find_answer
 from app.report.next_steps import next_steps_for
+from app.terminal.lines import Line
 from app.tui.children.feed import RunFeed
 from app.tui.screens.live import has_comparison
 from app.tui.widgets.answer import Next
@@ -23,10 +23,10 @@ from app.tui.widgets.measuring.figures_table import figure_lines
 from app.tui.widgets.measuring.loads_panel import LoadsPanel
 from app.tui.widgets.measuring.standing import pairs_of, planned_words
 from app.tui.widgets.verdict_list import lay_out_columns, list_effects
-from scenarios import events as ev
 from scenarios.contention.results import ScalingCurve, ScalingCurves, WorkersLevel
-from scenarios.finding import Finding, Remedy
-from scenarios.plan import Plan, Variant, Workload
+from scenarios.contract import events as ev
+from scenarios.contract.finding import Finding, Remedy
+from scenarios.contract.plan import Plan, Variant, Workload
 from tests.fakes.terminals.screen import grid, keys, opened
 
 both = pytest.mark.parametrize("size", ["narrow", "wide"])

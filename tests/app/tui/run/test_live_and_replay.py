@@ -10,9 +10,9 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from app.glyphs import ascii_text, clean_text, wants_ascii
-from app.process import identity_of
-from app.recording.session import RunSession
+from app.recordings.session import RunSession
+from app.terminal.glyphs import ascii_text, clean_text, wants_ascii
+from app.terminal.process import identity_of
 from app.tui.app import prepare_environment
 from app.tui.children.feed import RunFeed
 from app.tui.screens.base import Base
@@ -22,7 +22,7 @@ from app.tui.widgets.measuring.block_plot import plot_lines
 from app.tui.widgets.measuring.standing import list_standings
 from app.tui.widgets.panel import Panel
 from app.tui.widgets.picker import Picker
-from scenarios import events as ev
+from scenarios.contract import events as ev
 from tests.fakes.streams.stories import HOSTILE, dstate, hostile, interrupted
 from tests.fakes.streams.story import RECORDINGS, iosched, storage
 from tests.fakes.terminals.screen import environment, feed, grid, keys, opened, settled

@@ -7,12 +7,12 @@ from pathlib import Path
 
 import pytest
 
-from app.lines import Line
-from app.recording import store
-from app.recording.playback import Playback
-from app.recording.reader import read_events
-from app.recording.session import RunSession
+from app.recordings import store
+from app.recordings.playback import Playback
+from app.recordings.reader import read_events
+from app.recordings.session import RunSession
 from app.report.figures.plot import _axis_ticks, nice_axis
+from app.terminal.lines import Line
 from app.tui.children.feed import RunFeed
 from app.tui.screens.before.plan import PlanScreen
 from app.tui.widgets.measuring.block_plot import leading_metric, plot_lines
@@ -25,8 +25,8 @@ from app.tui.widgets.measuring.run_bar import step_rows
 from app.tui.widgets.measuring.standing import list_standings, pairs_of
 from app.tui.widgets.word_list import read_words as terms
 from probes import units
+from scenarios.contract.verdict.verdict import Word
 from scenarios.experiment.wording import effect_cells
-from scenarios.verdict.verdict import Word
 from tests.fakes.terminals.screen import grid, keys, opened, planned, ready
 
 RUNS = ("storage", "rpfilter", "iosched", "null", "workload")

@@ -6,13 +6,13 @@ from pathlib import Path
 
 import pytest
 
-from app.recording import store
-from app.recording.session import RunSession
+from app.recordings import store
+from app.recordings.session import RunSession
 from app.report.wording import delta_text
 from app.tui.children.feed import RunFeed
 from app.tui.widgets.measuring.load_cards import draw_card, shorter_titles
 from app.tui.widgets.measuring.standing import pairs_of
-from scenarios import events as ev
+from scenarios.contract import events as ev
 from tests.fakes.terminals.screen import grid, opened
 
 

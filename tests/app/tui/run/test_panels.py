@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from app.lines import Line
-from app.recording import store
-from app.recording.session import RunSession
+from app.recordings import store
+from app.recordings.session import RunSession
 from app.report.headline import find_answer
+from app.terminal.lines import Line
 from app.tui.children.feed import RunFeed
 from app.tui.commands import EarlierResults, Example
 from app.tui.widgets.answer import Next
@@ -18,9 +18,9 @@ from app.tui.widgets.measuring.load_cards import format_short
 from app.tui.widgets.measuring.standing import list_standings
 from app.tui.widgets.panel import _spell_ascii
 from probes.units import DisplayQuantity
-from scenarios import events as ev
 from scenarios.checkup.results import CheckupAnswer
-from scenarios.results.result import Item
+from scenarios.contract import events as ev
+from scenarios.contract.results.result import Item
 from tests.fakes.terminals.screen import feed, grid, keys, opened, settled
 from tests.needs import some_always
 

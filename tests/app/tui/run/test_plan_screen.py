@@ -9,8 +9,8 @@ import msgspec
 import pytest
 from textual import events
 
-from app.lines import Line
 from app.locks import LockHolder
+from app.terminal.lines import Line
 from app.tui.children.event_child import EventChild
 from app.tui.option_values import format_value, parse_value
 from app.tui.plan_panels import panel_lines
@@ -19,9 +19,9 @@ from app.tui.screens.before.consent import ConsentScreen
 from app.tui.screens.before.options import OptionsScreen
 from app.tui.screens.before.plan import PlanScreen
 from app.tui.screens.explain import ExplainScreen, page_lines
-from probes.action import Action
-from scenarios.events import ScenarioOffer
-from scenarios.plan import Option, Plan
+from scenarios.contract.action import Action
+from scenarios.contract.events import ScenarioOffer
+from scenarios.contract.plan import Option, Plan
 from tests.fakes.terminals.screen import grid, keys, opened, ready, recorded, settled, until
 from tests.syntax import ROOT
 

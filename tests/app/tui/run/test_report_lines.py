@@ -9,11 +9,11 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from app.lines import cell_width, flow_parts, wrap_text
-from app.recording.reader import load
+from app.recordings.reader import load
 from app.report.forms.cells import document_lines, table_lines
 from app.report.full_report import report
-from scenarios.results.document import (
+from app.terminal.lines import cell_width, flow_parts, wrap_text
+from scenarios.contract.results.document import (
     Bullets,
     Code,
     Heading,
@@ -26,7 +26,7 @@ from scenarios.results.document import (
 )
 
 DRAWN = ("Picture", "Chart", "Histogram", "Gallery", "Tiles")
-DEMOS = Path(__file__).parents[4] / "app" / "recording" / "demos"
+DEMOS = Path(__file__).parents[4] / "app" / "recordings" / "demos"
 WIDE = ReportDocument(
     "漢字 " * 30,
     ("the answer", Mono("a-path-that-is-longer-than-any-line/" * 5)),

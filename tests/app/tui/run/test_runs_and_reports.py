@@ -10,8 +10,8 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from app.process import start_time
 from app.run import launch
+from app.terminal.process import start_time
 from app.tui import requests
 from app.tui.children.command import CommandOutcome
 from app.tui.screens.home import HomeScreen
@@ -21,7 +21,7 @@ from app.tui.screens.report import ReportScreen
 from app.tui.screens.undo import UndoScreen
 from app.tui.screens.verdict import VerdictScreen
 from app.tui.shell import Shell
-from scenarios.results.document import Mono, ReportDocument, ReportSection, Table
+from scenarios.contract.results.document import Mono, ReportDocument, ReportSection, Table
 from tests.fakes.streams.stories import write
 from tests.fakes.streams.story import storage
 from tests.fakes.terminals.screen import grid, keys, opened, ready, recorded, settled, until
@@ -45,7 +45,7 @@ async def test_a_run_is_started_followed_left_and_stopped(
         "path=sys.argv[sys.argv.index('--recording')+1]\n"
         'signal.signal(signal.SIGINT, lambda *a: (open(path,\'a\').write(\'{"type":"end","t":1.5,"status":'
         '"interrupted","reason":"stopped (Ctrl-C)","exit":130}\\n\'), sys.exit(130)))\n'
-        "from app.process import identity_of\n"
+        "from app.terminal.process import identity_of\n"
         "me=identity_of()\n"
         "held=open(path,'w')\n"
         "held.write(open(sys.argv[1]).read().replace('4194304',str(me.pid)).replace('\"pid_start\":1,',"

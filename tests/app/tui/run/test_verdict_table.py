@@ -9,12 +9,12 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from app.lines import cell_width
-from app.recording import store
-from app.recording.progress import find_next_analysis, share_done, time_left
-from app.recording.reader import load, read_events
-from app.recording.session import RunSession
+from app.recordings import store
+from app.recordings.progress import find_next_analysis, share_done, time_left
+from app.recordings.reader import load, read_events
+from app.recordings.session import RunSession
 from app.report.figures.interval_chart import LogScale, bar_line
+from app.terminal.lines import cell_width
 from app.tui.children.feed import RunFeed
 from app.tui.screens.groups import GroupsScreen
 from app.tui.screens.verdict import VerdictScreen
@@ -34,7 +34,7 @@ from app.tui.widgets.verdict_list import (
     shown_values,
 )
 from probes import units
-from scenarios import events as ev
+from scenarios.contract import events as ev
 from scenarios.dstate.results import InD, StuckTask
 from tests.fakes.streams.story import RECORDINGS
 from tests.fakes.terminals.screen import feed, grid, keys, opened

@@ -10,9 +10,9 @@ import msgspec
 import pytest
 from textual.pilot import Pilot
 
-from app.lines import Line
-from app.recording import store
-from app.recording.session import RunSession
+from app.recordings import store
+from app.recordings.session import RunSession
+from app.terminal.lines import Line
 from app.tui.children.feed import RunFeed
 from app.tui.details import finding_lines, named_process, next_lines, planned_argv
 from app.tui.screens.before.plan import PlanScreen
@@ -22,10 +22,10 @@ from app.tui.widgets.home.findings_panel import Suspects, _finding_title, _load_
 from app.tui.widgets.measuring.group_plot import GroupPlot, ValuesPlot
 from app.tui.widgets.word_list import read_words as terms
 from probes.types import Json
-from scenarios import events as ev
-from scenarios.events import ScenarioOffer
-from scenarios.finding import Finding, Remedy
-from scenarios.plan import Option
+from scenarios.contract import events as ev
+from scenarios.contract.events import ScenarioOffer
+from scenarios.contract.finding import Finding, Remedy
+from scenarios.contract.plan import Option
 from tests.fakes.terminals import screen as screens
 from tests.fakes.terminals.screen import grid, keys, opened
 

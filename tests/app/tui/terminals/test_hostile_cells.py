@@ -18,7 +18,7 @@ from app.tui.screens.before.consent import ConsentScreen
 from app.tui.screens.undo import UndoScreen
 from app.tui.shell import Shell
 from app.undo.change_report import UndoneChange
-from scenarios import events as ev
+from scenarios.contract import events as ev
 from tests.fakes.streams import hostile
 from tests.fakes.streams.story import RECORDINGS
 from tests.fakes.terminals.screen import COPY, SIZES, grid, keys, opened, ready, settled, until

@@ -16,7 +16,7 @@ from app.tui.screens.before.plan import PlanScreen
 from app.tui.screens.undo import UndoScreen
 from app.tui.widgets.panel import Panel
 from app.undo.change_report import UndoneChange
-from scenarios import events as ev
+from scenarios.contract import events as ev
 from tests.fakes.streams.stories import write
 from tests.fakes.streams.story import storage
 from tests.fakes.terminals.screen import SIZES, feed, grid, keys, opened

@@ -168,7 +168,7 @@ def test_the_screen_never_loads_what_reads_or_measures_the_host() -> None:
     code = (
         "import sys, pkgutil, importlib, app.tui\n"
         "for m in pkgutil.walk_packages(app.tui.__path__, 'app.tui.'): importlib.import_module(m.name)\n"
-        "never = ('probes.host', 'probes.system', 'probes.bench', 'plotext')\n"
+        "never = ('probes.reading.host', 'probes.system', 'probes.engine', 'plotext')\n"
         "bad = [m for m in sys.modules if m.startswith(never)]\n"
         "assert not bad, bad\n"
     )
@@ -178,7 +178,7 @@ def test_the_screen_never_loads_what_reads_or_measures_the_host() -> None:
 def test_home_is_not_held_up_by_what_only_other_screens_need() -> None:
     code = (
         "import sys, app.tui.app, app.tui.shell, app.tui.screens.home\n"
-        "late = {'click', 'plotext', 'app.recording.store', 'app.report.headline', 'rich.markdown'}\n"
+        "late = {'click', 'plotext', 'app.recordings.store', 'app.report.headline', 'rich.markdown'}\n"
         "late |= {'app.tui.children.feed', 'importlib.metadata', 'email', 'zipfile'}\n"
         "assert not late & set(sys.modules), late & set(sys.modules)\n"
     )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from probes.host import Host
+from probes.reading.host import Host
 from probes.system.disk.arrays import md_array, md_arrays, parse_thin_status, thin_pool
 from probes.system.network.nic import read_nics
 from probes.types import Absent, is_present

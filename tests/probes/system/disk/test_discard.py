@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from probes.host import Host
+from probes.reading.host import Host
 from probes.system.disk.trim.discard import DiscardChain, discard_chains
 from probes.types import Absent, is_present
 from tests.fakes.hosts.tree import Tree

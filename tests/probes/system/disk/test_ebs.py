@@ -5,7 +5,7 @@ from __future__ import annotations
 import struct
 from pathlib import Path
 
-from probes.host import Host
+from probes.reading.host import Host
 from probes.system.disk.drive.ebs import COUNTED, FIELDS, MAGIC, ebs_counters, parse_log_page
 from probes.types import Absent
 from tests.fakes.hosts.tree import Tree

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from probes.host import Host
+from probes.reading.host import Host
 from probes.system.disk.scheduler import Scheduling, parse_bracketed, read_inflight, read_scheduling
 from probes.system.disk.scheduler_origin import find_scheduler_origin, is_rule_for
 from probes.types import Absent

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from probes.host import Host
+from probes.reading.host import Host
 from probes.system.firewall.firewalld import parse_settings, read_firewalld
 from probes.system.firewall.rp_filter import rp_filter
 from probes.system.firewall.rules import _read_legacy, read_ruleset

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from probes.host import Host
+from probes.reading.host import Host
 from probes.system.firewall.summary import firewall_facts
 from probes.types import Absent, Fact
 from tests.fakes.answering import Answering

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from probes.host import Host
+from probes.reading.host import Host
 from probes.system.network.line_rate import list_cards
 from probes.system.network.packet_rates import compute_rates, read_packet_counters
 from probes.system.network.routes import read_ipv4_routes, read_ipv6_routes

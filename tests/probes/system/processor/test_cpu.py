@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from probes.host import Host
+from probes.reading.host import Host
 from probes.system.nodes.numa import read_numa
 from probes.system.processor.cpu import read_brand, read_cpu, read_flags
 from probes.system.processor.cpulist import as_list, parse_list, parse_mask

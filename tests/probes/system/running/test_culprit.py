@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from probes.host import Host
+from probes.reading.host import Host
 from probes.system.running.culprit import BusyProcess, Resource, completion_workers, find_busiest
 from probes.system.running.processes import read_process_table
 from tests.fakes.hosts.processes import moment, process

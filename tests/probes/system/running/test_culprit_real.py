@@ -10,7 +10,7 @@ import time
 
 import pytest
 
-from probes.host import Host
+from probes.reading.host import Host
 from probes.system.running.culprit import find_busiest
 from probes.system.running.processes import ProcessTable, read_process_table
 

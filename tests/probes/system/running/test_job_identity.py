@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from probes.host import Host
+from probes.reading.host import Host
 from probes.system.processor.clocksource import read_clocksource
 from probes.system.processor.cpu_times import CpuTimes, read_cpu_times
 from probes.system.processor.power import mean_watts, read_power_packages

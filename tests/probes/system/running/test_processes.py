@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from probes.host import Host
+from probes.reading.host import Host
 from probes.system.running import processes
 from probes.system.running.processes import cpu_seconds, find_family, own_family, read_process_table
 from probes.types import Absent

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from probes.host import Host
-from probes.process_stat import parse_stat
+from probes.reading.host import Host
+from probes.reading.process_stat import parse_stat
 from probes.system.running.ioprio import decode_priority, read_priorities
 from probes.system.running.tasks import (
     Scan,

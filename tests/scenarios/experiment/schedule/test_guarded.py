@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from probes.bench.measured import Measured
-from scenarios import events as ev
-from scenarios.disturbance import Disturbance, InterferenceCulprit
+from probes.engine.measured import Measured
+from scenarios.contract import events as ev
+from scenarios.contract.disturbance import Disturbance, InterferenceCulprit
 from scenarios.experiment.schedule.guarded import GuardedBlocks, metric_values
 from tests.fakes.run import FakeRun
 from tests.fakes.watch import FakeWatch

@@ -7,12 +7,12 @@ from collections import Counter
 
 import pytest
 
-from scenarios import events as ev
-from scenarios.disturbance import Disturbance
+from scenarios.contract import events as ev
+from scenarios.contract.disturbance import Disturbance
+from scenarios.contract.plan import Metric, Workload
 from scenarios.experiment.experiment import LoadExperiment
 from scenarios.experiment.schedule.train_scheduler import BatchScheduler
 from scenarios.experiment.wording import places_text
-from scenarios.plan import Metric, Workload
 from tests.fakes import FakeRun
 from tests.fakes.noise import white
 from tests.fakes.trains import FakeTrains

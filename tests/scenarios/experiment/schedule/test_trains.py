@@ -10,18 +10,18 @@ from typing import Any
 import msgspec
 import pytest
 
-from probes.bench.measured import MeasuredBatch, NotApplicable, VariantsUnfit, WriteBudgetSpent
-from scenarios import events as ev
-from scenarios.disturbance import Disturbance
+from probes.engine.measured import MeasuredBatch, NotApplicable, VariantsUnfit, WriteBudgetSpent
+from scenarios.contract import events as ev
+from scenarios.contract.disturbance import Disturbance
+from scenarios.contract.plan import Metric, Workload
 from scenarios.experiment.budget import Budget
 from scenarios.experiment.experiment import LoadExperiment
+from scenarios.experiment.guards.watch import watch_for
 from scenarios.experiment.load_schedule import ScheduledLoad, run_campaign
 from scenarios.experiment.schedule.blocks import BlockScheduler
 from scenarios.experiment.schedule.recorded_trains import blocks_in_batch, groups_in_batch
 from scenarios.experiment.schedule.train_scheduler import BatchScheduler
 from scenarios.experiment.statistics.stats import percentile_ns
-from scenarios.guards.watch import watch_for
-from scenarios.plan import Metric, Workload
 from tests.fakes import FakeRun, FakeVariantBench
 from tests.fakes.noise import autoregressive, white
 from tests.fakes.trains import FakeTrains

@@ -1,0 +1,95 @@
+"""The runs of one side of a comparison: recordings and other tools' results, one by one, by directory or column."""
+
+import os
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Union
+
+from app.recordings import store
+from app.recordings.reader import BrokenRecording, pause_collection, read_events
+from app.terminal.failure import USAGE, Failure
+from probes.imports import kinds
+from probes.imports.model import ImportRefusedError
+from probes.imports.path_names import distinguish_paths
+from probes.imports.source import ImportSource
+from probes.imports.storage import io500_table
+from probes.reading.lossless_json import Decoder
+from scenarios.analysis.compare.run_summary import READ, RunSummary, summarise_run
+from scenarios.analysis.compare.snapshot import summarise_import
+
+_decoder = Decoder(Union[READ])  # noqa: UP007
+
+
+def resolve_paths(arguments: Iterable[str]) -> list[Path]:
+    """A path, a name, `last`, `demo:NAME`, or a directory of recordings. Raises Failure.
+
+    `TABLE:COLUMN` stays as it is: a column of a table of results.
+    """
+    resolved: list[Path] = []
+    for argument in arguments:
+        folder = Path(argument)
+        if folder.is_dir():
+            inside = sorted(store.list_files(folder))
+            if not inside:
+                is_readable = os.access(folder, os.R_OK | os.X_OK)
+                why = (
+                    "no recording (*.jsonl, *.jsonl.gz) in this directory"
+                    if is_readable
+                    else "may not be read"
+                )
+                raise Failure(f"{argument}: {why}", USAGE)
+            resolved += inside
+        elif _split_column(argument):
+            resolved.append(folder)
+        else:
+            resolved.append(store.resolve_recording(argument))
+    return list(dict.fromkeys(resolved))
+
+
+def read_run_summaries(files: Sequence[Path], other_files: Sequence[Path] = ()) -> list[RunSummary]:
+    """One after the other, so that a thousand need the memory of one. Raises Failure.
+
+    Each is named by the part of its path that tells it from the others and from those `other_files` them.
+    """
+    names = dict(
+        zip((*files, *other_files), distinguish_paths([str(p) for p in (*files, *other_files)]), strict=True)
+    )
+    names |= {path: f"{label} ({names[path]})" for path in files if (label := store.read_label(path))}
+    with pause_collection():
+        return [read_run_summary(path, names[path]) for path in files]
+
+
+def read_run_summary(path: Path, name: str, *, spread: bool = True) -> RunSummary:
+    """`spread`: with each figure's own. Raises Failure."""
+    if parts := _split_column(str(path)):
+        return _read_table_column(*parts, name)
+    try:
+        return summarise_run(read_events(path, _decoder), name, spread=spread)
+    except BrokenRecording as no_recording:
+        return read_other_tool(path, name, no_recording)
+
+
+def read_other_tool(path: Path, name: str, no_recording: BrokenRecording) -> RunSummary:
+    """Raises `no_recording` again where no importer knows the file."""
+    try:
+        return summarise_import(kinds.parse(ImportSource.read(path)), name)
+    except ImportRefusedError:
+        raise no_recording from None
+
+
+def _split_column(argument: str) -> tuple[Path, str] | None:
+    """`table.tsv:new` where there is a file table.tsv and none of the whole name."""
+    file, _, column = argument.rpartition(":")
+    if not file or not column or Path(argument).exists() or not Path(file).is_file():
+        return None
+    return Path(file), column
+
+
+def _read_table_column(path: Path, column: str, name: str) -> RunSummary:
+    try:
+        columns = io500_table.read_columns(ImportSource.read(path))
+    except ImportRefusedError as why:
+        raise Failure(f"{path}: {why.why}; {why.hint}", USAGE) from None
+    if column not in columns:
+        raise Failure(f"{path}: no column {column}; there are: {', '.join(list(columns)[:20])}", USAGE)
+    return summarise_import(columns[column], name)

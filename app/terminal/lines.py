@@ -1,0 +1,239 @@
+"""Lines of text with roles: what every panel draws, before it becomes cells in colours.
+
+A role is a meaning ("warning", "dim", "a" for the first variant), never a colour; `app/tui/theme.py` turns it into one.
+`role@ground` stands on a tinted ground: `bar`, `band` (the margin), `chip`, or a severity.
+"""
+
+import re
+from collections.abc import Iterable, Sequence
+from itertools import zip_longest
+from typing import TypeAlias
+
+from rich.cells import cell_len, set_cell_size
+
+from app.terminal import glyphs
+from app.terminal.glyphs import clean_text
+
+Span: TypeAlias = tuple[str, str]  # text, role
+Line: TypeAlias = list[Span]
+
+BLANK: Line = []
+GAP = 3  # cells between two columns
+KEPT = "\u00a0"  # in place of a blank that no line ends at
+_UNIT = re.compile(r"(?<=\d) (?=[%×]|[kMGT](?: |$)|[KMGT]i?B\b|[a-zµ]?[sB](?:\b|/)|min\b|IOPS\b)")
+HIGHLIGHT = "!"  # suffix of a role: the same meaning on the row that the cursor is on
+
+
+def text_line(value: str, role: str = "text") -> Line:
+    return [(value, role)]
+
+
+def cell_width(line: Iterable[Span]) -> int:
+    """The width in terminal cells; wide characters count two."""
+    return sum(len(part) if part.isascii() else cell_len(part) for part, _ in line)
+
+
+def crop_line(line: Sequence[Span], width: int) -> Line:
+    """The line in at most `width` cells; what is cut ends in an ellipsis. Its text counts as it will be shown."""
+    line = clean_line(line)
+    if cell_width(line) <= width:
+        return line
+    out: Line = []
+    left = max(0, width - 1)
+    for part, role in line:
+        size = cell_len(part)
+        if size >= left:
+            out.append((set_cell_size(part, left).rstrip() if left else "", role))
+            out.append(("…", role))
+            break
+        out.append((part, role))
+        left -= size
+    return out if width > 0 else []
+
+
+def shorten_middle(words: str, width: int) -> str:
+    """At most `width` cells; what is cut is cut in the middle: names that begin alike often differ at their end."""
+    words = clean_text(words)
+    if cell_len(words) <= width or width < 1:
+        return words if width > 0 else ""
+    tail, room = "", (width - 1) * 2 // 5
+    for letter in reversed(words):
+        if cell_len(letter + tail) > room:
+            break
+        tail = letter + tail
+    return f"{set_cell_size(words, width - 1 - cell_len(tail)).rstrip()}…{tail.lstrip()}"
+
+
+def clause_prefixes(words: str) -> list[str]:
+    """The whole, then ever less of what follows a comma: for a name in too few cells."""
+    parts = clean_text(words).split(", ")
+    return [", ".join(parts[:n]) for n in range(len(parts), 0, -1)]
+
+
+def pad_line(line: Sequence[Span], width: int) -> Line:
+    """Exactly `width` cells: cropped or filled with blanks."""
+    cut = crop_line(line, width)
+    missing = width - cell_width(cut)
+    return [*cut, (" " * missing, "text")] if missing > 0 else cut
+
+
+def split_line(left: Sequence[Span], right: Sequence[Span], width: int) -> Line:
+    """`left` at the left edge, `right` at the right one; `left` gives way, then `right`."""
+    tail = crop_line(right, width)
+    room = width - cell_width(tail)
+    if room <= 1:
+        return tail
+    return [*pad_line(left, room - 1), (" ", "text"), *tail] if tail else crop_line(left, width)
+
+
+def highlight_line(line: Sequence[Span], width: int) -> Line:
+    """The row under the cursor: filled to the width, every role in its highlighted form."""
+    return [(part, role + HIGHLIGHT) for part, role in pad_line(line, width)]
+
+
+def ground_line(line: Iterable[Span], width: int, ground: str) -> Line:
+    """The line filled to the width, on a tinted ground."""
+    return [
+        (part, role if "@" in role else f"{role}@{ground}")
+        for part, role in pad_line(clean_line(line), width)
+    ]
+
+
+def area_lines(shares: Sequence[float | None], height: int, role: str) -> list[Line]:
+    """Columns of `height` rows, the highest first: the edge of each bright, what lies below it in the role's shade."""
+    rows, above = glyphs.bar_columns(shares, height) or [""], ""
+    out: list[Line] = []
+    for row in rows:
+        below = [at < len(above) and above[at] != " " for at in range(len(row))]
+        out.append(
+            merge_spans((sign, f"{role}2" if low else role) for sign, low in zip(row, below, strict=True))
+        )
+        above = row
+    return out
+
+
+def two_columns(left: Sequence[Line], right: Sequence[Line], width: int) -> list[Line]:
+    """Two texts side by side, each made for `half(width)` cells."""
+    room = half_width(width)
+    return [
+        [*pad_line(left_line, room), (" " * GAP, "text"), *pad_line(other, room)]
+        for left_line, other in zip_longest(left, right, fillvalue=BLANK)
+    ]
+
+
+def half_width(width: int) -> int:
+    return (width - GAP) // 2
+
+
+def ruled_head(left: Sequence[Span], right: Sequence[Span], width: int) -> Line:
+    """A section's head: its name, a rule, what there is to say about it at the right edge."""
+    tail = crop_line(right, max(0, width - cell_width(left) - 4))
+    rule = width - cell_width(left) - cell_width(tail) - (2 if tail else 1)
+    if rule < 2:
+        return split_line(left, right, width)
+    return [*clean_line(left), (" " + "─" * rule + (" " if tail else ""), "rule"), *tail]
+
+
+def frame_rows(
+    title: Sequence[Span],
+    note: Sequence[Span],
+    rows: Sequence[Line],
+    width: int,
+    height: int,
+    role: str = "rule",
+) -> list[Line]:
+    """`rows` in a rounded border of `height` lines in all; its upper edge holds `title` and, at the right, `note`."""
+    inner = max(1, width - 4)
+    right = crop_line([span for span in note if span[0]], inner - 8)
+    room = inner - 3 - (cell_width(right) + 2 if right else 0)
+    left = [(shorten_middle(title[0][0], room), title[0][1])] if len(title) == 1 else crop_line(title, room)
+    top: Line = [("╭─", role)]
+    top += [(" ", role), *left, (" ", role)] if left else []
+    top.append(("─" * (width - cell_width(top) - (cell_width(right) + 4 if right else 2)), role))
+    top += [(" ", role), *right, (" ", role)] if right else []
+    top.append(("─╮", role))
+    edge: Span = ("│", role)
+    shown = [*rows[: height - 2], *[BLANK] * (height - 2 - len(rows))]
+    body = [[edge, (" ", "text"), *pad_line(row, inner), (" ", "text"), edge] for row in shown]
+    return [top, *body, [("╰" + "─" * (width - 2) + "╯", role)]]
+
+
+def wrap_text(value: str, width: int, role: str = "text", indent: int = 0, hang: int = 0) -> list[Line]:
+    """`value` folded to `width`; the first line indented by `indent`, the others by `indent + hang`.
+
+    Wide characters are folded by cells, so that no line is longer than it looks.
+    """
+    room = max(8, width - indent - hang)
+    rows = enumerate(_fold_text(value, room))
+    return [[(" " * (indent + (hang if n else 0)) + row, role)] for n, row in rows]
+
+
+def flow_parts(parts: Iterable[Span], width: int, gap: str = " ") -> list[Line]:
+    """Parts beside each other, `gap` between, folded to `width`; one that is wider than a line is folded at blanks."""
+    rows: list[Line] = [[]]
+    used = 0
+    for part, role in clean_line(parts):
+        if not part:
+            continue
+        for piece in (part,) if cell_len(part) <= width else _fold_text(part, width):
+            size = cell_len(piece)
+            if rows[-1] and used + len(gap) + size > width:
+                rows.append([])
+            if rows[-1]:
+                rows[-1].append((gap, role))
+                used += len(gap) + size
+            else:
+                used = size
+            rows[-1].append((piece, role))
+    return [row for row in rows if row]
+
+
+def keep_units_together(words: str) -> str:
+    """A number and its unit as one word: `KEPT` between them."""
+    return _UNIT.sub(KEPT, words)
+
+
+def _fold_text(paragraph: str, room: int) -> list[str]:
+    """Greedy, at blanks, not between a number and its unit; a word longer than a row is cut, if it can be after a part
+    of a path or a name. By cells: wide characters count two."""
+    room = max(2, room)  # of a panel that has no room left a row takes the widest character all the same
+    rows, row, used = [], "", 0
+    for word in re.split("[ \n\t]+", keep_units_together(clean_text(paragraph)).strip(" \n\t")):
+        size = cell_len(word)
+        if row and used + 1 + size > room:
+            rows.append(row)
+            row, used = "", 0
+        while size > room:
+            head = set_cell_size(word, room).rstrip(" ")
+            head = head[: break_position(head, room)]
+            rows.append(head)
+            word = word[len(head) :]
+            size = cell_len(word)
+        row, used = (f"{row} {word}", used + 1 + size) if row else (word, size)
+    return [folded_row.replace(KEPT, " ") for folded_row in (*rows, row)]
+
+
+def break_position(head: str, room: int) -> int:
+    """Return how much of the beginning of a word stays on a line of `room` cells: to the end of a path's or a name's
+    part.
+    """
+    part = max(head.rfind(sign) for sign in f"/_{KEPT}") + 1
+    return part if part > room // 2 else len(head)
+
+
+def clean_line(line: Iterable[Span]) -> Line:
+    """Harmless cells, whoever wrote the text."""
+    return [(clean_text(part), role) for part, role in line]
+
+
+def merge_spans(line: Iterable[Span]) -> Line:
+    """Neighbours of one role joined: fewer escape sequences on the wire."""
+    out: Line = []
+    for part, role in line:
+        if not part:
+            continue
+        if out and out[-1][1] == role:
+            out[-1] = (out[-1][0] + part, role)
+        else:
+            out.append((part, role))
+    return out

@@ -1,0 +1,69 @@
+"""Which process it was: a pid alone is reused, so it goes with its start time and the boot it belongs to."""
+
+import os
+import re
+from pathlib import Path
+
+import msgspec
+
+from probes.reading.process_stat import start_time
+
+
+class Identity(msgspec.Struct, frozen=True):
+    """`start` is field 22 of /proc/PID/stat (clock ticks since boot), see proc_pid_stat(5)."""
+
+    pid: int
+    start: int
+    boot_id: str
+
+
+def boot_id() -> str:
+    try:
+        return Path("/proc/sys/kernel/random/boot_id").read_text("ascii").strip()
+    except (OSError, UnicodeDecodeError):
+        return ""
+
+
+def identity_of(pid: int | None = None) -> Identity:
+    pid = os.getpid() if pid is None else pid
+    return Identity(pid, start_time(pid) or 0, boot_id())
+
+
+def is_running_hostdx(pid: int) -> bool:
+    """Return whether that process is a Python at work on hostdx. It says so itself: a guard against mistakes, no
+    proof.
+    """
+    try:
+        try:
+            program = Path(f"/proc/{pid}/exe").readlink().name
+        except PermissionError:  # another user's: only its words can be read
+            program = "python"
+        words = Path(f"/proc/{pid}/cmdline").read_bytes().split(b"\0")
+    except OSError:
+        return False
+    return program.startswith("python") and any(w == b"app.cli" or w.endswith(b"/hostdx") for w in words)
+
+
+def is_writing(pid: int, device: int, inode: int) -> bool:
+    """Return whether that process holds that file open for writing. Raises nothing: what cannot be seen is not held."""
+    try:
+        descriptors = list(Path(f"/proc/{pid}/fd").iterdir())
+    except OSError:
+        return False
+    for descriptor in descriptors:
+        try:
+            status = descriptor.stat()
+            if (status.st_dev, status.st_ino) != (device, inode):
+                continue
+            descriptor_info = Path(f"/proc/{pid}/fdinfo/{descriptor.name}").read_text("ascii")
+        except OSError:
+            continue
+        flags = re.search(r"^flags:\s*([0-7]+)$", descriptor_info, re.MULTILINE)  # octal, proc_pid_fdinfo(5)
+        if flags and int(flags[1], 8) & os.O_ACCMODE != os.O_RDONLY:
+            return True
+    return False
+
+
+def is_living(process: Identity) -> bool:
+    """Return whether exactly this process still runs."""
+    return process.pid > 0 and process.boot_id == boot_id() and start_time(process.pid) == process.start

@@ -1,0 +1,95 @@
+"""A path that a person typed, opened by a way that nobody else chose.
+
+Who owns a folder on the way puts a link in the place of a name in it: root would write, or read to all, what the link
+leads to. So each part is opened by descriptor (open(2), O_NOFOLLOW), and a link is followed only where the caller or
+root alone could have made it.
+"""
+
+import os
+import stat
+from pathlib import Path
+from typing import NamedTuple
+
+from probes.files.path_ownership import MAX_LINKS
+from probes.files.path_writers import writers_of
+
+
+class Misled(Exception):
+    """There is a link on the way that somebody else may have made; the text says where."""
+
+
+class Located(NamedTuple):
+    """The last name of a path. `folder` is an open descriptor, which the caller closes."""
+
+    folder: int
+    name: str
+    others: bool  # whether others may make names in that folder
+    is_open: bool = False  # no path, but what a process has open: /dev/stdout
+
+    def open_name(self, flags: int, mode: int = 0) -> int:
+        """Raises OSError: also where somebody has put a link there since."""
+        follow = 0 if self.is_open else os.O_NOFOLLOW
+        return os.open(self.name, flags | follow, mode, dir_fd=self.folder)
+
+
+def open_trusted(path: str, flags: int, mode: int) -> tuple[int, bool]:
+    """The descriptor, and whether others may make names in its folder. Raises Misled, OSError, ValueError.
+
+    With O_PATH nothing is touched: a device or a FIFO may be named.
+    """
+    location = locate_name(path)
+    try:
+        return location.open_name(flags, mode), location.others
+    finally:
+        os.close(location.folder)
+
+
+def locate_name(path: str) -> Located:
+    """The folder of the last name, links followed; the name may be absent. Raises Misled, OSError, ValueError."""
+    todo = path.split("/")[::-1]
+    at = _open_folder("/" if path.startswith("/") else ".", None)
+    links = 0
+    try:
+        while True:
+            part = todo.pop()
+            last = not any(todo)
+            if part in ("", ".") and not last:
+                continue
+            trusted = _only_caller_writes(at)
+            try:
+                status = os.lstat(part, dir_fd=at) if part not in ("", ".", "..") else None
+            except FileNotFoundError:
+                status = None
+            if status is not None and stat.S_ISLNK(status.st_mode):
+                if not trusted and (os.geteuid() == 0 or status.st_uid not in (0, os.geteuid())):
+                    raise Misled(f"{part} is a link in a folder that others may write to")
+                if last and status.st_dev == Path("/proc").stat().st_dev:
+                    return Located(os.dup(at), part, others=False, is_open=True)
+                links += 1
+                if links > MAX_LINKS:
+                    raise Misled("too many links on the way")
+                target = os.readlink(part, dir_fd=at)
+                todo += target.split("/")[::-1]
+                if target.startswith("/"):
+                    at = _descend_into(at, "/")
+            elif last:
+                return Located(os.dup(at), part or ".", others=not trusted)
+            else:
+                at = _descend_into(at, part)
+    finally:
+        os.close(at)
+
+
+def _only_caller_writes(folder: int) -> bool:
+    """In a sticky folder others cannot rename what is the caller's, but they make names of their own."""
+    return not writers_of(os.fstat(folder), f"/proc/self/fd/{folder}").objection
+
+
+def _descend_into(at: int, part: str) -> int:
+    below = _open_folder(part, at)
+    os.close(at)
+    return below
+
+
+def _open_folder(part: str, at: int | None) -> int:
+    return os.open(part, os.O_PATH | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC, dir_fd=at)

@@ -1,0 +1,124 @@
+"""Where a word of a command stands when it is likely a secret, whatever the program and whatever the word looks like.
+
+What `secret_forms` and `secret_options` know are forms and programs. This knows kinds of places: behind
+an option or a word whose name has to do with secrets, behind one-letter options that tools use for them, behind
+`echo`, `<<<`, and all words of programs that are about passwords. A word there is masked unless its form is harmless.
+It serves for command lines only: in a sentence most words would be masked.
+"""
+
+import re
+from collections.abc import Iterator, Sequence
+
+from probes.reading.secrecy.harmless_forms import SEPARATORS, holds_random_part, is_harmless
+from probes.reading.secrecy.known_programs import LAUNCHERS, WITH_SUBCOMMANDS, WITHOUT_SECRETS
+
+_PARTS = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])|\d+")
+_SECRET_PART = re.compile(
+    r"\w*(?:pass(?:w\w*|phrase|code)?|secrets?|token|pwd|pw|psk|key|creds?|credentials?)|o?auth\w{0,6}|cookies?|"
+    r"j?session(?:id)?|sid|jwt|otp|pin|hmac|salt|licen[sc]e|ticket|bearer|rt|log[io]n|sas|pa|sec|access|refresh|sig|signature|assertion|"
+    r"payload|phrase|encrypt|unseal|unlock|webhook|value|base64|\w*community|cert|seed|obscure|dsn|munge|crypt"
+)
+_SETS = re.compile(
+    r"(?:\w*[._-])?(?:set|add|change|reset|create|config|alias|adduser|useradd|register|enroll|join|connect|authorize|bind|"
+    r"\w*init|sasl|using)(?:[._-]\w*)?"
+)
+_PROGRAM = re.compile(
+    r"[\w.-]*(?:pass|secret|token|cred|auth|login|init|setpw|\bpam|key(?!s?can))[\w.-]*|rad(?:test|client)|munge|pdbedit"
+)
+_LETTER = re.compile(r"-(?:[pPwWkKsStTaAxXyYNEeC]|ap|au|pw|pwd|sp|pa)")
+_USER_OPTION = re.compile(r"-[uU]|--user(?:name)?|-[uU]\w+|--user(?:name)?=.+")
+_ATTACHED = re.compile(r"(-[pPwW])[^-=].{3,}")
+_USER_LETTER = re.compile(r"-[a-zA-Z]*[uUn]")
+_USER_PAIR = re.compile(r"([A-Za-z_][\w.@+-]*[:%,/]).+", re.DOTALL)
+_USERS = frozenset(("root", "admin", "administrator", "user", "userid", "sa"))
+_COLON_PAIR = re.compile(r"([A-Za-z_][\w.+-]*:)(?!/)(.+)")
+_WITH_COLONS = frozenset(("rsync", "scp", "sftp", "ssh", "rclone"))  # host:path
+_PAIR = re.compile(r"(-{0,2}[A-Za-z][\w./:-]*=)(?!=?$).+", re.DOTALL)
+_BASE64 = re.compile(r"[\w+/-]{6,}={1,2}")
+_HEADER = re.compile(r"((?:-H|--header=)?([A-Za-z][\w-]*):\s*).+", re.DOTALL)
+_HARMLESS_HEADER = re.compile(
+    r"(?i)accept.*|content-.*|user-agent|host|range|depth|destination|overwrite|cache-control|connection|expect|"
+    r"referer|origin|if-.*|want-digest|digest|date|te|x-forwarded-.*"
+)
+_REPEATS = frozenset(("echo", "printf"))
+_WHERE_PROGRAMS_START = re.compile(r"[;|&\n(`]+")
+
+
+def names_secret(name: str) -> bool:
+    """Return True if a part of the name (`DB_PASS`, `masterUserPassword`, `--eab-hmac-key`) has to do with secrets."""
+    return any(_SECRET_PART.fullmatch(part.lower()) for part in _PARTS.findall(name))
+
+
+def find_secrets_by_position(words: Sequence[str]) -> list[int | None]:
+    """For each word where the secret in it begins; None where nothing hints at one."""
+    return list(_find(words))
+
+
+def _find(words: Sequence[str]) -> Iterator[int | None]:
+    program, about_secrets, sets = "", False, False
+    names_user = any(_USER_OPTION.fullmatch(word) for word in words)
+    for earlier, before, word in zip(("", "", *words), ("", *words), words, strict=False):
+        if word in SEPARATORS or _WHERE_PROGRAMS_START.fullmatch(word):
+            program, about_secrets, sets = "", False, False
+            yield None
+            continue
+        pair = _PAIR.fullmatch(word)
+        if not program and pair is None:
+            program = before if word.startswith("-") else re.split(r"[/(`]", word)[-1]
+            about_secrets = bool(_PROGRAM.fullmatch(program)) or program in _REPEATS
+            sets = _SETS.fullmatch(program) is not None and program not in WITHOUT_SECRETS
+            yield None
+            continue
+        header = _HEADER.fullmatch(word)
+        if header and (before in ("-H", "--header") or word.startswith(("-H", "--header="))):
+            yield None if _HARMLESS_HEADER.fullmatch(header[2]) or is_harmless(word) else header.end(1)
+        elif pair:
+            is_secret = (names_secret(pair[1]) or about_secrets or sets) and not is_harmless(
+                word[pair.end(1) :]
+            )
+            yield pair.end(1) if is_secret else None
+        elif word.startswith("-") and before != "<<<":
+            attached = _ATTACHED.fullmatch(word) if names_user and program not in WITHOUT_SECRETS else None
+            yield 2 if attached and not is_harmless(word) and not is_harmless(word[2:]) else None
+        elif is_harmless(word):
+            yield None
+        elif about_secrets or (sets and not before.startswith("-")):
+            yield 0
+        elif before.startswith("-") and "=" not in before:
+            yield _begin_in_value(word, before, program)
+        elif (
+            earlier.startswith("-")
+            and not is_harmless(before)
+            and _begin_in_value(before, earlier, program) == 0
+        ):
+            yield 0  # a user and a password: `--auth me hunter2`
+        else:
+            yield _begin_in_argument(
+                word, before if before == "<<<" or not earlier.startswith("-") else "", program
+            )
+        about_secrets |= not word.startswith("-") and "/" not in word and names_secret(word)
+        sets |= _SETS.fullmatch(word) is not None
+
+
+def _begin_in_value(word: str, option: str, program: str) -> int | None:
+    """Where the secret begins in the value of an option, which is not harmless by its form."""
+    if names_secret(option) or _BASE64.fullmatch(word) or holds_random_part(word):
+        return 0
+    if " " in word or program in WITHOUT_SECRETS | LAUNCHERS:
+        return None  # what has blanks is a command or a text of its own
+    if _LETTER.fullmatch(option):
+        return 0
+    pair = _USER_PAIR.fullmatch(word)
+    if pair and not _USER_LETTER.fullmatch(option) and pair[1][:-1].lower() not in _USERS:
+        return None
+    return pair.end(1) if pair else None
+
+
+def _begin_in_argument(word: str, before: str, program: str) -> int | None:
+    """Where the secret begins in a word behind another one, which is not harmless by its form."""
+    if before == "<<<" or before.lower() in _USERS or _BASE64.fullmatch(word) or holds_random_part(word):
+        return 0
+    pair = _COLON_PAIR.fullmatch(word)
+    if " " in word or pair is None or is_harmless(pair[2]):
+        return None
+    return None if program in WITHOUT_SECRETS | WITH_SUBCOMMANDS | LAUNCHERS | _WITH_COLONS else pair.end(1)

@@ -1,0 +1,307 @@
+"""Effect by effect: how much faster or slower a load is on side B than on side A, and how sure that is.
+
+The unit of inference is the boot: what changes from boot to boot (code and page placement, which CPU gets which
+interrupt) is in none of a run's own blocks. Where a side was booted once only, it is the run, and with a single run
+its own stretches, which are a lower bound of the spread. A verdict from single runs must therefore also exceed what two
+runs of such a load usually lie apart (`knowledge/loads.toml`).
+"""
+
+import math
+from collections import Counter, defaultdict
+from collections.abc import Sequence
+from typing import Literal, TypeAlias
+
+import msgspec
+
+from probes.units import (
+    COST,
+    SPEED,
+    effect_word,
+    format_factor,
+    format_interval,
+    format_percent,
+    smallest_effect,
+)
+from probes.units import format_effect as effect_text
+from scenarios.analysis.compare.run_summary import FigureKey, LoadFigure, PlannedLoad, RunSummary
+from scenarios.analysis.compare.spread import Observed, Variance, moderate_variances
+from scenarios.contract.plan import Metric
+from scenarios.contract.verdict.verdict import EffectEstimate, PairVerdict, decide, margin_edge, ratio_of
+from scenarios.experiment.statistics.distributions import normal_quantile, t_quantile
+from scenarios.triage.knowledge.loads import group_of
+
+# What the interval's spread comes from, best first: several boots a side, several runs (of imported results: files),
+# one side's repeated runs for both, the blocks of single runs (a lower bound), or nothing (single values).
+Basis: TypeAlias = Literal["boots", "runs", "one side", "blocks", "values"]
+
+# Two runs' means lie farther apart than the blocks inside them tell: on a busy virtual machine, over 40 loads in 8
+# runs, their deviation was 1.3 times (the median load) to 2.1 times (nine in ten) that which the blocks gave.
+RUNS_OVER_BLOCKS = 2.0
+
+
+class Effect(PairVerdict, frozen=True, kw_only=True):
+    """B against A. `a` and `b` are the sides' values in the metric's unit.
+
+    `lower_bound`: it is at least so wide, for want of repeated runs.
+    `allowance`: the run-to-run deviation (a share) that the verdict reckoned with for want of a measured one.
+    `several`: the load has other judged metrics as well. `loads`: of how many loads it is the mean.
+    """
+
+    key: FigureKey
+    title: str
+    group: str
+    metric: Metric
+    a: float
+    b: float
+    runs: tuple[int, int]
+    basis: Basis
+    ratio: float
+    lower_bound: bool = False
+    allowance: float | None = None
+    control: bool = False
+    several: bool = False
+    loads: int = 1
+
+
+class _LoadSide(msgspec.Struct, frozen=True):
+    """One load on one side, a value for each unit of inference."""
+
+    values: tuple[float, ...]
+    within: float | None  # mean variance of a unit's value, as its blocks tell
+    freedom: int  # of `within`
+    natural: float
+    runs: int
+
+
+def effects_between(
+    a: Sequence[RunSummary], b: Sequence[RunSummary], *, margin: float, alpha: float = 0.05
+) -> list[Effect]:
+    """Every load that both sides have, worst first. The family-wise error over all of them is `alpha`."""
+    loads = {key: load for run in (*b, *a) for key, load in run.loads.items()}
+    boots = max(_count_boots(a), _count_boots(b)) > 1
+    has_boot_ids = any(run.boot for run in (*a, *b))
+    sides = {key: (_load_side(a, key, boots), _load_side(b, key, boots)) for key in sorted(loads)}
+    both = {key: (left, right) for key, (left, right) in sides.items() if left and right}
+    variances = _moderated_variances(both)
+    level = alpha / max(1, len(both))
+    unseen = not boots and {run.boot for run in a} != {run.boot for run in b}
+    guest = any(run.in_guest for run in (*a, *b))
+    unnamed_effects = [
+        _load_effect(key, loads[key], *both[key], variances.get(key), margin, level, boots, unseen, guest)
+        for key in both
+    ]
+    metrics = Counter((e.key.workload, e.key.variant) for e in unnamed_effects)
+    marked_effects = [
+        msgspec.structs.replace(
+            e,
+            several=metrics[e.key.workload, e.key.variant] > 1,
+            basis="runs" if e.basis == "boots" and not has_boot_ids else e.basis,
+        )
+        for e in unnamed_effects
+    ]
+    return sorted(marked_effects, key=lambda e: (e.ratio, e.key))
+
+
+def _count_boots(runs: Sequence[RunSummary]) -> int:
+    return len({run.boot or run.name for run in runs})
+
+
+def _load_side(runs: Sequence[RunSummary], key: FigureKey, boots: bool) -> _LoadSide | None:
+    """`boots`: the runs of one boot are one unit; else every run is."""
+    having = [(run, run.figures[key]) for run in runs if key in run.figures]
+    if not having:
+        return None
+    by_boot: defaultdict[str, list[LoadFigure]] = defaultdict(list)
+    for run, figure in having:
+        by_boot[run.boot or run.name].append(figure)
+    units = list(by_boot.values()) if boots else [[figure] for _, figure in having]
+    withins = [_variance_within(unit) for unit in units]
+    known_variances = [w for w in withins if w is not None]
+    return _LoadSide(
+        values=tuple(math.fsum(f.log_mean for f in unit) / len(unit) for unit in units),
+        within=math.fsum(known_variances) / len(known_variances)
+        if len(known_variances) == len(units)
+        else None,
+        freedom=sum(max(0, f.stretches - 1) for _, f in having),
+        natural=math.exp(math.fsum(math.log(f.value) for _, f in having) / len(having)),
+        runs=len(having),
+    )
+
+
+def _variance_within(unit: Sequence[LoadFigure]) -> float | None:
+    known_variances = [f.variance for f in unit if f.variance is not None]
+    return (
+        math.fsum(known_variances) / len(known_variances) / len(unit)
+        if len(known_variances) == len(unit)
+        else None
+    )
+
+
+def _moderated_variances(both: dict[FigureKey, tuple[_LoadSide, _LoadSide]]) -> dict[FigureKey, Variance]:
+    """Of one unit's value, for the loads that some side has repeated."""
+    observed: dict[FigureKey, Observed] = {}
+    for key, sides in both.items():
+        freedom = sum(len(side.values) - 1 for side in sides)
+        if freedom > 0:
+            squares = math.fsum(_sum_of_squares(side.values) for side in sides)
+            known_variances = [side.within for side in sides if side.within is not None]
+            within = math.fsum(known_variances) / len(known_variances) if len(known_variances) == 2 else None
+            observed[key] = Observed(squares / freedom, freedom, within)
+    return dict(zip(observed, moderate_variances(list(observed.values())), strict=True))
+
+
+def _sum_of_squares(values: Sequence[float]) -> float:
+    mean = math.fsum(values) / len(values)
+    return math.fsum((v - mean) ** 2 for v in values)
+
+
+def _load_effect(
+    key: FigureKey,
+    load: PlannedLoad,
+    a: _LoadSide,
+    b: _LoadSide,
+    variance: Variance | None,
+    margin: float,
+    level: float,
+    boots: bool,
+    unseen: bool,
+    guest: bool,
+) -> Effect:
+    """`boots`: the units are boots. `unseen`: the sides are one boot each, so nobody saw how boots differ.
+
+    `guest`: a side was measured in a virtual machine.
+    """
+    estimate = math.fsum(b.values) / len(b.values) - math.fsum(a.values) / len(a.values)
+    group = group_of(key.workload)
+    half: float | None = None
+    basis: Basis = "values"
+    if variance is not None:
+        basis = ("boots" if boots else "runs") if min(len(a.values), len(b.values)) > 1 else "one side"
+        error = math.sqrt(variance.value * (1 / len(a.values) + 1 / len(b.values)))
+        half = t_quantile(1 - level / 2, variance.freedom) * error
+    elif a.within is not None and b.within is not None:
+        basis = "blocks"
+        half = t_quantile(1 - level / 2, _welch_freedom(a, b)) * math.sqrt(a.within + b.within)
+    allowance = group.run_deviation(guest=guest) if variance is None or unseen else None
+    reach = half or 0.0
+    if allowance is not None:
+        wider = RUNS_OVER_BLOCKS if basis == "blocks" else 1.0
+        reach = math.hypot(wider * reach, normal_quantile(1 - level / 2) * allowance * math.sqrt(2))
+    return Effect(
+        key=key,
+        title=load.title,
+        group=group.name,
+        metric=load.metric,
+        a=a.natural,
+        b=b.natural,
+        runs=(a.runs, b.runs),
+        basis=basis,
+        ratio=ratio_of(estimate),
+        margin=margin,
+        alpha=level,
+        verdict=decide(
+            EffectEstimate(estimate, estimate - reach, estimate + reach, margin_edge(margin))
+        ).word,
+        ci95=None if half is None else (ratio_of(estimate - half), ratio_of(estimate + half)),
+        lower_bound=allowance is not None,
+        allowance=allowance,
+        smallest_effect=math.expm1(min(700.0, reach)),
+        control=load.control,
+    )
+
+
+def _welch_freedom(a: _LoadSide, b: _LoadSide) -> float:
+    """Welch and Satterthwaite's degrees of freedom of a sum of two variances."""
+    left, right = a.within or 0.0, b.within or 0.0
+    squares = left**2 / max(1, a.freedom) + right**2 / max(1, b.freedom)
+    return (left + right) ** 2 / squares if squares > 0 else max(1, a.freedom + b.freedom)
+
+
+WIDEST = 100
+
+
+def effect_name(effect: Effect) -> str:
+    """`system call (all)`; with its metric where the load has several: `random-read read, mean latency`."""
+    title = f"{effect.title}, {effect.metric.name}" if effect.several else effect.title
+    return f"{title} ({effect.key.variant})" if effect.key.variant else title
+
+
+def is_cost(metric: Metric) -> bool:
+    """Of memory there is more or less, it is not slower or faster."""
+    return metric.unit == "B"
+
+
+def metric_ratio_text(ratio: float, metric: Metric) -> str:
+    """`27 % slower`; of memory `40 % less`, by its own ratio: 977 to 586 MiB are 1.67 as a speed would have it."""
+    return effect_text(*_ratio_and_words(ratio, metric))
+
+
+def metric_interval_text(ci95: tuple[float, float], ratio: float, metric: Metric) -> str:
+    (low, words), (high, _) = sorted(_ratio_and_words(end, metric) for end in ci95)
+    return format_interval(low, high, _ratio_and_words(ratio, metric)[0], words)
+
+
+def _ratio_and_words(ratio: float, metric: Metric) -> tuple[float, tuple[str, str]]:
+    if not is_cost(metric):
+        return ratio, SPEED
+    return (1 / ratio if metric.better == "less" and ratio > 0 else ratio), COST
+
+
+def direction_word(effect: Effect) -> str:
+    return effect_word(*_ratio_and_words(effect.ratio, effect.metric))
+
+
+def _ratio_text(effect: Effect) -> str:
+    return metric_ratio_text(effect.ratio, effect.metric)
+
+
+def ratio_text_with_interval(effect: Effect) -> str:
+    """`4.13 × slower, 95 % CI 3.9 to 4.4 ×`."""
+    if effect.ci95 is None:
+        return _ratio_text(effect)
+    return f"{_ratio_text(effect)}, 95 % CI {interval_text(effect)}"
+
+
+def effect_size_text(effect: Effect) -> str:
+    """`23 % slower`; no direction where the interval does not allow one.
+
+    `within ±0.5 %, one boot each side`, where only what other boots would have given leaves it open.
+    """
+    if effect.is_different:
+        return _ratio_text(effect)
+    if effect.ci95 is not None and is_within_margin(effect):
+        farthest = max(abs(_ratio_and_words(end, effect.metric)[0] - 1) for end in effect.ci95)
+        return f"within ±{format_percent(farthest)}, one boot each side"
+    return effect.verdict
+
+
+def is_within_margin(effect: Effect) -> bool:
+    """True where the interval lies inside the margin, and only other boots could still move the effect out of it."""
+    if not effect.is_undecided or not effect.lower_bound or effect.ci95 is None or effect.ci95[0] <= 0:
+        return False
+    return max(abs(math.log(end)) for end in effect.ci95) <= margin_edge(effect.margin)
+
+
+def interval_text(effect: Effect, *, is_bound_explained: bool = False) -> str:
+    """`26 to 42 % or wider` where its width is a lower bound, unless that is `is_bound_explained` of all; no
+    figures where it says nothing."""
+    if effect.ci95 is None:
+        return "–"
+    low, high = effect.ci95
+    if max(high, 1 / low if low > 0 else math.inf) > WIDEST:
+        return f"wider than a factor of {WIDEST}"
+    text = metric_interval_text(effect.ci95, effect.ratio, effect.metric)
+    if not effect.is_different and not low < 1 < high:  # the size beside it names no direction
+        text += f" {direction_word(effect)}"
+    return f"{text} or wider" if effect.lower_bound and not is_bound_explained else text
+
+
+def detectable_text(effect: Effect) -> str:
+    """From which effect on the comparison would have shown one; only where neither a verdict nor `within` stands."""
+    if effect.smallest_effect is None or effect.is_decided or is_within_margin(effect):
+        return "–"
+    if effect.smallest_effect > WIDEST:
+        return f"over {WIDEST} ×"
+    if effect.smallest_effect >= 1:
+        return format_factor(1 + effect.smallest_effect)
+    return smallest_effect(effect.smallest_effect)

@@ -1,0 +1,306 @@
+"""One recording summed up for a comparison: its host's facts, and one figure a load with the run's own spread.
+
+A pure function of the events, read once and forgotten: a thousand recordings are compared in the memory of a few.
+"""
+
+import math
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Sequence
+from functools import lru_cache
+from typing import Literal, TypeAlias
+
+import msgspec
+
+from probes.types import Json
+from scenarios.contract import events as ev
+from scenarios.contract.disturbance import Disturbance
+from scenarios.contract.plan import Metric, Plan, Workload
+from scenarios.contract.ranges import Number, Value
+from scenarios.experiment.schedule.recorded_trains import blocks_in_batch
+
+# The run's own spread is taken from at most so many stretches of it, one after the other: neighbouring blocks are
+# alike (lag-1 correlation 0.58 measured for half-second blocks), stretches of several blocks much less.
+STRETCHES = 8
+MAX_FACTS = 25_000  # a host has some thousand
+MAX_FINDINGS = 2_000  # different ones: there are some hundred rules
+
+FactKey: TypeAlias = tuple[str, str]  # subject, name
+
+
+class FigureKey(msgspec.Struct, frozen=True, order=True):
+    """What makes two figures the same load. `variant` is empty where a recording has one only."""
+
+    workload: str
+    metric: str
+    variant: str = ""
+
+
+_key = lru_cache(4096)(FigureKey)  # of a thousand recordings the same few
+
+
+class LoadFigure(msgspec.Struct, frozen=True):
+    """A load's mean over one run. `log_mean` is turned so that more is better; `value` keeps the natural unit.
+
+    `variance` is that of `log_mean`, from `stretches` parts of the run; None where the run has one value only.
+    """
+
+    log_mean: float
+    value: float
+    blocks: int
+    variance: float | None = None
+    stretches: int = 0
+
+
+class PlannedLoad(msgspec.Struct, frozen=True):
+    """What is known of a load from the plan that declared it."""
+
+    title: str
+    metric: Metric
+    control: bool = False
+    conditions: dict[str, str] = {}
+
+
+class RunSummary(msgspec.Struct, frozen=True, kw_only=True):
+    """One run. `boot` tells boots apart (host and boot id), empty where nobody knows; `wall` is UTC, ISO 8601."""
+
+    name: str
+    host: str
+    boot: str
+    wall: str
+    scenario: str
+    version: str
+    status: ev.Status | Literal["unfinished"]
+    reason: str = ""  # why it did not end as it should
+    facts: dict[FactKey, Json]
+    absent: frozenset[FactKey]  # could not be read
+    figures: dict[FigureKey, LoadFigure]
+    loads: dict[FigureKey, PlannedLoad]
+    disturbed: int = 0  # groups that were disturbed, and are not in the figures
+    groups: int = 0
+    left_out: int = 0  # lines with a number out of its range, and facts beyond MOST_FACTS
+    invalid: dict[FigureKey, str] = {}  # figures that are never compared, and why
+    findings: tuple[str, ...] = ()  # ids
+    looked: bool = False  # the rules were asked
+
+    @property
+    def in_guest(self) -> bool:
+        """Measured in a virtual machine."""
+        return self.facts.get(("virtualisation", "hypervisor")) not in (None, "none")
+
+
+class BlockValues(ev.RunEvent, frozen=True, tag="block"):
+    """A block without what a comparison does not look at: reading a thousand recordings takes half as long so."""
+
+    workload: str
+    variant: str
+    group: Number
+    values: dict[str, Value]
+    phase: ev.Phase = "steady"
+
+
+class GroupSummary(ev.RunEvent, frozen=True, tag="group"):
+    workload: str
+    index: Number
+    disturbed: tuple[Disturbance, ...] = ()
+
+
+class _FindingId(msgspec.Struct, frozen=True):
+    id: str
+
+
+class FoundId(ev.RunEvent, frozen=True, tag="finding"):
+    finding: _FindingId
+
+
+def _tag_of(kind: type[ev.RunEvent]) -> str:
+    return str(kind.__struct_config__.tag)
+
+
+_KINDS = (
+    ev.Began,
+    ev.Planned,
+    ev.FactRead,
+    ev.AbsentFact,
+    ev.Checked,
+    BlockValues,
+    ev.SliceBatch,
+    GroupSummary,
+    FoundId,
+    ev.LeftOutLine,
+    ev.RunEnded,
+)
+_BY_TAG = {_tag_of(kind): kind for kind in _KINDS}
+# Of every event what is looked at here: of many kinds nothing but their time.
+READ = tuple(
+    _BY_TAG.get(tag := _tag_of(kind))
+    or msgspec.defstruct(kind.__name__, (), bases=(ev.RunEvent,), frozen=True, tag=tag)
+    for kind in ev.Common.__args__
+)
+
+
+class _Blocks:
+    """The steady blocks of one workload and variant: (group, values by metric), in the order measured."""
+
+    def __init__(self) -> None:
+        self.groups: list[int] = []
+        self.values: dict[str, list[float]] = {}
+
+    def add(self, block: ev.Block | BlockValues) -> None:
+        self.groups.append(block.group)
+        for metric, value in block.values.items():
+            self.values.setdefault(metric, []).append(value)
+
+
+def summarise_run(
+    events: Iterable[ev.AnyEvent | BlockValues | GroupSummary | FoundId], name: str, *, spread: bool = True
+) -> RunSummary:
+    """Sums up one recording. `name` is the file's; `spread`: with each figure's own. Raises ValueError where the first
+    event is not `run`.
+    """
+    began: ev.Began | None = None
+    ended: ev.RunEnded | None = None
+    plan: Plan | None = None
+    facts: dict[FactKey, Json] = {}
+    absent: set[FactKey] = set()
+    blocks: defaultdict[tuple[str, str], _Blocks] = defaultdict(_Blocks)
+    disturbed: set[tuple[str, int]] = set()
+    groups: set[tuple[str, int]] = set()
+    left_out = 0
+    findings: dict[str, None] = {}
+    looked = False
+    for event in events:
+        match event:  # the many first
+            case BlockValues() | ev.Block():
+                if event.phase == "steady":
+                    blocks[event.workload, event.variant].add(event)
+            case ev.FactRead():
+                if len(facts) + len(absent) < MAX_FACTS:
+                    facts[event.subject, event.name] = event.value
+                else:
+                    left_out += 1
+            case GroupSummary() | ev.Group():
+                groups.add((event.workload, event.index))
+                if event.disturbed:
+                    disturbed.add((event.workload, event.index))
+            case ev.SliceBatch(phase="steady"):
+                for block in blocks_in_batch(event):
+                    blocks[event.workload, block.variant].add(block)
+                    groups.add((event.workload, block.group))
+                    if event.disturbed:
+                        disturbed.add((event.workload, block.group))
+            case ev.AbsentFact():
+                if len(facts) + len(absent) < MAX_FACTS:
+                    absent.add((event.subject, event.name))
+                else:
+                    left_out += 1
+            case ev.Checked():
+                looked = True
+            case FoundId() | ev.Found() if len(findings) < MAX_FINDINGS:
+                findings[event.finding.id] = None
+            case ev.Began():
+                began = event
+            case ev.Planned():
+                plan = event.plan
+            case ev.LeftOutLine():
+                left_out += 1
+            case ev.RunEnded():
+                ended = event
+    if began is None:
+        raise ValueError(f"{name}: does not begin with a run event")
+    facts |= _run_facts(began, plan)
+    figures, loads = _load_figures(blocks, plan, disturbed, spread=spread)
+    return RunSummary(
+        name=name,
+        host=began.host,
+        boot=f"{began.host}/{began.boot_id}" if began.boot_id else "",
+        wall=began.wall,
+        scenario=began.scenario,
+        version=began.version,
+        status=ended.status if ended is not None else "unfinished",
+        reason=(ended.reason or "") if ended is not None else "",
+        facts=facts,
+        absent=frozenset(absent),
+        figures=figures,
+        loads=loads,
+        disturbed=len(disturbed),
+        groups=len(groups),
+        left_out=left_out,
+        invalid={
+            FigureKey(w.id, m.name): m.invalid
+            for w in (plan.workloads if plan is not None else ())
+            for m in w.metrics
+            if m.invalid
+        },
+        findings=tuple(findings),
+        looked=looked,
+    )
+
+
+def _run_facts(began: ev.Began, plan: Plan | None) -> dict[FactKey, Json]:
+    """Return how it was measured and on what belongs to the fingerprint as well."""
+    facts: dict[FactKey, Json] = {("run", "version"): began.version, ("run", "host"): began.host}
+    if plan is None:
+        return facts
+    facts |= {(f"variant:{v.id}", name): value for v in plan.variants for name, value in v.facts.items()}
+    return facts | {("option", name): value for name, value in plan.options.items() if value is not None}
+
+
+def _load_figures(
+    blocks: dict[tuple[str, str], _Blocks],
+    plan: Plan | None,
+    disturbed: set[tuple[str, int]],
+    *,
+    spread: bool,
+) -> tuple[dict[FigureKey, LoadFigure], dict[FigureKey, PlannedLoad]]:
+    workloads = {w.id: w for w in plan.workloads} if plan is not None else {}
+    variants = Counter(workload for workload, _ in blocks)
+    figures: dict[FigureKey, LoadFigure] = {}
+    loads: dict[FigureKey, PlannedLoad] = {}
+    for (workload, variant), measured in blocks.items():
+        undisturbed_indices: Sequence[int] = range(len(measured.groups))
+        if disturbed:
+            undisturbed_indices = [
+                n for n in undisturbed_indices if (workload, measured.groups[n]) not in disturbed
+            ]
+        for metric in _judged_metrics(workloads.get(workload)):
+            values = measured.values.get(metric.name, [])
+            if len(values) != len(measured.groups):
+                continue
+            key = _key(workload, metric.name, variant if variants[workload] > 1 else "")
+            figure = _load_figure(
+                values
+                if len(undisturbed_indices) == len(values)
+                else [values[n] for n in undisturbed_indices],
+                metric,
+                spread=spread,
+            )
+            if figure is not None:
+                figures[key] = figure
+                planned = workloads[workload]
+                loads[key] = PlannedLoad(planned.title, metric, planned.control, planned.conditions)
+    return figures, loads
+
+
+def _judged_metrics(workload: Workload | None) -> tuple[Metric, ...]:
+    return tuple(m for m in workload.metrics if m.judged) if workload is not None else ()
+
+
+def _load_figure(values: list[float], metric: Metric, *, spread: bool) -> LoadFigure | None:
+    """None without values, or where the run as a whole gave nothing: a stand-still has no ratio."""
+    total = math.fsum(values)
+    if not values or not total > 0 or not math.isfinite(total):
+        return None
+    sign = metric.sign
+    mean, figure = total / len(values), metric.combine_blocks(values)
+    if not figure > 0:
+        return None
+    parts = min(STRETCHES, len(values)) if spread else 0
+    means = []
+    for part in range(parts):
+        stretch = values[part * len(values) // parts : (part + 1) * len(values) // parts]
+        means.append(math.fsum(stretch) / len(stretch))
+    variance = None
+    if parts > 1:
+        # of the mean, relative to it: the logarithm's, to first order, and defined where a stretch stood still
+        variance = math.fsum((m / mean - 1) ** 2 for m in means) / (parts - 1) / parts
+    return LoadFigure(sign * math.log(figure), figure, len(values), variance, parts if parts > 1 else 0)

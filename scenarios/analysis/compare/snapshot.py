@@ -1,0 +1,209 @@
+"""One measurement at one time, whatever file it stood in: a table of thirteen runs is thirteen snapshots."""
+
+import math
+from collections.abc import Sequence
+
+import msgspec
+
+from probes.imports.model import ImportedMeasure, ImportResult, Noted
+from probes.imports.numbers import GIB
+from probes.imports.storage.io500_table import Io500Table
+from scenarios.analysis.compare.conditions import (
+    MIN_TWIN_FIGURES,
+    differing_conditions,
+    name_with_conditions,
+)
+from scenarios.analysis.compare.run_summary import FigureKey, LoadFigure, PlannedLoad, RunSummary
+from scenarios.contract.plan import Metric
+
+
+class Snapshot(msgspec.Struct, frozen=True, kw_only=True):
+    """`name` is what a person calls it: the file, or the run's name in its table. `began`: as in the result.
+
+    `series`: what it belongs to by the file's own word, a host and place or a table of runs; "" where nothing says so.
+    """
+
+    name: str
+    kind: str
+    began: str | None
+    host: str | None
+    measures: tuple[ImportedMeasure, ...]
+    series: str = ""
+    facts: tuple[Noted, ...] = ()
+
+    @property
+    def process_count(self) -> int | None:
+        """Return how many processes measured, where the file says it."""
+        count = next(
+            (fact.value for fact in self.facts if fact.name == "processes" and not fact.subject), None
+        )
+        return count if isinstance(count, int) else None
+
+    def value(self, workload: str) -> float | None:
+        """The leading value of a workload."""
+        return next((m.value for m in self.measures if m.workload == workload), None)
+
+
+class Imported(msgspec.Struct, frozen=True, kw_only=True):
+    """A file and what was read from it. `name` tells it from the others beside it, `modified` is UTC, ISO 8601."""
+
+    name: str
+    path: str
+    sha256: str
+    bytes: int
+    modified: str
+    result: ImportResult
+
+
+MAX_WORKLOADS = 1000  # of one result: a plan that names more does not fit a recording's line
+
+
+def limit_workloads(measures: tuple[ImportedMeasure, ...]) -> tuple[ImportedMeasure, ...]:
+    """Those of the first thousand workloads."""
+    first_workloads = set(list(dict.fromkeys(m.workload for m in measures))[:MAX_WORKLOADS])
+    return (
+        measures
+        if len(measures) <= MAX_WORKLOADS
+        else tuple(m for m in measures if m.workload in first_workloads)
+    )
+
+
+def snapshots_of(files: Sequence[Imported]) -> list[Snapshot]:
+    """In the order of time where every one has a date, else in the order given."""
+    all_snapshots: list[Snapshot] = []
+    tables = sum(isinstance(file.result.detail, Io500Table) for file in files)
+    for file in files:
+        result = file.result
+        if isinstance(result.detail, Io500Table):
+            all_snapshots += _snapshots_of_table(
+                file, result.detail, f"{file.name.partition('.')[0]} " if tables > 1 else ""
+            )
+        else:
+            all_snapshots.append(
+                Snapshot(
+                    name=file.name,
+                    kind=result.kind,
+                    began=result.began,
+                    host=result.host,
+                    measures=limit_workloads(result.measures),
+                    series=_series_name(result),
+                    facts=result.facts,
+                )
+            )
+    if len(all_snapshots) > 1 and all(s.began for s in all_snapshots):
+        all_snapshots.sort(key=lambda s: s.began or "")
+    return all_snapshots
+
+
+def _series_name(result: ImportResult) -> str:
+    """The host, and the file, device or directory that it says it measured: seven disks of a host are no series."""
+    places = sorted({str(fact.value) for fact in result.facts if fact.name == "place"})
+    return " ".join((result.host, *places)) if result.host else ""
+
+
+def without_twin_files(files: Sequence[Imported]) -> tuple[list[Imported], list[tuple[str, str]]]:
+    """Each result once; and the names of files that hold the figures of another, each with that one's."""
+    distinct_files: list[Imported] = []
+    twins: list[tuple[str, str]] = []
+    names_by_figures: dict[tuple[tuple[str, str, float], ...], str] = {}
+    for file in files:
+        figures = tuple((m.workload, m.metric, m.value) for m in file.result.measures)
+        if len(figures) >= MIN_TWIN_FIGURES:
+            if figures in names_by_figures:
+                twins.append((file.name, names_by_figures[figures]))
+                continue
+            names_by_figures[figures] = file.name
+        distinct_files.append(file)
+    return distinct_files, twins
+
+
+def rename_snapshot_loads(unnamed_snapshots: Sequence[Snapshot]) -> list[Snapshot]:
+    """Loads of one name that were measured under several conditions get these into their names."""
+    conditions_by_load: dict[str, list[dict[str, str]]] = {}
+    for snapshot in unnamed_snapshots:
+        for m in snapshot.measures:
+            conditions_by_load.setdefault(m.workload, []).append(m.conditions)
+    names = {
+        workload: differing_conditions(conditions) for workload, conditions in conditions_by_load.items()
+    }
+    return [
+        msgspec.structs.replace(
+            s,
+            measures=tuple(
+                msgspec.structs.replace(
+                    m, workload=name_with_conditions(m.workload, m.conditions, names[m.workload])
+                )
+                for m in s.measures
+            ),
+        )
+        for s in unnamed_snapshots
+    ]
+
+
+def have_dates(dated_snapshots: Sequence[Snapshot]) -> bool:
+    return all(s.began for s in dated_snapshots)
+
+
+def _snapshots_of_table(file: Imported, table: Io500Table, prefix: str) -> list[Snapshot]:
+    out = []
+    for run in table.runs:
+        measures = tuple(
+            ImportedMeasure(
+                workload=phase,
+                metric="bandwidth" if table.units[phase] == "GiB/s" else "IOPS",
+                value=value * (GIB if table.units[phase] == "GiB/s" else 1000),
+                unit="B/s" if table.units[phase] == "GiB/s" else "IOPS",
+            )
+            for phase, value in run.values.items()
+        )
+        if measures:
+            out.append(
+                Snapshot(
+                    name=f"{prefix}{run.name}",
+                    kind="io500",
+                    began=None,
+                    host=file.result.host,
+                    measures=measures,
+                    series=file.path if table.series else "",
+                )
+            )
+    return out
+
+
+def summarise_import(result: ImportResult, name: str) -> RunSummary:
+    """`name` is what is shown and tells results apart: each counts as a boot of its own, nothing tells otherwise."""
+    figures: dict[FigureKey, LoadFigure] = {}
+    loads: dict[FigureKey, PlannedLoad] = {}
+    for measure in result.measures:
+        if not measure.judged or not measure.value > 0:
+            continue
+        key = FigureKey(measure.workload, measure.metric)
+        figures[key] = _figure_of_measure(measure)
+        metric = Metric(measure.metric, measure.unit, measure.better, of=measure.of)
+        loads[key] = PlannedLoad(measure.workload, metric, conditions=measure.conditions)
+    return RunSummary(
+        name=name,
+        host=result.host or name,
+        boot="",
+        wall=result.began or "",
+        scenario=result.tool,
+        version=result.version or "",
+        status="failed" if result.is_fatal else "done",
+        facts={(noted.subject or "run", noted.name): noted.value for noted in result.facts},
+        absent=frozenset(),
+        figures=figures,
+        loads=loads,
+        invalid={FigureKey(m.workload, m.metric): m.invalid for m in result.measures if m.invalid},
+    )
+
+
+def _figure_of_measure(measure: ImportedMeasure) -> LoadFigure:
+    """The value as the tool gives it; the spread of its repetitions, where it kept them."""
+    sign = 1.0 if measure.better == "more" else -1.0
+    log = sign * math.log(measure.value)
+    runs = [run for run in measure.runs if run > 0 and math.isfinite(run)]
+    if len(runs) < 2:
+        return LoadFigure(log, measure.value, max(1, len(runs)))
+    mean = math.fsum(runs) / len(runs)
+    variance = math.fsum((run / mean - 1) ** 2 for run in runs) / (len(runs) - 1) / len(runs)
+    return LoadFigure(log, measure.value, len(runs), variance, len(runs))

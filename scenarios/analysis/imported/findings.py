@@ -1,0 +1,145 @@
+"""Contradictions and troubles as findings: one an id, with both figures of every subject as evidence."""
+
+from collections.abc import Iterable, Sequence
+
+from probes import units
+from probes.imports.accounting import load_accounts
+from probes.imports.model import Contradiction, ImportedMeasure, ImportTrouble
+from probes.imports.storage.io500_table import Io500Table
+from scenarios.analysis.compare.snapshot import Imported
+from scenarios.contract.finding import Evidence, Finding
+from scenarios.triage.rules.texts import texts
+
+SAYS = texts("analysis/imported")
+
+_MAX_EVIDENCE_LINES = 20
+NOT_IMPORTED, RECOGNISED = "import.not-imported", "import.recognised"
+_MAX_NAMED = 12  # groups of fields in one line
+_HEADLINE = 3  # measures named in the summary
+
+
+def file_findings(file: Imported) -> list[Finding]:
+    """Of one file; the last is its summary, with severity `ok`."""
+    result = file.result
+    contradiction_findings = [
+        _import_finding(id_, [_item_text(contradiction) for contradiction in same_id_items], file)
+        for items in (result.contradictions, result.troubles)
+        for id_, same_id_items in _group_by_id(items).items()
+    ]
+    return [*contradiction_findings, *_account_findings(file), summary_finding(file)]
+
+
+def _account_findings(file: Imported) -> list[Finding]:
+    """Return what of the file is not imported; of free text, whose fields nobody can list, what was recognised in
+    it.
+    """
+    result = file.result
+    if result.left_out:
+        left_out_names = [
+            left_out_group.name
+            if left_out_group.fields == 1
+            else f"{left_out_group.name} ({units.count_noun(left_out_group.fields, 'field')})"
+            for left_out_group in result.left_out
+        ]
+        evidence = [
+            Evidence(f"{name}: {left_out_group.reason}", file.name)
+            for name, left_out_group in zip(
+                left_out_names[:_MAX_EVIDENCE_LINES], result.left_out, strict=False
+            )
+        ]
+        return [
+            SAYS.finding(
+                "not-imported", id=NOT_IMPORTED, subject=file.name, what=units.join_names(left_out_names, _MAX_NAMED),
+                evidence=evidence,
+            )
+        ]  # fmt: skip
+    if result.kind in load_accounts() or not result.measures:
+        return []
+    metrics = list(dict.fromkeys(m.metric for m in result.measures))
+    return [
+        SAYS.finding(
+            "recognised", id=RECOGNISED, subject=file.name, what=units.join_names(metrics, _MAX_NAMED)
+        )
+    ]
+
+
+def note_finding(identifier: str, text: str, *, count: str = "") -> Finding:
+    return SAYS.finding(identifier, id=identifier, evidence=(Evidence(text),) if text else (), count=count)
+
+
+def _group_by_id(
+    items: Iterable[Contradiction | ImportTrouble],
+) -> dict[str, list[Contradiction | ImportTrouble]]:
+    groups: dict[str, list[Contradiction | ImportTrouble]] = {}
+    for item in items:
+        groups.setdefault(item.id, []).append(item)
+    return groups
+
+
+def _import_finding(identifier: str, evidence: Sequence[str], file: Imported) -> Finding:
+    shown = [Evidence(line, file.name) for line in evidence[:_MAX_EVIDENCE_LINES] if line]
+    if len(evidence) > _MAX_EVIDENCE_LINES:
+        shown.append(Evidence(f"and {len(evidence) - _MAX_EVIDENCE_LINES} more", file.name))
+    is_known_id = ("finding", identifier) in SAYS.all_entries
+    return SAYS.finding(
+        identifier if is_known_id else "unknown", id=f"import.{identifier}", subject=file.name, evidence=shown
+    )
+
+
+def _item_text(item: Contradiction | ImportTrouble) -> str:
+    """`TOTAL: the file says 36.07, its parts give 6.006 (square root of …)`."""
+    if isinstance(item, ImportTrouble):
+        return ": ".join(part for part in (item.subject, item.said) if part)
+    rule = f" ({item.rule})" if item.rule else ""
+    claimed, gives = format_value(item.claimed, item.unit), format_value(item.recomputed, item.unit)
+    return f"{item.subject}: the file says {claimed}, its parts give {gives}{rule}"
+
+
+def format_value(value: float | str, unit: str) -> str:
+    """A value as a person reads it; text of the file stays as it is."""
+    if isinstance(value, str):
+        return f"{value} {unit}".rstrip()
+    match unit:
+        case "B/s":
+            return units.format_rate(value)
+        case "B":
+            return units.format_size(value)
+        case "s":
+            return units.format_latency(value * 1e9) if abs(value) < 10 else units.format_duration(value)
+        case "%":
+            return f"{units.format_number(value, 4)} %"
+    return f"{units.format_number(value, 4)} {unit}".rstrip()
+
+
+def measure_text(measure: ImportedMeasure) -> str:
+    name = "" if measure.metric == measure.unit else f"{measure.metric} "
+    return f"{measure.workload}: {name}{format_value(measure.value, measure.unit)}"
+
+
+def summary_finding(file: Imported) -> Finding:
+    """Return what was imported, in one line; the headline where nothing is wrong with it."""
+    result = file.result
+    if isinstance(result.detail, Io500Table) and len(result.detail.runs) > 1:
+        table = result.detail
+        title = f"{result.tool}: {len(table.runs)} runs, {len(table.units)} values each"
+        return SAYS.finding("summary", subject=file.name, what=title)
+    leading = headline_measures(result.measures)
+    tool_name = f"{result.tool} {result.version}" if result.version else result.tool
+    count, thing = (len(result.measures), "value") if result.measures else (len(result.facts), "fact")
+    counted_title = f"{tool_name}, {units.count_noun(count, thing)}"
+    title = f"{counted_title}: {'; '.join(map(measure_text, leading))}" if leading else counted_title
+    recomputed = ", ".join(result.recomputed)
+    evidence = [SAYS.evidence("recomputed", values=recomputed, file=file.name)] if recomputed else []
+    return SAYS.finding("summary", subject=file.name, what=title, evidence=evidence)
+
+
+def headline_measures(measures: Sequence[ImportedMeasure]) -> list[ImportedMeasure]:
+    """Scores where there are some, else the first judged values of different workloads."""
+    scores = [m for m in measures if m.metric in ("score", "index")][:1]
+    if scores:
+        return scores
+    first_measures: dict[tuple[str, bool], ImportedMeasure] = {}
+    for m in measures:
+        if m.judged:  # what the caller waited for, besides how much was done
+            first_measures.setdefault((m.workload, m.metric == "mean sync latency"), m)
+    return list(first_measures.values())[:_HEADLINE]

@@ -1,0 +1,324 @@
+"""The history of a host: its nights folded into a course of each load, the changes, and their suspects.
+
+A pure function of what the nights' recordings hold. The first `BASELINE_NIGHTS` measured nights are the baseline, and
+stay it. A recorded change (kernel, firmware, libraries, mount) begins another; until that is whole the old one is what
+the nights are held against, so that what the change itself cost is seen.
+"""
+
+from collections.abc import Sequence
+
+import msgspec
+
+from scenarios.analysis.compare.run_summary import FigureKey
+from scenarios.analysis.nights.cusum import (
+    BASELINE_NIGHTS,
+    MARGIN,
+    MIN_NIGHTS,
+    Reference,
+    baseline_references,
+    cusum_of_nights,
+    night_score,
+)
+from scenarios.analysis.nights.night import MINOR, ChangedFact, NightFigure, NightRun, State
+from scenarios.contract.plan import Metric
+
+# Nights before and after the one on which a course turned, in which a change is a suspect: small shifts are dated late.
+_BEFORE, _AFTER = 4, 1
+_TOGETHER = 3  # nights: loads that turned within so many did so together
+RETEST_SCORE = -1.0  # a night that adds to a sum ...
+RETEST_SUM = 2.0  # ... of at least so much is measured once more
+
+
+class ListedNight(msgspec.Struct, frozen=True, kw_only=True):
+    """A night in the list. `runs`: 2 with a retest. `baseline`: which one it belongs to, from 1; 0 none."""
+
+    night: int
+    wall: str
+    state: State
+    runs: int
+    reason: str = ""
+    baseline: int = 0
+    changes: tuple[ChangedFact, ...] = ()
+
+
+class Dated(msgspec.Struct, frozen=True, kw_only=True):
+    """A recorded change and the first night after it."""
+
+    night: int
+    wall: str
+    change: ChangedFact
+
+
+class Turn(msgspec.Struct, frozen=True, kw_only=True):
+    """A load became slower: `since` is the first night of it, `named` the one that showed it (numbers of nights).
+
+    `ratio` to the baseline, with its 95 % interval over all loads. `lasting`: it still is, by the last night.
+    """
+
+    key: FigureKey
+    title: str
+    metric: Metric
+    since: int
+    named: int
+    ratio: float
+    ci95: tuple[float, float]
+    nights: int
+    lasting: bool
+
+
+class Slowdown(msgspec.Struct, frozen=True, kw_only=True):
+    """Loads that became slower together. `before`, `since`: dates of the last night before it and the first of it."""
+
+    before: str
+    since: str
+    named: str
+    turns: tuple[Turn, ...]
+    suspects: tuple[Dated, ...]
+
+    @property
+    def is_lasting(self) -> bool:
+        return any(turn.lasting for turn in self.turns)
+
+
+class LoadNights(msgspec.Struct, frozen=True, kw_only=True):
+    """One load: (night, value) of every night that has it. `centre`: of the newest baseline, in the metric's unit.
+
+    `deviation`: from night to night, as a share; `total`: the CUSUM after the last night, in deviations.
+    """
+
+    key: FigureKey
+    title: str
+    metric: Metric
+    values: tuple[tuple[int, float], ...]
+    centre: float | None = None
+    deviation: float | None = None
+    total: float = 0.0
+    slow: bool = False
+
+
+class HostHistory(msgspec.Struct, frozen=True, kw_only=True):
+    """`collected`: nights of the baseline that is being made; `baselines`: how many are whole."""
+
+    host: str
+    margin: float
+    nights: tuple[ListedNight, ...]
+    loads: tuple[LoadNights, ...]
+    events: tuple[Slowdown, ...]
+    changes: tuple[Dated, ...]
+    collected: int
+    baselines: int
+    retest: bool = False
+
+    @property
+    def measured_count(self) -> int:
+        return sum(night.state == "measured" for night in self.nights)
+
+    @property
+    def lasting_slowdowns(self) -> tuple[Slowdown, ...]:
+        return tuple(event for event in self.events if event.is_lasting)
+
+
+class _Night(msgspec.Struct):
+    """All runs of a night: of each load their mean counts, and the better one where they differ beyond the margin:
+    the other one was disturbed."""
+
+    number: int
+    runs: list[NightRun]
+    baseline: int = 0
+
+    @property
+    def first(self) -> NightRun:
+        """The measured one, where there is one."""
+        return next((run for run in self.runs if run.state == "measured"), self.runs[-1])
+
+    @property
+    def recorded_changes(self) -> tuple[ChangedFact, ...]:
+        return self.first.changes
+
+    def merge_figures(self) -> dict[FigureKey, NightFigure]:
+        merged_figures: dict[FigureKey, NightFigure] = {}
+        for run in self.runs:
+            for figure in run.figures:
+                earlier = merged_figures.setdefault(figure.key, figure)
+                if abs(figure.log - earlier.log) > MARGIN:
+                    merged_figures[figure.key] = max(figure, earlier, key=lambda f: f.log)
+                else:
+                    merged_figures[figure.key] = msgspec.structs.replace(
+                        figure, log=(figure.log + earlier.log) / 2, value=(figure.value + earlier.value) / 2
+                    )
+        return merged_figures
+
+
+class _Span(msgspec.Struct):
+    """Measured nights held against one baseline: indices of `measured_count`."""
+
+    baseline: list[int]
+    watched: range
+
+
+def make_history(host: str, runs: Sequence[NightRun], margin: float = MARGIN) -> HostHistory:
+    """Of one host's runs, in any order."""
+    nights: dict[int, _Night] = {}
+    for run in sorted(runs, key=lambda run: (run.night, run.name)):
+        nights.setdefault(run.night, _Night(run.night, [])).runs.append(run)
+    measured = [night for night in nights.values() if night.first.state == "measured"]
+    spans, collected = _baseline_spans(measured)
+    for number, span in enumerate(spans, 1):
+        for index in span.baseline:
+            measured[index].baseline = number
+    figures = [night.merge_figures() for night in measured]
+    loads, turns, retest = _judge_courses(measured, figures, spans, margin)
+    changes = [
+        Dated(night=night.number, wall=night.first.wall, change=change)
+        for night in measured
+        for change in night.recorded_changes
+    ]
+    return HostHistory(
+        host=host,
+        margin=margin,
+        nights=tuple(_listed_night(night) for night in nights.values()),
+        loads=tuple(loads),
+        events=tuple(_group_turns(turns, measured, changes)),
+        changes=tuple(changes),
+        collected=collected,
+        baselines=len(spans),
+        retest=retest,
+    )
+
+
+def _listed_night(night: _Night) -> ListedNight:
+    return ListedNight(
+        night=night.number,
+        wall=night.first.wall,
+        state=night.first.state,
+        runs=len(night.runs),
+        reason=night.first.reason,
+        baseline=night.baseline,
+        changes=night.recorded_changes,
+    )
+
+
+def _baseline_spans(measured: Sequence[_Night]) -> tuple[list[_Span], int]:
+    """Each baseline with the nights held against it, and how many nights the one being made has."""
+    spans: list[_Span] = []
+    making: list[int] = []
+    for index, night in enumerate(measured):
+        breaks = night.first.breaking_changes
+        if breaks and (spans or any(change.component not in MINOR for change in breaks)):
+            if not spans and len(making) >= MIN_NIGHTS:
+                spans.append(_Span(making, range(index, index)))
+            making = [index]
+        elif making or not spans:
+            making.append(index)
+        if spans:
+            spans[-1].watched = range(spans[-1].watched.start, index + 1)
+        if len(making) == BASELINE_NIGHTS:
+            spans.append(_Span(making, range(index + 1, index + 1)))
+            making = []
+    return spans, len(making)
+
+
+def _judge_courses(
+    measured: Sequence[_Night],
+    figures: Sequence[dict[FigureKey, NightFigure]],
+    spans: Sequence[_Span],
+    margin: float,
+) -> tuple[list[LoadNights], list[Turn], bool]:
+    latest: dict[FigureKey, NightFigure] = {key: figure for night in figures for key, figure in night.items()}
+    turns: list[Turn] = []
+    standing: dict[FigureKey, tuple[Reference, float, bool]] = {}
+    retest = False
+    for number, span in enumerate(spans, 1):
+        last = number == len(spans)
+        references_by_key = _baseline_references(figures, span)
+        if last:
+            standing = {key: (to, 0.0, False) for key, to in references_by_key.items()}
+        for key, to in references_by_key.items():
+            there = [(n, figures[n][key]) for n in span.watched if key in figures[n]]
+            if not there:
+                continue
+            logs = [figure.log for _, figure in there]
+            cusum = cusum_of_nights(logs, to, len(references_by_key), margin)
+            if last:
+                standing[key] = (to, cusum.sums[-1], cusum.slow)
+                retest = retest or _should_retest(logs, to, cusum.sums, there[-1][0] == len(figures) - 1)
+            turns += [
+                Turn(
+                    key=key, title=latest[key].title, metric=latest[key].metric, since=there[shift.since][0],
+                    named=there[night][0], ratio=shift.ratio, ci95=shift.ci95, nights=shift.nights,
+                    lasting=last and cusum.slow and shift is cusum.shifts[-1][1],
+                )
+                for night, shift in cusum.shifts
+            ]  # fmt: skip
+    loads = [
+        _load_nights(key, figure, measured, figures, standing.get(key))
+        for key, figure in sorted(latest.items())
+    ]
+    return loads, turns, retest
+
+
+def _baseline_references(
+    figures: Sequence[dict[FigureKey, NightFigure]], span: _Span
+) -> dict[FigureKey, Reference]:
+    """Of the loads that enough nights of the baseline have."""
+    columns: dict[FigureKey, list[float]] = {}
+    for index in span.baseline:
+        for key, figure in figures[index].items():
+            columns.setdefault(key, []).append(figure.log)
+    sufficient_columns = {key: logs for key, logs in columns.items() if len(logs) >= MIN_NIGHTS}
+    return dict(zip(sufficient_columns, baseline_references(list(sufficient_columns.values())), strict=True))
+
+
+def _should_retest(logs: Sequence[float], to: Reference, sums: Sequence[float], tonight: bool) -> bool:
+    """Return whether the last night is to be measured once more before it counts."""
+    before = logs[-2] if len(logs) > 1 else None
+    return tonight and night_score(logs[-1], to, before) < RETEST_SCORE and sums[-1] >= RETEST_SUM
+
+
+def _load_nights(
+    key: FigureKey,
+    figure: NightFigure,
+    measured: Sequence[_Night],
+    figures: Sequence[dict[FigureKey, NightFigure]],
+    standing: tuple[Reference, float, bool] | None,
+) -> LoadNights:
+    values = tuple((measured[n].number, night[key].value) for n, night in enumerate(figures) if key in night)
+    load_nights = LoadNights(key=key, title=figure.title, metric=figure.metric, values=values)
+    if standing is None:
+        return load_nights
+    to, total, slow = standing
+    return msgspec.structs.replace(
+        load_nights, centre=to.value(figure.metric.better), deviation=to.deviation, total=total, slow=slow
+    )
+
+
+def _group_turns(
+    turns: Sequence[Turn], measured: Sequence[_Night], changes: Sequence[Dated]
+) -> list[Slowdown]:
+    """Turns are indices of measured nights until here; loads that turned together stand together, the largest first."""
+    groups: list[list[Turn]] = []
+    for turn in sorted(turns, key=lambda turn: turn.since):
+        if groups and turn.since - groups[-1][0].since <= _TOGETHER:
+            groups[-1].append(turn)
+        else:
+            groups.append([turn])
+    walls = [night.first.wall for night in measured]
+    numbers = [night.number for night in measured]
+    slowdowns = []
+    for group in groups:
+        first = min(turn.since for turn in group)
+        low, high = numbers[max(0, first - _BEFORE)], numbers[min(len(numbers) - 1, first + _AFTER)]
+        near = [dated for dated in changes if low < dated.night <= high]
+        slowdowns.append(
+            Slowdown(
+                before=walls[first - 1] if first else "",
+                since=walls[first],
+                named=walls[min(turn.named for turn in group)],
+                turns=tuple(
+                    msgspec.structs.replace(turn, since=numbers[turn.since], named=numbers[turn.named])
+                    for turn in sorted(group, key=lambda turn: turn.ratio)
+                ),
+                suspects=tuple(sorted(near, key=lambda d: abs(d.night - numbers[first]))),
+            )
+        )
+    return slowdowns

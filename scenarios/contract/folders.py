@@ -1,0 +1,17 @@
+"""Where the features of this package lie: folders of `scenarios`, and folders of its rooms `triage` and `analysis`."""
+
+from pathlib import Path
+
+SCENARIOS = Path(__file__).parents[1]
+
+
+def paths_of(file: str) -> list[Path]:
+    """Return every file of that name (a glob pattern) in a feature's folder, in the order of the folders' names."""
+    found = (*SCENARIOS.glob(f"*/{file}"), *SCENARIOS.glob(f"*/*/{file}"))
+    return sorted(found, key=lambda path: (path.parent.name, path.name))
+
+
+def packages_with(file: str) -> tuple[str, ...]:
+    """Return the packages that hold a file of that name, such as `scenarios.storage` and `scenarios.triage.host`."""
+    folders = (path.parent.relative_to(SCENARIOS.parent) for path in paths_of(file))
+    return tuple(".".join(folder.parts) for folder in folders)

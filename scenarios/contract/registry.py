@@ -1,0 +1,76 @@
+"""Which scenarios there are: folders of this package with a `scenario.py`, and what other packages bring.
+
+Loaded by name, one at a time, so that asking for one does not import the others.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, cast
+
+from scenarios import GROUP as GROUP
+from scenarios.contract.entry_object import load_entry, package_guard
+from scenarios.contract.folders import SCENARIOS
+from scenarios.contract.other_packages import NAME, check_declaration
+
+if TYPE_CHECKING:
+    from importlib.metadata import EntryPoints
+
+    from scenarios.contract.model import Scenario
+
+
+def bundled_names() -> tuple[str, ...]:
+    """Return the ids of the scenarios that hostdx itself brings: the folders with a `scenario.py`."""
+    return tuple(sorted(path.parent.name for path in SCENARIOS.glob("*/scenario.py")))
+
+
+def scenario_names() -> tuple[str, ...]:
+    """Return every id; `offer_order` gives the order in which a person is offered the scenarios."""
+    others = (entry.name for entry in external_entry_points(group=GROUP))
+    return tuple(sorted({*bundled_names(), *filter(NAME.fullmatch, others)}))
+
+
+def offer_order(scenario: Scenario) -> tuple[bool, float]:
+    """Return the sort key: scenarios that need no rights and no tools first, the quickest first."""
+    return bool(scenario.needs), scenario.takes_s
+
+
+def load(name: str) -> Scenario:
+    """Return the scenario of that id. Raise KeyError for an unknown one, and whatever another package's module
+    raises.
+    """
+    if name in bundled_names():
+        module = import_module(f"scenarios.{name}.scenario")
+        for kind in vars(module).values():
+            if (
+                isinstance(kind, type)
+                and kind.__module__ == module.__name__
+                and getattr(kind, "id", "") == name
+            ):
+                return _checked_scenario(kind())
+        raise ImportError(f"{module.__name__} has no class with the id {name}")
+    for entry in external_entry_points(group=GROUP):
+        if entry.name == name:
+            with package_guard():
+                kind_of_another = cast("type[Scenario]", load_entry(entry))
+                scenario = _checked_scenario(kind_of_another())
+                check_declaration(scenario)
+                return scenario
+    raise KeyError(name)
+
+
+def external_entry_points(group: str) -> EntryPoints:
+    """Return the entry points of other packages. Their modules are imported only when asked for, because that takes
+    longer than a bundled scenario.
+    """
+    from importlib import metadata
+
+    return metadata.entry_points(group=group)
+
+
+def _checked_scenario(scenario: Scenario) -> Scenario:
+    from scenarios.contract.model import missing_attributes  # what asks for folders alone needs no scenario
+
+    if missing := missing_attributes(scenario):
+        raise ImportError(f"the scenario does not declare {', '.join(missing)}")
+    return scenario

@@ -1,5 +1,0 @@
-"""What imported results say: their contradictions as findings, several of them as a trend, IO500 as a box."""
-
-from scenarios.card import Card
-
-CARD = Card(id="import", role="import")

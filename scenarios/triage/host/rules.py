@@ -1,0 +1,270 @@
+"""Read-only rules about the host as a whole: what slows every job before any disk or network is asked."""
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+
+from probes.number_text import parse_real
+from probes.reading.host import Host
+from probes.system.processor.cpulist import as_list
+from probes.system.processor.throttle import find_quota_files, quota_counts
+from probes.system.processor.topology import ROOT, CpuTopology, read_cpu_topology, read_cpuinfo
+from probes.system.running.cgroup import cpu_quota, read_cgroup
+from probes.system.running.quota_groups import MAX_DEPTH, MAX_GROUPS, QuotaGroup, list_quota_groups
+from probes.types import Absent, is_present
+from probes.units import count_noun, format_cpus, format_number, format_percent, join_names
+from scenarios.contract.finding import MAX_SHOWN_SUBJECTS, Evidence, Finding, Remedy
+from scenarios.contract.rule import HostRule, Inapplicable, Unreadable, require_readable
+from scenarios.triage.cpus import priority
+from scenarios.triage.cpus.quota import (
+    MIN_THROTTLED_SHARE,
+    SessionQuota,
+    raise_quota_remedy,
+    throttling_sentence,
+)
+from scenarios.triage.host.kernel_threads import busy_kernel_threads
+from scenarios.triage.host.top_users import TopUser, last_look, nobody_named, top_users
+from scenarios.triage.knowledge.waits import kernel_thread
+from scenarios.triage.rules.texts import texts
+
+SAYS = texts("triage/host")
+
+# Shares of time (0..1 of the last minute) in which somebody waited, from which on triage speaks. Ten per cent of the
+# wall time of at least one task is what a person feels; idle servers show under one.
+MIN_PRESSURE_SHARE = 0.10
+MIN_PERIODS = 100  # ten seconds of work: fewer tell little of a group that is not our own
+
+
+def check_pressure(host: Host) -> Iterator[Finding]:
+    """Pressure stall information of the last minute (Documentation/accounting/psi.rst)."""
+    read = {kind: host.read_file_text(f"/proc/pressure/{kind}") for kind in ("cpu", "io", "memory")}
+    reasons = [v.reason for v in read.values() if isinstance(v, Absent)]
+    if len(reasons) == len(read):
+        raise Unreadable(f"pressure stall information: {reasons[0]} (boot with psi=1)")
+    for kind, text in read.items():
+        if not is_present(text):
+            continue
+        share = one_minute_share(text)
+        if share is None or share < MIN_PRESSURE_SHARE:
+            continue
+        users = top_users(host, kind) if host.live else ()
+        first = users[0] if users else None
+        nobody = nobody_named(host, kind, last_look(host)) if host.live and first is None else None
+        most = (
+            f"; {first.name} [{first.pid}]{_thread_words(first)} uses the most {_USED[kind]}" if first else ""
+        )
+        is_thread = first is not None and first.kernel_thread
+        yield SAYS.finding(
+            "pressure",
+            id=f"host.pressure-{kind}",
+            severity="warning" if kind == "memory" else "notice",
+            kind=kind,
+            resource=_WAITED_FOR[kind],
+            share=f"{share * 100:.0f}",
+            least=f"{MIN_PRESSURE_SHARE * 100:.0f}",
+            most=most + (f"; {nobody.reason_sentence}" if nobody else ""),
+            evidence=[
+                Evidence(
+                    f"{user.name} [{user.pid}]{_owner_words(user)}: {user.words}",
+                    f"/proc/{user.pid}/{_FILES[kind]}",
+                )
+                for user in users
+            ],
+            remedy=(_relief_remedy(kind, first),)
+            if first
+            else (nobody.next_remedy if nobody else SAYS.remedy(f"captured-{kind}"),),
+            proof="process" if kind == "cpu" and not is_thread else kind,
+            prove_options=("--pid", str(first.pid)) if first and kind == "cpu" and not is_thread else (),
+        )
+
+
+_WAITED_FOR = {"cpu": "a CPU", "io": "a disk", "memory": "memory"}
+_FILES = {"cpu": "stat", "io": "io", "memory": "statm"}  # of a process, in /proc/PID
+_USED = {"cpu": "CPU", "io": "I/O", "memory": "memory"}
+
+
+def _owner_words(user: TopUser) -> str:
+    return ", a kernel thread" if user.kernel_thread else f" of {user.owner}"
+
+
+def _thread_words(user: TopUser) -> str:
+    """`, a kernel thread that ...`: few know them by their names; empty for a process."""
+    if not user.kernel_thread:
+        return ""
+    thread_kind = kernel_thread(user.name)
+    return ", a kernel thread" + (f" that {thread_kind.work}" if thread_kind is not None else "")
+
+
+def _relief_remedy(kind: str, first: TopUser) -> Remedy:
+    """Return what the process that uses most does now: its average since it started is too little to change its
+    priority.
+    """
+    if first.kernel_thread:
+        return priority.kernel_thread_remedy(first.pid, first.name)
+    return SAYS.remedy("memory" if kind == "memory" else "look", name=first.name, pid=first.pid)
+
+
+def one_minute_share(text: str) -> float | None:
+    """The `some avg60` share (0..1) of a pressure file."""
+    for field in text.split("\n", 1)[0].split():
+        if field.startswith("avg60="):
+            percent_value = parse_real(field[6:])
+            return None if percent_value is None else percent_value / 100
+    return None
+
+
+def check_offline_cpus(host: Host) -> Iterator[Finding]:
+    """CPUs that are there but switched off: fewer cores than were paid for. Siblings of SMT that was switched off
+    by choice are none (Documentation/admin-guide/hw-vuln/l1tf.rst, smt/control), nor is what cannot be plugged in.
+    """
+    cpus = read_cpu_topology(host)
+    if not cpus.known_cpus:
+        raise Unreadable("no CPU is listed")
+    if isinstance(off := host.read_file_text(f"{ROOT}/offline"), Absent) and not cpus.offline:
+        raise Unreadable(f"{ROOT}/offline: {off.reason}")
+    control = host.read_file_text(f"{ROOT}/smt/control")
+    by_choice = is_present(control) and control.strip() in ("off", "forceoff")
+    # On s390 what is not configured is spare, kept aside for this machine (admin-guide/s390, cpu/cpuN/configure).
+    missing = frozenset(n for n in cpus.offline if host.read_file_text(f"{ROOT}/cpu{n}/configure", 64) != "0")
+    # With SMT off each online core has one thread, and its siblings, one or three a core, are the others.
+    if by_choice and len(missing) <= 3 * len(cpus.online):
+        return
+    if _are_first_threads_on(host, cpus):
+        return
+    if missing:
+        count = len(missing)
+        yield SAYS.finding(
+            "cpu-offline",
+            cpus=f"{count} CPU{' is' if count == 1 else 's are'}",
+            missing=as_list(missing),
+            present=len(cpus.present),
+            source=f"{ROOT}/offline" if is_present(off) else f"{ROOT}/cpu*/online",
+            evidence=(SAYS.evidence("smt", control=control.strip()),) if is_present(control) else (),
+        )
+
+
+def _are_first_threads_on(host: Host, cpus: CpuTopology) -> bool:
+    """POWER with fewer threads a core than it could run (ppc64_cpu --smt=off, usual under KVM): the first ones of
+    each are on. Its kernels tell that by nothing else before 6.6, and number a core's threads one after the other.
+    """
+    if not any(entry.get("cpu", "").startswith("POWER") for entry in read_cpuinfo(host)[:1]):
+        return False
+    for threads in (8, 4, 2):
+        counts = Counter(n // threads for n in cpus.online)
+        used = next(iter(counts.values()), 0)
+        as_usual = all(n % threads < used for n in cpus.online) and len(set(counts.values())) == 1
+        if 0 < used < threads and as_usual and {n // threads for n in cpus.offline} <= set(counts):
+            return True
+    return False
+
+
+def stopped_groups_finding(host: Host, groups: Sequence[QuotaGroup]) -> Finding | None:
+    """One finding for all groups that their own quota stops; the group that is stopped most often is named first."""
+    stopped = sorted(
+        (g for g in groups if g.periods >= MIN_PERIODS and g.stopped_share > MIN_THROTTLED_SHARE),
+        key=lambda g: -g.stopped_share,
+    )
+    if not stopped:
+        return None
+    first = stopped[0]
+    title = throttling_sentence(first)
+    if len(stopped) > 1:
+        others = [
+            f"{g.name} ({format_cpus(g.cores)}, {format_percent(g.stopped_share)})" for g in stopped[1:]
+        ]
+        title += f"; {count_noun(len(others), 'other group')} too: {join_names(others, 3)}"
+    return SAYS.finding(
+        "cpu-quota-groups",
+        subject=first.folder if len(stopped) == 1 else "",
+        subjects=tuple(g.folder for g in stopped) if len(stopped) > 1 else (),
+        groups=title,
+        evidence=[
+            SAYS.evidence(
+                "group",
+                name=g.name,
+                cpus=format_cpus(g.cores),
+                stopped=g.stopped,
+                periods=g.periods,
+                folder=g.folder,
+            )
+            for g in stopped[:MAX_SHOWN_SUBJECTS]
+        ],
+        remedy=(raise_quota_remedy(host, first.folder),),
+        prove_options=("--cgroup", first.folder),
+    )
+
+
+def check_quota(host: Host) -> Iterator[Finding]:
+    """A CPU quota that stops tasks, of our own group, of one above it or of any other (admin-guide/cgroup-v2.rst,
+    cpu.stat).
+    """
+    cpu_topology = read_cpu_topology(host)
+    cpus = len(cpu_topology.online) if cpu_topology.known_cpus else 0
+    has_counts = False
+    for path in find_quota_files(host):
+        folder = path.rsplit("/", 1)[0]
+        if (counts := quota_counts(host, folder)) is None:
+            continue
+        throttled, periods = counts
+        has_counts = True
+        limit = cpu_quota(host, folder)
+        # Periods in which nothing of the group ran are not counted (kernel/sched/fair.c, do_sched_cfs_period_timer).
+        stops = periods > 0 and throttled / periods > MIN_THROTTLED_SHARE
+        session_quota = SessionQuota(cores=limit, cpus=cpus) if limit is not None else None
+        limits = session_quota is not None and session_quota.is_below_host
+        if not stops and not limits:
+            continue
+        sentence = session_quota.quota_sentence if session_quota is not None and limits else ""
+        yield SAYS.finding(
+            "cpu-quota",
+            severity="warning" if stops else "notice",  # a container may be meant to have it
+            subject=folder,
+            alike=path,
+            sentence=sentence or SAYS.text("stopped", share=throttled / periods),
+            stopped=throttled,
+            periods=periods,
+            path=path,
+            evidence=(SAYS.evidence("limit", limit=format_number(limit), folder=folder),)
+            if limit is not None
+            else (),
+            remedy=(raise_quota_remedy(host, folder),),
+        )
+    own = frozenset(path.rpartition("/")[0] for path in find_quota_files(host))
+    groups, complete = list_quota_groups(host, own)
+    if (others := stopped_groups_finding(host, groups)) is not None:
+        yield others
+    if not complete:
+        raise Unreadable(f"CPU quota: of more than {MAX_GROUPS} control groups only so many were read")
+    group = require_readable(host.compute_once(read_cgroup), "control group")
+    if isinstance(group.cpu_cores, Absent) and not find_quota_files(host):
+        raise Unreadable(f"CPU quota: {group.cpu_cores.reason}")
+    if not has_counts and isinstance(group.cpu_cores, float):
+        raise Unreadable("a CPU quota is set, but no cpu.stat shows whether it stops tasks")
+    if not has_counts and not groups:
+        raise Inapplicable("no CPU quota is set for our control group, one above it or another one")
+
+
+def busy_threads(host: Host) -> Iterator[Finding]:
+    """Kernel threads that use more than half a CPU."""
+    return busy_kernel_threads(host)
+
+
+RULES: tuple[HostRule, ...] = (
+    HostRule("host.kernel-thread", "host", "kernel threads that use more than half a CPU", busy_threads),
+    HostRule(
+        "host.pressure", "host", "tasks that waited for CPU, I/O or memory in the last minute", check_pressure
+    ),
+    HostRule("host.cpu-offline", "host", "CPUs switched off", check_offline_cpus),
+    HostRule(
+        "host.cpu-quota",
+        "host",
+        "CPU quotas of the control groups",
+        check_quota,
+        detail=(
+            f"Reads cpu.max (version 1: cpu.cfs_quota_us) and cpu.stat of hostdx's own group, those above it, and "
+            f"all others down to {MAX_DEPTH} levels, at most {MAX_GROUPS} groups. Speaks of a group that its quota "
+            f"stopped in more than {format_percent(MIN_THROTTLED_SHARE)} of its periods (of another group: of "
+            f"{MIN_PERIODS} at "
+            f"least), and of a quota of the own group that is less than the host.",
+        ),
+    ),
+)

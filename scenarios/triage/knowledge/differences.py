@@ -1,0 +1,104 @@
+"""What a difference between two fingerprints is known to move, and the experiment that would change it alone."""
+
+import datetime
+from fnmatch import fnmatchcase
+from functools import lru_cache
+
+import msgspec
+
+from scenarios.contract.knowledge_file import Loaded, load
+
+OTHER = "other"  # the component of a fact that nobody knows anything about
+
+
+class Component(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    """What can be changed alone, by the experiment `split`. `along`: what changes with it and is no second change."""
+
+    name: str
+    split: str
+    command: str = ""
+    along: tuple[str, ...] = msgspec.field(name="with", default=())
+
+
+class Mover(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    """`facts`: patterns of "subject/name". `moves`: by group of loads, the largest share that was seen."""
+
+    facts: tuple[str, ...]
+    component: str
+    why: str
+    dated: datetime.date
+    sources: tuple[str, ...]
+    moves: dict[str, float] = {}
+
+    def fits_fact(self, fact: str) -> bool:
+        return any(fnmatchcase(fact, pattern) for pattern in self.facts)
+
+
+class Ignored(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    facts: tuple[str, ...]
+
+
+class Rounded(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Numbers that count as the same within `share`."""
+
+    facts: tuple[str, ...]
+    share: float
+
+
+@lru_cache(maxsize=1)
+def load_components() -> Loaded[Component]:
+    return load("differences", "component", Component)
+
+
+@lru_cache(maxsize=1)
+def load_movers() -> Loaded[Mover]:
+    return load("differences", "difference", Mover)
+
+
+@lru_cache(maxsize=1)
+def _ignored_patterns() -> tuple[str, ...]:
+    return tuple(p for entry in load("differences", "ignored", Ignored).entries for p in entry.facts)
+
+
+def mover_of(fact: str) -> Mover | None:
+    """The first entry, a site's own before ours; None where nothing is known."""
+    return next((m for m in load_movers().entries if m.fits_fact(fact)), None)
+
+
+def is_ignored(fact: str) -> bool:
+    return any(fnmatchcase(fact, pattern) for pattern in _ignored_patterns())
+
+
+@lru_cache(maxsize=1)
+def _rounded_entries() -> tuple[Rounded, ...]:
+    return tuple(load("differences", "rounded", Rounded).entries)
+
+
+def tolerance_share(fact: str) -> float:
+    """The share within which two values of this fact are the same; 0 for most facts."""
+    fitting = (
+        entry.share
+        for entry in _rounded_entries()
+        if any(fnmatchcase(fact, pattern) for pattern in entry.facts)
+    )
+    return next(fitting, 0.0)
+
+
+def component_of(name: str) -> Component | None:
+    return next((c for c in load_components().entries if c.name == name), None)
+
+
+class DifferencePattern(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    """What the groups of loads say together."""
+
+    slower: tuple[str, ...]
+    equal: tuple[str, ...]
+    says: str
+    components: tuple[str, ...]
+    dated: datetime.date
+    sources: tuple[str, ...]
+
+
+@lru_cache(maxsize=1)
+def load_patterns() -> Loaded[DifferencePattern]:
+    return load("differences", "pattern", DifferencePattern)

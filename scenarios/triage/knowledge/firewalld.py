@@ -1,0 +1,84 @@
+"""What firewalld's IPv6_rpfilter means, by its version (firewalld.toml)."""
+
+import datetime
+import re
+from functools import lru_cache
+from typing import Literal, TypeAlias
+
+import msgspec
+
+from probes.system.firewall.firewalld import Firewalld
+from probes.types import Absent
+from scenarios.contract.knowledge_file import load
+
+Mode: TypeAlias = Literal["strict", "loose", "strict-forward", "loose-forward", "no"]
+
+
+class Vocabulary(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """One range of versions. `off` is the value that ends the cost for packets to this host."""
+
+    since: str
+    before: str | None = None
+    values: dict[str, Mode]
+    default: Mode
+    place: str
+    priority: int
+    flags: tuple[str, ...]
+    off: Mode
+    dated: datetime.date
+    sources: tuple[str, ...]
+
+
+class Meaning(msgspec.Struct, frozen=True, kw_only=True):
+    """What the daemon makes of the file. `problem`: the file says what it does not understand, or cannot do."""
+
+    mode: Mode
+    written: str  # "" where the file does not say
+    vocabulary: Vocabulary
+    problem: str = ""
+
+    @property
+    def every_packet(self) -> bool:
+        return self.mode in ("strict", "loose")
+
+
+def version_numbers(version: str) -> tuple[int, ...]:
+    return tuple(int(n) for n in re.findall(r"[0-9]{1,9}", version)[:4])
+
+
+@lru_cache(maxsize=1)
+def load_vocabularies() -> tuple[Vocabulary, ...]:
+    return load("firewalld", "firewalld", Vocabulary).entries
+
+
+def vocabulary_of(version: str) -> Vocabulary | Absent:
+    """The range that holds a version."""
+    wanted = version_numbers(version)
+    for entry in load_vocabularies():
+        if version_numbers(entry.since) <= wanted and (
+            entry.before is None or wanted < version_numbers(entry.before)
+        ):
+            return entry
+    return Absent(
+        f"nothing is known of firewalld {version}", "unsupported", "scenarios/triage/knowledge/firewalld.toml"
+    )
+
+
+def configured_meaning(read: Firewalld) -> Meaning | Absent:
+    """The check that this configuration asks for. A missing key is the default, and so is a word it does not know."""
+    if isinstance(read.version, Absent):
+        return read.version
+    vocabulary = vocabulary_of(read.version)
+    if isinstance(vocabulary, Absent):
+        return vocabulary
+    written = "" if isinstance(read.ipv6_rpfilter, Absent) else read.ipv6_rpfilter
+    mode = vocabulary.values.get(written.lower()) if written else vocabulary.default
+    problem = ""
+    if mode is None:
+        unknown = f"firewalld {read.version} does not know IPv6_rpfilter={written}"
+        problem = f"{unknown}; it uses its default, {vocabulary.default}"
+        mode = vocabulary.default
+    elif mode.endswith("-forward") and read.backend == "iptables":
+        both = f"IPv6_rpfilter={written} with FirewallBackend=iptables"
+        problem = f"{both}: firewalld refuses to start (INVALID_VALUE)"
+    return Meaning(mode=mode, written=written, vocabulary=vocabulary, problem=problem)

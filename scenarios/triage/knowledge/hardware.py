@@ -1,0 +1,107 @@
+"""Disks, modules, emulated devices and cloud volumes that are known to be unfit, faulty or limited."""
+
+import datetime
+import re
+from functools import lru_cache
+from typing import Literal
+
+import msgspec
+
+from scenarios.contract.knowledge_file import load
+from scenarios.triage.knowledge.kernels import release_numbers
+
+
+class DiskModel(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Disks that are unfit for a use by how they are built."""
+
+    model: str
+    trait: str
+    unfit_for: Literal["array", "sync"]
+    instead: str
+    effect: str
+    dated: datetime.date
+    sources: tuple[str, ...]
+
+
+class ModuleFault(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """A fault of a module from outside of the kernel."""
+
+    module: str
+    title: str
+    since: str
+    before: str
+    effect: str
+    remedy: str
+    commands: tuple[str, ...]
+    dated: datetime.date
+    sources: tuple[str, ...]
+    grave: bool = False
+
+
+class EmulatedDevice(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """A driver that in a guest means an emulated device."""
+
+    driver: str
+    kind: Literal["card", "disk"]
+    what: str
+    instead: str
+    effect: str
+    dated: datetime.date
+    source: str
+
+
+class Cloud(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """A cloud and what limits its volumes."""
+
+    name: str
+    vendor: str
+    volume: str
+    limits: str
+    advice: str
+    dated: datetime.date
+    sources: tuple[str, ...]
+
+
+@lru_cache(maxsize=1)
+def disk_models() -> tuple[DiskModel, ...]:
+    return load("disk_models", "disk_model", DiskModel).entries
+
+
+def disk_model(model: str) -> DiskModel | None:
+    return next((entry for entry in disk_models() if re.search(entry.model, model)), None)
+
+
+@lru_cache(maxsize=1)
+def module_faults() -> tuple[ModuleFault, ...]:
+    return load("modules", "module_fault", ModuleFault).entries
+
+
+def faults_of_module(module: str, version: str) -> tuple[ModuleFault, ...]:
+    """Of this version; none where it cannot be told."""
+    own = release_numbers(version)
+    return tuple(
+        fault
+        for fault in module_faults()
+        if fault.module == module
+        and own
+        and release_numbers(fault.since) <= own < release_numbers(fault.before)
+    )
+
+
+@lru_cache(maxsize=1)
+def emulated_devices() -> tuple[EmulatedDevice, ...]:
+    return load("emulated", "emulated_device", EmulatedDevice).entries
+
+
+def emulated_device(kind: str, driver: str) -> EmulatedDevice | None:
+    return next((e for e in emulated_devices() if e.kind == kind and re.search(e.driver, driver)), None)
+
+
+@lru_cache(maxsize=1)
+def load_clouds() -> tuple[Cloud, ...]:
+    return load("clouds", "cloud", Cloud).entries
+
+
+def cloud_of(texts: tuple[str, ...]) -> Cloud | None:
+    """By what the firmware says of vendor, product, BIOS and asset tag."""
+    return next((cloud for cloud in load_clouds() for text in texts if re.search(cloud.vendor, text)), None)

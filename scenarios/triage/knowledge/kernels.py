@@ -1,0 +1,110 @@
+"""Kernels with known faults: which entries of kernels.toml a release string falls under."""
+
+import datetime
+import re
+from functools import lru_cache
+from typing import Literal
+
+import msgspec
+
+from probes.reading.host import Host
+from probes.system.software.kernel import read_kernel
+from probes.types import is_present
+from scenarios.contract.knowledge_file import Loaded, load
+
+
+class KernelFault(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    """One fault of a range of kernels. `scheduler` empty: whichever is active.
+
+    `of`: whose rules speak of it. `release_stream`: an EL z-stream ("el8_6"), in which alone the numbers count:
+    other streams
+    got the fix under other numbers. `backported`: by upstream series, the first stable release with the fix.
+    `needs`: what must be so on the host (`scenarios/kernel/symptoms.py`); `symptom`: what shows it there.
+    """
+
+    id: str
+    title: str
+    family: str
+    since: str
+    dated: datetime.date
+    effect: str
+    sources: tuple[str, ...]
+    remedy: str
+    before: str = ""
+    scheduler: str = ""
+    needs_multi_queue: bool = False
+    certainty: Literal["reported", "possible"] = "possible"
+    fixed_in: str = ""
+    of: Literal["block", "kernel"] = "kernel"
+    stream: str = ""
+    backported: dict[str, str] = {}
+    needs: tuple[str, ...] = ()
+    symptom: str = ""
+    quiet: bool = False  # without its symptom nothing is said: it costs nothing
+    grave: bool = False  # it damages data: a warning, also where nothing shows it
+
+
+_ENTERPRISE = re.compile(r"\.el(\d+)")
+_STREAM = re.compile(r"\.(el\d+_\d+)")
+_REAL_DEBIAN = re.compile(r"\bDebian (\d+\.\d+\.\d+)")
+
+
+def release_numbers(release: str) -> tuple[int, ...]:
+    """The leading numbers of a release: "4.18.0-348.7.1.el8_5.x86_64" gives (4, 18, 0, 348, 7, 1)."""
+    match = re.match(r"[0-9]{1,9}(?:[.-][0-9]{1,9}){0,9}", release)
+    return tuple(int(n) for n in re.split(r"[.-]", match.group())) if match else ()
+
+
+def release_family(release: str) -> str:
+    """Whose numbering counts: "el8" and so on for Enterprise Linux, else "upstream"."""
+    match = _ENTERPRISE.search(release)
+    return f"el{match.group(1)}" if match else "upstream"
+
+
+def release_stream(release: str) -> str:
+    """The z-stream: "el8_6" of 4.18.0-372.93.1.el8_6.x86_64; empty where there is none."""
+    match = _STREAM.search(release)
+    return match.group(1) if match else ""
+
+
+def upstream_numbers(release: str, version: str = "") -> tuple[int, ...]:
+    """The upstream version: Debian's release stays at 6.1.0 while `version` (uname -v) names 6.1.76."""
+    real = _REAL_DEBIAN.search(version)
+    return release_numbers(real.group(1)) if real else release_numbers(release)[:3]
+
+
+def is_within(release: str, fault: KernelFault, version: str = "") -> bool:
+    """True where the release lies in the fault's range; an unreadable release lies in none."""
+    if release_family(release) != fault.family:
+        return False
+    if fault.stream and fault.stream != release_stream(release):
+        return False
+    own = upstream_numbers(release, version) if fault.family == "upstream" else release_numbers(release)
+    if any(
+        own[:2] == release_numbers(series) and own >= release_numbers(fixed)
+        for series, fixed in fault.backported.items()
+    ):
+        return False
+    if not own or own < release_numbers(fault.since):
+        return False
+    return not fault.before or own < release_numbers(fault.before)
+
+
+@lru_cache(maxsize=1)
+def kernel_faults() -> Loaded[KernelFault]:
+    """Every known fault, a site's own first."""
+    return load("kernels", "kernel_fault", KernelFault)
+
+
+def faults_here(host: Host, release: str = "") -> tuple[KernelFault, ...]:
+    """Of the running kernel; of the one with this `uname -r` where it is named."""
+    running_kernel = read_kernel(host)
+    release_name = release or (running_kernel.release if is_present(running_kernel.release) else "")
+    return faults_of(
+        release_name, running_kernel.build if is_present(running_kernel.build) and not release else ""
+    )
+
+
+def faults_of(release: str, version: str = "") -> tuple[KernelFault, ...]:
+    """The faults of the kernel with this `uname -r` (and, for Debian, `uname -v`)."""
+    return tuple(f for f in kernel_faults().entries if is_within(release, f, version))

@@ -1,0 +1,44 @@
+"""What a trim offers and what `fstrim -v` prints, by file system and kernel (trims.toml)."""
+
+import datetime
+from functools import lru_cache
+
+import msgspec
+
+from scenarios.contract.knowledge_file import load
+from scenarios.triage.knowledge.kernels import release_numbers
+
+
+class TrimKnowledge(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    """For upstream kernels from `since` on and before `before`. `waits` is about how it goes on, `repeats` why the
+    number can be the same at every trim; both where known."""
+
+    file_systems: tuple[str, ...]
+    memory: str
+    says: str
+    zero: str
+    dated: datetime.date
+    source: str
+    since: str = ""
+    before: str = ""
+    waits: str = ""
+    repeats: str = ""
+
+
+@lru_cache(maxsize=1)
+def load_trims() -> tuple[TrimKnowledge, ...]:
+    return load("trims", "trim", TrimKnowledge).entries
+
+
+def trim_of(fstype: str, release: str) -> TrimKnowledge | None:
+    """None for a file system nothing is known about; an unreadable release counts as the newest."""
+    own = release_numbers(release)[:2]
+    for entry in load_trims():
+        if fstype not in entry.file_systems:
+            continue
+        if own and entry.since and own < release_numbers(entry.since):
+            continue
+        if own and entry.before and own >= release_numbers(entry.before):
+            continue
+        return entry
+    return None

@@ -1,0 +1,112 @@
+"""What a task waits for, by the kernel function that it sleeps in, and what a kernel thread works for, by its name."""
+
+import datetime
+from collections.abc import Iterable, Mapping
+from fnmatch import fnmatchcase
+from functools import lru_cache
+from typing import Literal, TypeAlias
+
+import msgspec
+
+from scenarios.contract.knowledge_file import load
+
+WaitKind: TypeAlias = Literal["network", "fuse", "frozen", "memory", "block", "lock", "unknown"]
+
+
+_SLEEPERS = frozenset({"__schedule", "schedule", "schedule_timeout", "io_schedule", "io_schedule_timeout"})
+
+
+class WaitEntry(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Functions and modules that mean one kind of wait. `waits_for` goes on after "waiting for".
+
+    `weak`: any subsystem sleeps in these functions; another function of the stack says more.
+    """
+
+    kind: WaitKind
+    subsystem: str
+    waits_for: str
+    functions: tuple[str, ...]
+    dated: datetime.date
+    source: str
+    modules: tuple[str, ...] = ()
+    weak: bool = False
+
+
+class WaitReason(msgspec.Struct, frozen=True):
+    """What a kernel stack says of a wait: the function that says so and its module, "" where none is named."""
+
+    kind: WaitKind
+    waits_for: str
+    function: str = ""
+    module: str = ""
+
+    @property
+    def function_name(self) -> str:
+        """`rpc_wait_bit_killable [sunrpc]`; empty for a stack that nobody could read."""
+        return f"{self.function} [{self.module}]" if self.module else self.function
+
+
+@lru_cache(maxsize=1)
+def load_waits() -> tuple[WaitEntry, ...]:
+    return load("waits", "wait", WaitEntry).entries
+
+
+def wait_reason(functions: Iterable[str], modules: Mapping[str, str] | None = None) -> WaitReason:
+    """By the functions of a stack, innermost first, and the module of each function that has one.
+
+    A function of no entry is named itself, with its module.
+    """
+    # Where a task sleeps says less than who sent it to sleep: the scheduler's own functions come last.
+    names = tuple(sorted(functions, key=lambda name: name in _SLEEPERS))
+    of = modules or {}
+    for weak in (False, True):
+        for name in names:
+            module = of.get(name, "")
+            for wait in load_waits():
+                meets = _matches_any(name, wait.functions) or (module and _matches_any(module, wait.modules))
+                if wait.weak is weak and meets:
+                    return WaitReason(wait.kind, wait.waits_for, name, module)
+    if not names:
+        return WaitReason("unknown", "something that only its kernel stack tells, which was not read")
+    name = next((name for name in names if name in of), names[0])
+    module = of.get(name, "")
+    target = f"the module {module} ({name})" if module else f"the function {name} of the kernel"
+    return WaitReason("unknown", target, name, module)
+
+
+def _matches_any(name: str, patterns: Iterable[str]) -> bool:
+    return any(fnmatchcase(name, pattern) for pattern in patterns)
+
+
+def wait_kind(functions: Iterable[str]) -> tuple[WaitKind, str]:
+    """The kind, and the function that says so; "unknown" where none is known. Innermost function first."""
+    reason = wait_reason(functions)
+    return reason.kind, reason.function
+
+
+class KernelThread(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    """Threads of one kind. `work`: goes on after "a kernel thread that"; `commands` only look.
+
+    `set`: settings that make it use less. `by_design`: it polls on purpose, its CPU time is no fault. `fault`: it works
+    so much only when something is wrong.
+    """
+
+    names: tuple[str, ...]
+    work: str
+    advice: str
+    commands: tuple[str, ...]
+    dated: datetime.date
+    source: str
+    set: dict[str, str] = {}
+    by_design: bool = False
+    fault: bool = False
+
+
+@lru_cache(maxsize=1)
+def kernel_threads() -> tuple[KernelThread, ...]:
+    return load("kernel_threads", "kernel_thread", KernelThread).entries
+
+
+def kernel_thread(name: str) -> KernelThread | None:
+    """None for one of a name that is not known."""
+    return next((k for k in kernel_threads() if any(fnmatchcase(name, n) for n in k.names)), None)

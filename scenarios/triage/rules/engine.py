@@ -1,0 +1,341 @@
+"""Rules that are data, made into rules that triage can ask: each answers found, fine, not applicable or unknown."""
+
+import re
+from collections.abc import Callable, Iterator, Sequence
+from fnmatch import fnmatchcase
+from functools import partial
+
+from probes.reading.host import Host
+from probes.reading.read_trace import ReadTrace, trace_reads
+from probes.system.software.distribution import read_distribution
+from probes.types import Absent, is_present
+from scenarios.contract.finding import Evidence, Finding, Remedy, Severity
+from scenarios.contract.rule import HostRule, Inapplicable, Unreadable
+from scenarios.triage.rules import services, settings
+from scenarios.triage.rules.expression import Value, parse_expression
+from scenarios.triage.rules.known import written_rules
+from scenarios.triage.rules.read import Read, last_line, read_value
+from scenarios.triage.rules.rule_file import Advice, Answer, RuleText
+from scenarios.triage.rules.subjects.log import lines_of, unlisted_lines
+from scenarios.triage.rules.table import SubjectRow
+from scenarios.triage.rules.tables import TABLES
+from scenarios.triage.rules.words import (
+    SentenceTemplate,
+    as_typable,
+    commands_for_rows,
+    fill_plain,
+    fill_plain_each,
+)
+
+MAX_SHOWN_ROWS = 8
+MAX_SOURCES = 6
+MAX_FILES_OF_A_VALUE = 3  # a value that comes from more is cited by the rule's own source
+_ORDER: tuple[Severity, ...] = ("critical", "warning", "notice", "ok")
+
+
+def rule_of(text: RuleText) -> HostRule:
+    return HostRule(
+        text.id, text.id.split(".", 1)[0], text.title, partial(check_rule, text), explanation_lines(text)
+    )
+
+
+def check_rule(text: RuleText, host: Host) -> Iterator[Finding]:
+    """Raises Unreadable and Inapplicable, after what was found."""
+    rows = rows_of(text, host)
+    if isinstance(rows, Absent):
+        raise Unreadable(rows.reason)
+    rows_by_severity: dict[Severity, list[SubjectRow]] = {}
+    unknown: list[tuple[str, str]] = []
+    is_applicable = False
+    for row in rows:
+        full = complete_row(text, host, row)
+        answer, reason = answer_of(text, full)
+        is_applicable = is_applicable or answer != "not applicable"
+        if answer == "found":
+            rows_by_severity.setdefault(severity_of(text, full), []).append(full)
+        elif answer == "unknown":
+            unknown.append((row.subject, reason))
+    for severity in (s for s in _ORDER if s in rows_by_severity):
+        yield rule_finding(text, host, severity, rows_by_severity[severity])
+    if unknown:
+        raise Unreadable(_unknown_reason(unknown))
+    if not is_applicable:
+        raise Inapplicable(text.otherwise or f"nothing here that {text.title} is about")
+
+
+def rows_of(text: RuleText, host: Host) -> list[SubjectRow] | Absent:
+    """Of a table, of the log, or of a path with wildcards: `name` is what stands for them, `mc0/dimm3`."""
+    with trace_reads() as trace:
+        rows = _rule_rows(text, host)
+    host.compute_once(_empty_traces)[text.each] = trace
+    return rows
+
+
+def _rule_rows(text: RuleText, host: Host) -> list[SubjectRow] | Absent:
+    if text.log:
+        return lines_of(host, text.log, text.worse, text.log_words, text.settled)
+    if text.rest:
+        rules = written_rules().rules
+        listed = {rule.log: rule.log_words for rule in rules if rule.log}
+        counted = {read.log: read.log_words for rule in rules for read in rule.read.values() if read.log}
+        return unlisted_lines(host, listed | counted)
+    if not text.each.startswith("/"):
+        table = TABLES.get(text.each)
+        return (
+            host.compute_once(table)
+            if table is not None
+            else Absent(f"there is no table {text.each}", "invalid")
+        )
+    rows = []
+    for pattern in text.each.split():
+        asked = [n for n, part in enumerate(pattern.split("/")) if set(part) & set("*?[")]
+        for path in host.glob_paths(pattern):
+            parts = path.split("/")
+            name = "/".join(parts[n] for n in asked)
+            rows.append(SubjectRow(name, {"name": name, "path": path}, path))
+    return rows
+
+
+def complete_row(text: RuleText, host: Host, row: SubjectRow) -> SubjectRow:
+    """With what the rule reads and names itself."""
+    if text.read:
+        columns: dict[str, Callable[[], Value]] = {
+            name: partial(last_line, host, text.read[reading.last])
+            if reading.last
+            else partial(_read_value, host, reading, row)
+            for name, reading in text.read.items()
+        }
+        row = row.with_columns(columns)
+    for name, words in text.let.items():
+        row = row.with_columns({name: partial(parse_expression(words).value, row)})
+    return row
+
+
+def _read_value(host: Host, reading: Read, row: SubjectRow) -> Value:
+    return read_value(host, reading, row.folder, _row_texts(reading, row))
+
+
+def _row_texts(reading: Read, row: SubjectRow) -> dict[str, str]:
+    return {name: str(row[name]) for name in row if f"{{{name}}}" in reading.path + " ".join(reading.command)}
+
+
+def answer_of(text: RuleText, row: SubjectRow) -> tuple[Answer, str]:
+    """With the reason where it is unknown."""
+    if text.where:
+        about = parse_expression(text.where)(row)
+        if isinstance(about, Absent):
+            return "unknown", about.reason
+        if not about:
+            return "not applicable", text.otherwise
+    wrong = parse_expression(text.when)(row)
+    if isinstance(wrong, Absent):
+        return "unknown", wrong.reason
+    return ("found" if wrong else "fine"), ""
+
+
+def severity_of(text: RuleText, row: SubjectRow) -> Severity:
+    for severity, words in (("critical", text.critical), ("warning", text.warning)):
+        if words and parse_expression(words)(row) is True:
+            return severity  # type: ignore[return-value]
+    return text.severity
+
+
+def _shorten_list(names: Sequence[str]) -> str:
+    """The first of them: who reads 88 names looks for the ninth in the tool that changes them."""
+    return ", ".join(names[:MAX_SHOWN_ROWS]) + (", ..." if len(names) > MAX_SHOWN_ROWS else "")
+
+
+def rule_finding(text: RuleText, host: Host, severity: Severity, rows: Sequence[SubjectRow]) -> Finding:
+    """One finding, however many it is about: 119 disks are one line with a count."""
+    first = rows[0]
+    evidence = list(evidence_of(text, host, rows[:MAX_SHOWN_ROWS]))
+    subjects = tuple(row.subject for row in rows)
+    if len(rows) > MAX_SHOWN_ROWS:
+        rest = _shorten_list(subjects[MAX_SHOWN_ROWS:])
+        sources = ", ".join(_sources_of(text, host, rows[MAX_SHOWN_ROWS], text.when)) or text.each
+        evidence.append(Evidence(f"and {len(rows) - MAX_SHOWN_ROWS} more: {rest}", sources))
+    if len(rows) == 1:
+        title = SentenceTemplate(text.text).fill_sentence(first)
+    else:
+        template = text.many or "{count} times: " + text.text
+        names = [row.subject for row in rows if row.subject]
+        subject_names = ", ".join(names[:3]) + (", ..." if len(names) > 3 else "")
+        title = SentenceTemplate(template).fill_sentence(
+            first.with_columns({"count": len(rows), "subjects": subject_names})
+        )
+    return Finding(
+        id=text.id,
+        severity=severity,
+        confidence=text.confidence,
+        subject=first.subject if len(rows) == 1 else "",
+        subjects=subjects if len(rows) > 1 else (),
+        title=title,
+        evidence=(*evidence, Evidence(text.why)),
+        remedy=rule_remedies(text, host, rows),
+        references=text.references,
+        prove=text.prove,
+        prove_options=tuple(SentenceTemplate(word).fill_sentence(first) for word in text.prove_options),
+    )
+
+
+def evidence_of(text: RuleText, host: Host, rows: Sequence[SubjectRow]) -> Iterator[Evidence]:
+    """Each line with the files of its own row that its values were read from; what two rows say alike is one line."""
+    lines: dict[str, list[str]] = {}
+    for template in text.evidence or (text.text,):
+        words = SentenceTemplate(template)
+        for row in rows:
+            lines.setdefault(words.fill_sentence(row), []).extend(
+                _sources_of(text, host, row, *words.expression_texts)
+            )
+    lines.pop("", None)  # all of it was left out, as nothing of it is known
+    for line, sources in lines.items():
+        yield Evidence(line, ", ".join(list(dict.fromkeys(sources))[:MAX_SOURCES]))
+
+
+def _sources_of(text: RuleText, host: Host, row: SubjectRow, *expressions: str) -> list[str]:
+    """Return what the values of these expressions were read from, of this row; what was not read is no source."""
+    cited = SentenceTemplate(text.source).fill_sentence(row).split(", ") if text.source else []
+    patterns = [pattern if pattern.startswith("/") else host.find_output(pattern) for pattern in cited]
+    table = host.compute_once(_empty_traces).get(text.each, ReadTrace())
+    places: list[str] = []
+    for pattern in patterns:
+        if "*" in pattern:
+            places += [place for place in table if fnmatchcase(place, pattern)]
+        elif pattern in table or host.resolve_path(pattern) in table:
+            places.append(pattern)
+    others: list[str] = []
+    for name in dict.fromkeys(name for words in expressions for name in sorted(_needed_names(text, words))):
+        if name in row and isinstance(row[name], Absent):
+            continue
+        of = text.read.get(name)
+        place = of.source_path(row.folder, _row_texts(of, row)) if of is not None else ""
+        traced = row.value_sources(name)
+        if {place, f"{place}/"} & {*traced}:
+            places.append(place)
+            continue
+        files = _without_folders(traced)
+        matching_files = [file for file in files if any(fnmatchcase(file, pattern) for pattern in patterns)]
+        places += matching_files or (files if len(files) <= MAX_FILES_OF_A_VALUE else [])
+        others += files
+    return _shorten_sources(places, patterns) or _shorten_sources(
+        [*_table_sources(table, row), *others], patterns
+    )
+
+
+def _shorten_sources(places: Sequence[str], patterns: Sequence[str]) -> list[str]:
+    """Each once; of many that meet one pattern the pattern."""
+    shown: list[str] = []
+    for place in dict.fromkeys(places):
+        pattern = next((p for p in patterns if "*" in p and fnmatchcase(place, p)), place)
+        many = sum(fnmatchcase(other, pattern) for other in {*places}) > MAX_FILES_OF_A_VALUE
+        shown.append(pattern if many else place)
+    return list(dict.fromkeys(shown))[:MAX_SOURCES]
+
+
+def _without_folders(places: Sequence[str]) -> list[str]:
+    return [place for place in places if not place.endswith("/")] or [place.rstrip("/") for place in places]
+
+
+def _table_sources(table: ReadTrace, row: SubjectRow) -> list[str]:
+    """Of a table that read its rows' values together: what bears this row's name, or all where that is little."""
+    read = _without_folders(list(table))
+    name_pattern = re.compile(rf"(?<!\w){re.escape(row.subject)}(?!\w)")
+    own = [place for place in read if row.subject and name_pattern.search(place)]
+    chosen = own or read
+    return chosen if len(chosen) <= MAX_SOURCES else []
+
+
+def _empty_traces(_: Host) -> dict[str, ReadTrace]:
+    """By table, what was read for it; filled as rules ask."""
+    return {}
+
+
+def _needed_names(text: RuleText, words: str) -> frozenset[str]:
+    """Return what an expression asks for, with what is behind a `let`."""
+    names = parse_expression(words).needed_names
+    return names.union(*(_needed_names(text, text.let[name]) for name in names if name in text.let))
+
+
+def rule_remedies(text: RuleText, host: Host, rows: Sequence[SubjectRow]) -> tuple[Remedy, ...]:
+    """Each for all rows that it helps: one for those whose title is the same. What changes nothing here is left out."""
+    all_remedies: list[Remedy] = []
+    for advice in text.remedy:
+        alike: dict[str, list[SubjectRow]] = {}
+        for row in rows:
+            if not advice.when or parse_expression(advice.when)(row) is True:
+                alike.setdefault(SentenceTemplate(advice.title).fill_sentence(row), []).append(row)
+        for title, those in alike.items():
+            rule_remedy = make_remedy(host, advice, those, text.id, title)
+            if rule_remedy.commands or rule_remedy.persistent or not (advice.commands or advice.set):
+                all_remedies.append(rule_remedy)
+    return tuple(all_remedies)
+
+
+def make_remedy(host: Host, advice: Advice, rows: Sequence[SubjectRow], rule: str, title: str) -> Remedy:
+    """As it is typed on this distribution, for all of these rows."""
+    system = host.compute_once(read_distribution)
+    own = advice.on.get(system.id) or advice.on.get(system.family, {}) if is_present(system) else {}
+    pairs = [
+        (place, fill_plain(value, row))
+        for row in rows
+        for key, value in advice.set.items()
+        for place in fill_plain_each(key, row)
+    ]
+    setting_lines = settings.setting_lines(host, {k: v for k, v in pairs if k and v}, rule.rpartition(".")[2])
+
+    def command_lines(name: str, usual: tuple[str, ...], more: tuple[str, ...]) -> tuple[str, ...]:
+        templates = own.get(name, usual)
+        filled = (line for template in templates for line in commands_for_rows(template, rows))
+        return tuple(
+            as_typable(line) for line in (*filled, *more) if line and services.is_startable(host, line)
+        )
+
+    return Remedy(
+        title=title,
+        commands=command_lines("commands", advice.commands, setting_lines.commands),
+        persistent=command_lines("persistent", advice.persistent, setting_lines.persistent),
+        verify=command_lines("verify", advice.verify, setting_lines.verify),
+        undo=command_lines("undo", advice.undo, setting_lines.undo),
+        warning=advice.warning,
+        no_command=advice.no_command,
+    )
+
+
+def _advice_commands(advice: Advice) -> tuple[str, ...]:
+    return (*advice.commands, *(f"{key} = {value}" for key, value in advice.set.items()))
+
+
+def _unknown_reason(unknown: Sequence[tuple[str, str]]) -> str:
+    subject, reason = unknown[0]
+    if len(unknown) == 1:
+        return reason if not subject or subject in reason else f"{subject}: {reason}"
+    names = ", ".join(name for name, _ in unknown[:6] if name)
+    more = f" and {len(unknown) - 6} more" if len(unknown) > 6 else ""
+    return f"{names}{more}: {reason}" if names else reason
+
+
+def explanation_lines(text: RuleText) -> tuple[str, ...]:
+    """Return what `hostdx rules --explain` prints."""
+    looks = [f"{name}: {item.source_words()}" for name, item in text.read.items()]
+    severity = f"{text.severity}" + (f", warning if {text.warning}" if text.warning else "")
+    severity += f", critical if {text.critical}" if text.critical else ""
+    return tuple(
+        f"{head:<11} {line}"
+        for head, line in (
+            ("looks at", text.each + (f" where {text.where}" if text.where else "")),
+            *((("lines", text.log),) if text.log else ()),
+            *(("reads", line) for line in looks),
+            *(("with", f"{name} = {words}") for name, words in text.let.items()),
+            ("finds something if", text.when),
+            ("severity", f"{severity}; confidence {text.confidence}"),
+            ("says", text.text),
+            ("because", text.why),
+            *(
+                ("do", f"{item.title}: {'; '.join(_advice_commands(item))}".rstrip(": "))
+                for item in text.remedy
+            ),
+            *(("verify", line) for item in text.remedy for line in item.verify),
+            *(("reference", line) for line in text.references),
+            *((("proof", f"hostdx run {text.prove}"),) if text.prove else ()),
+        )
+    )

@@ -1,0 +1,164 @@
+"""What a rule file says to read: a path and what of it. One value a name."""
+
+import re
+from collections.abc import Sequence
+
+import msgspec
+
+from probes.reading.host import Host
+from probes.system.kernel_log import read_kernel_log
+from probes.types import Absent
+from scenarios.triage.rules.expression import Value
+
+MAX_READ_BYTES = 4 << 20
+MAX_LINE_CHARACTERS = 16_384
+
+
+class Read(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    """`path`: from the root, or below the row's folder; `{name}` stands for a value of the row.
+
+    Without anything else the whole text, a number where it is one. `key`: the value after that word, as in
+    /proc/vmstat, /proc/meminfo, INI. `match`: the first group of a regular expression. `choice`: the word in brackets.
+    `count`: how many names a folder has; `path_exists`: whether it is there; `read_link`: the last part of a symlink.
+    `log`: how many lines of the kernel's log meet the pattern; `last`: the last of those that another read counts.
+    `plain`: a text even where it looks like a number, such as a mask. A path with `*` reads all files that match, one
+    after the other: sos names the same output differently from version to version.
+    """
+
+    path: str = ""
+    command: tuple[str, ...] = ()
+    key: str = ""
+    match: str = ""
+    choice: bool = False
+    plain: bool = False
+    count: bool = False
+    exists: bool = False
+    link: bool = False
+    log: str = ""
+    log_words: tuple[str, ...] = ()  # worked out: probes/reading/patterns.py
+    last: str = ""
+
+    def source_words(self) -> str:
+        """Return what is read and where, in one line."""
+        if self.log:
+            return f"how many lines of the kernel's log match {self.log}"
+        if self.last:
+            return f"the last of the lines that {self.last} counts"
+        of = " ".join(self.command) or self.path
+        words = (
+            f"what stands after {self.key} in " if self.key else "how many names in " if self.count else ""
+        )
+        words = f"what {self.match} finds in " if self.match else words
+        return f"{words}{of}"
+
+    def source_path(self, folder: str, row: dict[str, str]) -> str:
+        """The file or the command that it reads on this host; empty for the log."""
+        if not self.path:
+            return " ".join(_fill_path(word, row) for word in self.command)
+        path = _fill_path(self.path, row)
+        return path if path.startswith("/") else f"{folder}/{path}"
+
+
+def read_value(host: Host, reading: Read, folder: str, row: dict[str, str]) -> Value:
+    """The value, or why there is none."""
+    if reading.log:
+        messages = _matching_messages(host, reading)
+        return messages if isinstance(messages, Absent) else len(messages)
+    if reading.command:
+        words = [_fill_path(word, row) for word in reading.command]
+        # a thing's name is an argument, never an option of a program that root runs
+        if any(
+            word.startswith("-") and as_written[0] == "{"
+            for word, as_written in zip(words, reading.command, strict=True)
+        ):
+            return Absent(
+                f"{reading.command[0]}: the name begins with '-', which it would take for an option",
+                "invalid",
+            )
+        return _value_of_text(host.read_command(*words), reading, reading.command[0])
+    path = reading.source_path(folder, row)
+    if reading.exists:
+        return bool(host.glob_paths(path)) if "*" in path else host.path_exists(path)
+    if reading.count:
+        names = host.list_names(path)
+        return names if isinstance(names, Absent) else len(names)
+    if "*" in reading.path:
+        return _value_of_text(_join_files(host, path), reading, path)
+    if reading.link:
+        target = host.read_link(path)
+        return target if isinstance(target, Absent) else target.rsplit("/", 1)[-1]
+    return _value_of_text(host.read_file_text(path, MAX_READ_BYTES), reading, path)
+
+
+def _join_files(host: Host, pattern: str) -> str | Absent:
+    texts = [
+        text
+        for path in host.glob_paths(pattern)
+        if isinstance(text := host.read_file_text(path, MAX_READ_BYTES), str)
+    ]
+    return "\n".join(texts) if texts else Absent(f"there is no {pattern}", "missing", pattern)
+
+
+def last_line(host: Host, log: Read) -> Value:
+    """Of the kernel's log, the last that meets the pattern; empty where none does."""
+    messages = _matching_messages(host, log)
+    return messages if isinstance(messages, Absent) else messages[-1][:300] if messages else ""
+
+
+def _matching_messages(host: Host, reading: Read) -> list[str] | Absent:
+    log = host.compute_once(read_kernel_log)
+    if isinstance(log, Absent):
+        return log
+    if not may_be_in_log(host, reading.log_words):
+        return []
+    meets = re.compile(reading.log).search
+    return [line.message for line in log.lines if meets(line.message)]
+
+
+def may_be_in_log(host: Host, words: Sequence[str]) -> bool:
+    """False where the log has none of the words of which a line needs one."""
+    return not words or any(word in host.compute_once(_log_in_small_letters) for word in words)
+
+
+def _log_in_small_letters(host: Host) -> str:
+    log = host.compute_once(read_kernel_log)
+    return "" if isinstance(log, Absent) else "\n".join(line.message for line in log.lines).lower()
+
+
+def _value_of_text(text: str | Absent, reading: Read, source: str) -> Value:
+    if isinstance(text, Absent):
+        return text
+    if reading.choice:
+        return _typed_value(bracketed_word(text))
+    pattern = reading.match or (rf"^[ \t]*{re.escape(reading.key)}[ \t]*[:= \t](.*)$" if reading.key else "")
+    if not pattern:
+        return text.strip("\0 \t\r\n") if reading.plain else _typed_value(text)
+    if len(text) > MAX_LINE_CHARACTERS:  # a pattern may need the square of a line's length
+        text = "\n".join(line for line in text.splitlines() if len(line) <= MAX_LINE_CHARACTERS)
+    match = re.search(pattern, text, re.MULTILINE)
+    if match is None:
+        return Absent(f"{source} has no {reading.key or reading.match}", "unsupported", source)
+    return _typed_value(match[1] if match.groups() else match[0])
+
+
+def bracketed_word(text: str) -> str:
+    """The word in brackets, as in `always [madvise] never`; without one the whole text."""
+    bracket = re.search(r"\[([^\[\]]*)\]", text)
+    return bracket[1] if bracket else text.strip("\0 \t\r\n")
+
+
+def _typed_value(text: str) -> Value:
+    text = text.strip("\0 \t\r\n")
+    if re.fullmatch(r"-?[0-9]{1,19}", text):
+        return int(text)
+    if re.fullmatch(r"0x[0-9a-fA-F]{1,16}", text):
+        return int(text, 16)
+    if re.fullmatch(r"-?[0-9]{1,15}\.[0-9]{1,15}", text):
+        return float(text)
+    if size := re.fullmatch(r"([0-9]{1,19}) kB", text):
+        return int(size[1]) * 1024
+    return text
+
+
+def _fill_path(template: str, row: dict[str, str]) -> str:
+    return re.sub(r"\{(\w+)\}", lambda name_match: row.get(name_match[1], name_match[0]), template)

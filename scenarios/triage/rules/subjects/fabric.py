@@ -1,0 +1,84 @@
+"""Rows about InfiniBand, Omni-Path and RoCE ports (Documentation/ABI/stable/sysfs-class-infiniband)."""
+
+import re
+from functools import partial
+
+from probes.reading.host import Host
+from probes.types import Absent, is_present
+from scenarios.triage.rules.expression import Value
+from scenarios.triage.rules.table import SubjectRow
+
+ROOT = "/sys/class/infiniband"
+
+
+def fabric_rows(host: Host) -> list[SubjectRow]:
+    """One row per port: state, layer, `rate` in bit/s, lanes; `peers`: the fastest active port of the same board."""
+    return [_port_row(host, path) for path in host.glob_paths(f"{ROOT}/*/ports/*")]
+
+
+def _port_row(host: Host, path: str) -> SubjectRow:
+    _, _, _, _, device, _, number = path.split("/")
+    columns = {
+        "path": path,
+        "device": device,
+        "number": number,
+        "interface": partial(_interface_name, host, device),
+        "state": partial(_state_word, host, f"{path}/state"),
+        "physical": partial(_state_word, host, f"{path}/phys_state"),
+        "linked": lambda: _state_word(host, f"{path}/phys_state") == "LinkUp",
+        "layer": partial(host.read_word, f"{path}/link_layer"),
+        "told": partial(host.read_word, f"{path}/rate"),
+        "rate": partial(_rate_bits, host, path),
+        "lanes": partial(_lane_count, host, path),
+        "peers": lambda: host.compute_once(_fastest_by_board).get(
+            _board_name(host, device), Absent("no other port of its kind is active")
+        ),
+        "others_up": lambda: len(host.compute_once(_fastest_by_board)),
+        "used": lambda: host.read_file_text(f"{path}/lid", 64) not in ("0x0", "0x0000", "0xffff"),
+    }
+    return SubjectRow(f"{device} port {number}", columns, path)
+
+
+def _interface_name(host: Host, device: str) -> Value:
+    """The network interface of the same adapter."""
+    names = host.list_names(f"{ROOT}/{device}/device/net")
+    return names if isinstance(names, Absent) else next(iter(names), Absent(f"{device} has no interface"))
+
+
+def _state_word(host: Host, path: str) -> Value:
+    """`4: ACTIVE` gives ACTIVE."""
+    text = host.read_word(path)
+    return text if isinstance(text, Absent) else text.rpartition(": ")[2]
+
+
+def _rate_bits(host: Host, path: str) -> Value:
+    text = host.read_word(f"{path}/rate")
+    rate_match = re.match(r"([0-9.]{1,9}) Gb/sec", text) if is_present(text) else None
+    return (
+        float(rate_match[1]) * 1e9
+        if rate_match
+        else (text if isinstance(text, Absent) else Absent(f"{path}/rate: {text!r}"))
+    )
+
+
+def _lane_count(host: Host, path: str) -> Value:
+    text = host.read_word(f"{path}/rate")
+    lanes_match = re.search(r"\(([0-9]{1,2})X", text) if is_present(text) else None
+    return int(lanes_match[1]) if lanes_match else Absent(f"{path}/rate names no lanes", "unsupported")
+
+
+def _board_name(host: Host, device: str) -> str:
+    """Ports of one kind of card are alike; of two kinds the slower is no fault."""
+    words = (host.read_word(f"{ROOT}/{device}/{name}") for name in ("board_id", "hca_type"))
+    return next((word for word in words if is_present(word) and word), device)
+
+
+def _fastest_by_board(host: Host) -> dict[str, float]:
+    """By kind of card, over the active ports."""
+    rates: dict[str, float] = {}
+    for path in host.glob_paths(f"{ROOT}/*/ports/*"):
+        rate = _rate_bits(host, path)
+        if is_present(rate) and _state_word(host, f"{path}/state") == "ACTIVE":
+            kind = _board_name(host, path.split("/")[4])
+            rates[kind] = max(rates.get(kind, 0.0), rate)
+    return rates

@@ -1,0 +1,206 @@
+"""Rows about the kernel's log: the devices that its lines name."""
+
+import re
+from collections.abc import Callable, Collection, Mapping, Sequence
+from functools import partial
+
+from probes.reading.host import Host
+from probes.reading.patterns import lazy_pattern
+from probes.system.disk.block import block_devices
+from probes.system.kernel_log import WARNING, read_kernel_log
+from probes.types import Absent
+from scenarios.triage.knowledge.kernel_lines import is_harmless, speaks_of
+from scenarios.triage.rules.expression import Value
+from scenarios.triage.rules.read import may_be_in_log
+from scenarios.triage.rules.table import Reader, SubjectRow
+
+MAX_LINE_CHARACTERS = 300
+START_SECONDS = 120.0
+MAX_SPEAKER_WORDS = 3  # what is longer before its colon is a sentence, not a driver's name
+_DISK = r"(?!vdev\b)(?:(?:sd|vd|xvd)[a-z]{1,4}|nvme\d+(?:c\d+)?n\d+|dm-\d+|md\d+|mmcblk\d+|rbd\d+|drbd\d+|bcache\d+)"
+_ADDRESS = r"[0-9a-f]{4}:[0-9a-f]{2}:[0-9a-f]{2}\.[0-7]"
+# By kind: of a line that names a card by its own name and by its bus address, its own name counts.
+_NAMES = tuple(
+    lazy_pattern(pattern)
+    for pattern in (
+        r"\b(?:[CU]E .*? on|fru_text:) ([^\s(](?:[^(\n]*[^\s(])?)(?= *\(|$)",
+        r"EDAC .*\blabel \"([^\"]+)\"",
+        r"(?:oom_memcg=|Memory cgroup out of memory: .*?|as a result of limit of )(/[^,\s]+)",
+        r"^md/raid\w*:(md\w+):",
+        r"^drbd (\S+?)(?:/\d+)?[ :]",
+        rf"\b({_DISK}(?:p?\d+)?)\b",
+        r"NETDEV WATCHDOG: (?!CPU)(\S+)|\b((?:en[opsxP]|eth|ib[ps]?|bond|wl|hsn|em|p\dp)\w*\d\w*)(?=[:\s(]| )",
+        r"\b(nvme\d+|ata\d+(?:\.\d\d)?|mpt[23]sas_cm\d+|mlx[45]_\d+|hfi1_\d+|card\d+|(?:scsi )?host\d+|session\d+)\b",
+        r"\bsd (\d+:\d+:\d+:\d+):|(?:thin: |swap-device \()(\d+:\d+)",
+        r"vdev=(?:/dev/(?:disk/by-\w+/)?)?(\S+?)(?:-part\d+)? ",
+        r"pids controller in (/\S+)",
+        r"Request device \[((?:0000:)?[0-9a-f]{2}:[0-9a-f]{2}\.[0-7])\]",
+        rf"(?<![\w:])(?:PCI:)?({_ADDRESS}|0000:[0-9a-f]{{2}}:[0-9a-f]{{2}})(?![\w.]|:[0-9a-f])",
+        r"(?i)^(?!.*(?:HANDLING MCE|Machine Check Event)).*?\b(?:EDAC )?(mc\d+)\b",
+        r"(?:server|mds|osd|ceph:?) (\S+?)[,:]? (?:not responding|hung|session lost|OK|down)",
+        r"[Ll]ustre\w*: (\S+-(?:OST|MDT)\w+)",
+    )
+)
+
+
+def lines_of(
+    host: Host, pattern: str, worse: str = "", words: Sequence[str] = (), settled: str = ""
+) -> list[SubjectRow] | Absent:
+    """One row per device that the matching lines name, one for those that name none; without any, one of no lines.
+
+    `lines`: how many; `last`: the last of them; `worse`: how many are of the worse kind; `word`: what finds them again;
+    `disk`: the whole disk, where one is named; `over`: a later line of the device meets `settled`.
+    """
+    log = host.compute_once(read_kernel_log)
+    if isinstance(log, Absent):
+        return log
+    if not may_be_in_log(host, words):
+        return _line_rows(host, log.source, {}, lambda _: False)
+    meets, is_worse = re.compile(pattern).search, re.compile(worse).search if worse else None
+    is_settling = re.compile(settled).search if settled else None
+    lines: dict[str, list[str]] = {}
+    over: set[str] = set()
+    for line in log.lines:
+        if meets(line.message):
+            for name in named_devices(line.message) or ("",):
+                lines.setdefault(name, []).append(line.message)
+                over.discard(name)
+        elif is_settling is not None and is_settling(line.message):
+            over.update(named_devices(line.message))
+    return _line_rows(host, log.source, lines, lambda message: bool(is_worse and is_worse(message)), over)
+
+
+def unlisted_lines(host: Host, listed: Mapping[str, Sequence[str]]) -> list[SubjectRow] | Absent:
+    """One row per driver and device of the lines that none of these patterns meets and that are not harmless.
+
+    `listed`: patterns, each with the words of which a line needs one.
+    A line is taken up by its own priority, or by its words of a fault or a limit.
+    """
+    log = host.compute_once(read_kernel_log)
+    if isinstance(log, Absent):
+        return log
+    lines: dict[str, list[str]] = {}
+    grave: set[str] = set()
+    for line in log.lines:
+        message = line.message
+        loud = line.priority is not None and line.priority <= WARNING
+        # what a start says at a lower priority is about what it finds, not about what fails
+        starting = line.priority is not None and (line.time_s is None or line.time_s < START_SECONDS)
+        worded = not starting and speaks_of(message, "fault", "limit")
+        if _BODY.match(message) or not (loud or worded):
+            continue
+        if is_harmless(message) or _is_listed(message, listed):
+            continue
+        lines.setdefault(speaker_of(message), []).append(message)
+        if speaks_of(message, "grave") and (line.priority is None or loud):
+            grave.add(message)
+    return _line_rows(host, log.source, lines, grave.__contains__)
+
+
+def _is_listed(message: str, listed: Mapping[str, Sequence[str]]) -> bool:
+    small = message.lower()
+    return any(
+        re.search(pattern, message)
+        for pattern, words in listed.items()
+        if not words or any(word in small for word in words)
+    )
+
+
+# What a report of the kernel's holds below its first line: stacks, registers, tables; and lines of no driver.
+_BODY = lazy_pattern(
+    r"\s|Call Trace|RIP:|RSP:|R[A-D0-9]\w?:|RAX|RDX|RBP|CR\d:|FS:|Code:|\[<|<|---\[|CPU: \d|Hardware name"
+    r"|Modules linked|Workqueue:|task:|INFO: task|Tainted|ret_from|\? |Mem-Info|Node \d|Normal\b|DMA(?:32)?\b"
+    r"|active_anon|lowmem|\d|\w+\+0x|={3}|\*{3}"
+)
+_LOUDNESS = lazy_pattern(r"^(?:WARNING|ERROR|Error|INFO|NOTICE|BUG|PANIC|CRITICAL): ")
+_SPEAKER = lazy_pattern(
+    rf"((?:\{{\d+\}})?\[?[\w./-]+\]?(?:[ \[]{_ADDRESS}\]?)?(?: [\w.-]*\d[\w.-]*)?)(?:\s*\(.{{1,40}}?\))?: "
+)
+
+
+def speaker_of(message: str) -> str:
+    """The driver and the device that a line begins with, `mlx5_core 0000:c1:00.0`; else the device that it names."""
+    message = _LOUDNESS.sub("", message)
+    speaker_match = _SPEAKER.match(message)
+    names = named_devices(message)
+    if speaker_match is None:
+        beginning = message.partition(":")[0].strip()
+        return (
+            names[0]
+            if names
+            else beginning
+            if 0 < len(beginning.split()) <= MAX_SPEAKER_WORDS
+            else "the kernel"
+        )
+    speaker = speaker_match[1]
+    return speaker if not names or names[0] in speaker else f"{speaker} {names[0]}"
+
+
+def _line_rows(
+    host: Host,
+    source: str,
+    lines: dict[str, list[str]],
+    is_worse: Callable[[str], bool],
+    over: Collection[str] = (),
+) -> list[SubjectRow]:
+    if len(lines) > 1 and "" in lines and not any(map(is_worse, lines[""])):
+        del lines[""]  # what stands beside lines that name their device is mostly of the same
+    rows = []
+    for name, messages in (lines or {"": []}).items():
+        last = messages[-1][:MAX_LINE_CHARACTERS] if messages else ""
+        columns: dict[str, Value | Reader] = {
+            "name": name,
+            "lines": len(messages),
+            "worse": sum(map(is_worse, messages)),
+            "last": last,
+            "over": name in over,
+            "word": name if name and name in last else _fixed_part(last),
+            "disk": partial(_disk_of, host, name),
+            "source": source,
+        }
+        rows.append(SubjectRow(name, columns))
+    return rows
+
+
+def _fixed_part(message: str) -> str:
+    """The beginning of a line up to its first number: what its like share."""
+    beginning = re.match(r"\D{4,60}", message)
+    return (beginning[0] if beginning else message[:40]).strip()
+
+
+def _disk_of(host: Host, name: str) -> Value:
+    """The disk that a kernel's name belongs to: a partition's, an NVMe controller's first, an ATA port's."""
+    devices = block_devices(host)
+    if name in devices:
+        return devices[name].parent or name
+    for disk in devices.values():
+        inside = f"/{name.partition('.')[0]}/" in f"{disk.path}/"
+        if name and not disk.parent and (inside or re.fullmatch(rf"{re.escape(name)}n\d+", disk.name)):
+            return disk.name
+    return Absent(f"which disk {name or 'it'} is cannot be told", "unsupported")
+
+
+def named_devices(message: str) -> tuple[str, ...]:
+    """The devices that a line names, by the first kind of name that is in it."""
+    for kind in _NAMES:
+        if names := [next(filter(None, name_match.groups())) for name_match in kind.finditer(message)]:
+            # NVIDIA's driver leaves the function out; a graphics card is the first
+            whole = (
+                f"{name}.0" if re.fullmatch(r"0000:[0-9a-f]{2}:[0-9a-f]{2}", name) else name for name in names
+            )
+            return tuple(dict.fromkeys(whole))
+    return ()
+
+
+# Words of a line at fault; what every start says of the handling of errors is none.
+FAULT = (
+    r"(?i)(?!.*\b(?:no|0|without) (?:error|fault|fail)s?)"
+    r".*\b(?:error|fail(?:ed|ure|ing)?|fault(?:ed|y)?|time(?:d[- ]?out|out)|abort(?:ed|ing)?|hung|hang|stuck|"
+    r"stall(?:ed)?|degraded|uncorrect\w*|unrecover\w*|corrupt\w*|offline|dead|lost|overheat\w*|throttl\w*|fatal|panic|poison\w*|"
+    r"unresponsive|not responding|reset(?:ting)?)\b"
+)
+
+
+def log_rows(host: Host) -> list[SubjectRow] | Absent:
+    """What the log says of any device in words of a fault."""
+    return lines_of(host, FAULT)

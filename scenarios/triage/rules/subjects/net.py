@@ -1,0 +1,316 @@
+"""Rows about the network: cards, bonds, the packet path, TCP."""
+
+import re
+from collections.abc import Iterable, Sequence
+from functools import partial
+
+from probes.number_text import parse_hexadecimal_list
+from probes.reading.host import Host
+from probes.system.disk.drive.link import BusLink, pcie_link
+from probes.system.network.ethtool import (
+    own_counters,
+    read_channels,
+    read_features,
+    read_rings,
+    settings_text,
+)
+from probes.system.network.nic import ROOT, Nic, read_nics
+from probes.system.network.offload import read_offload
+from probes.system.virtualisation import read_virtualisation
+from probes.types import Absent, is_present
+from scenarios.triage.rules.expression import Value
+from scenarios.triage.rules.subjects import irq
+from scenarios.triage.rules.table import SubjectRow, field_value
+
+# Also a management controller's card on USB, which tells a speed and duplex of no meaning.
+_PARAVIRTUAL = frozenset(
+    {"virtio_net", "ena", "gve", "xen_netfront", "vif", "hv_netvsc", "vmxnet3"}
+    | {"cdc_ether", "cdc_ncm", "cdc_subset", "rndis_host", "usbnet"}
+)
+_MAX_ASKED_CARDS = 8
+_NOT_ASKED = Absent(f"only the first {_MAX_ASKED_CARDS} cards that are up are read", "unsupported")
+# Without rx_no_buffer_count, after which the card tries again, and rx_missed_errors, which /sys has.
+_CUT_OFF = r"^rx_(out_of_buffer|no_dma_resources|discards|discards_phy)$"
+# The same frames by the port, by the driver and by priority: the largest of these sums counts.
+_PAUSED = (
+    r"^rx_pause_ctrl_phy$",
+    r"^rx_(global_)?pause$|^rx_flow_control_xoff$",
+    r"^rx_xoff_\w*$",
+    r"^rx_prio[0-9]_pause$",
+)
+_PAUSING = tuple(pattern.replace("rx_", "tx_") for pattern in _PAUSED)
+# The same frames by layer: the largest of these sums counts.
+_DAMAGED = (
+    r"^(port\.)?rx_(crc|fcs)_err(or)?s?(_phy)?$",
+    r"^rx_(pcs_)?symbol_err(or)?s?_phy$",
+    r"^(rx_)?fec_uncorrect\w*$",
+)
+_STUCK = r"^tx_timeout(_count|s)?$"
+_COUNTERS = (
+    "rx_packets", "tx_packets", "rx_bytes", "tx_bytes", "rx_errors", "tx_errors", "rx_dropped", "tx_dropped",
+    "rx_missed_errors", "rx_fifo_errors", "rx_crc_errors", "rx_frame_errors", "rx_over_errors", "rx_length_errors",
+    "tx_carrier_errors", "tx_fifo_errors", "tx_aborted_errors", "tx_heartbeat_errors", "collisions",
+)  # fmt: skip
+
+
+def card_rows(host: Host) -> list[SubjectRow] | Absent:
+    """One row per card (also a virtual machine's), software interfaces left out. Speeds in bit/s, counts since boot."""
+    names = host.list_names(ROOT)
+    if isinstance(names, Absent):
+        return names
+    cards = host.compute_once(read_nics)
+    emulated = read_virtualisation(host).is_virtual
+    return [_card_row(host, card, emulated) for card in cards.values() if card.physical]
+
+
+def _card_row(host: Host, card: Nic, emulated: bool) -> SubjectRow:
+    base = f"{ROOT}/{card.name}"
+    ethtool_text = partial(settings_text, host, card.name)
+    driver = card.driver if is_present(card.driver) else ""
+    columns = {
+        "name": card.name,
+        "driver": card.driver,
+        # Its speed, duplex and errors are made up, or another machine's.
+        "paravirtual": driver in _PARAVIRTUAL
+        or (emulated and driver in ("e1000", "e1000e", "8139cp", "pcnet32")),
+        "kind": card.kind,
+        "state": card.state,
+        "up": lambda: _is_up(card, host),
+        "speed": lambda: _speed_bits(card, ethtool_text()),
+        "most": lambda: _max_speed_bits(ethtool_text()),
+        "peers": lambda: _peer_speed_bits(host, card),
+        "duplex": lambda: _duplex_word(host, base, ethtool_text()),
+        "mtu": card.mtu,
+        "node": card.numa_node,
+        "queues": card.queues_rx,
+        "channels": lambda: field_value(read_channels(host, card.name), "now"),
+        "most_channels": lambda: field_value(read_channels(host, card.name), "most"),
+        "ring": lambda: field_value(read_rings(host, card.name), "rx"),
+        "most_ring": lambda: field_value(read_rings(host, card.name), "most_rx"),
+        "gro": lambda: field_value(read_offload(host, card.name), "gro"),
+        "lro": lambda: field_value(read_offload(host, card.name), "lro"),
+        "tso": lambda: _is_feature_on(host, card.name, "tcp-segmentation-offload"),
+        "checksums": lambda: _is_feature_on(host, card.name, "rx-checksumming"),
+        "sent_checksums": lambda: _is_feature_on(host, card.name, "tx-checksumming"),
+        "gso": lambda: _is_feature_on(host, card.name, "generic-segmentation-offload"),
+        "gather": lambda: _is_feature_on(host, card.name, "scatter-gather"),
+        "queue_length": lambda: host.read_integer(f"{base}/tx_queue_len"),
+        "carrier_changes": lambda: host.read_integer(f"{base}/carrier_changes"),
+        "link": lambda: field_value(_card_link(host, base), "now"),
+        "link_rate": lambda: _link_rate(host, base),
+        "irq_cpus": lambda: irq.cpus_of(host, _irq_numbers(host, card)),
+        "irqs": lambda: len(_irq_numbers(host, card)) or Absent("no interrupt has its name"),
+        "irq_nodes": lambda: irq.nodes_of(host, _irq_numbers(host, card)),
+        **{name: partial(_spreading_value, host, card, name) for name in irq.BY_HAND},
+        "cut_off": partial(_driver_sum, host, card.name, _CUT_OFF),
+        "exceeded": partial(_driver_sum, host, card.name, r"allowance_exceeded$"),
+        "paused": partial(_largest_sum, host, card.name, _PAUSED),
+        "pausing": partial(_largest_sum, host, card.name, _PAUSING),
+        "damaged": partial(_largest_sum, host, card.name, _DAMAGED),
+        "stuck": partial(_driver_sum, host, card.name, _STUCK),
+        **{name: partial(host.read_integer, f"{base}/statistics/{name}") for name in _COUNTERS},
+    }
+    return SubjectRow(card.name, columns, base)
+
+
+def _is_up(card: Nic, host: Host) -> Value:
+    if isinstance(card.state, Absent):
+        return card.state
+    if card.state == "unknown":
+        carrier = host.read_integer(f"{ROOT}/{card.name}/carrier")
+        return carrier if isinstance(carrier, Absent) else carrier == 1
+    return card.state == "up"
+
+
+def _speed_bits(card: Nic, ethtool_text: str | Absent) -> Value:
+    if is_present(card.speed_mbit):
+        return card.speed_mbit * 1_000_000
+    speed_match = re.search(r"Speed: ([0-9]{1,7})Mb/s", ethtool_text) if is_present(ethtool_text) else None
+    return int(speed_match[1]) * 1_000_000 if speed_match else card.speed_mbit
+
+
+def _max_speed_bits(ethtool_text: str | Absent) -> Value:
+    """The fastest mode that card and cable support, by `ethtool CARD` (captured)."""
+    if isinstance(ethtool_text, Absent):
+        return ethtool_text
+    modes = re.search(r"Supported link modes:(.*?)\n\s*[A-Z]\w+ [a-z]", ethtool_text, re.DOTALL)
+    speeds = [int(n) for n in re.findall(r"([0-9]{2,6})base", modes[1])] if modes else []
+    return max(speeds) * 1_000_000 if speeds else Absent("ethtool reports no link modes", "unsupported")
+
+
+def _peer_speed_bits(host: Host, card: Nic) -> Value:
+    """The fastest link of a card with the same driver that is up."""
+    speeds = [
+        other.speed_mbit
+        for other in host.compute_once(read_nics).values()
+        if other.physical
+        and other.driver == card.driver
+        and is_present(other.speed_mbit)
+        and other.state == "up"
+    ]
+    return max(speeds) * 1_000_000 if speeds else Absent("no other card has this driver")
+
+
+def stack_rows(host: Host) -> list[SubjectRow] | Absent:
+    """One row per bridge, bond or VLAN: its MTU and those of what it is made of."""
+    names = host.list_names(ROOT)
+    if isinstance(names, Absent):
+        return names
+    cards = host.compute_once(read_nics)
+    rows = []
+    for card in cards.values():
+        # a capture may keep a port's `master` and not the bridge's `lower_*`
+        ports = card.below or (() if card.physical else _bridge_ports(host, card.name, cards))
+        below = {name: cards[name].mtu for name in ports if name in cards}
+        mtus = {mtu for mtu in below.values() if is_present(mtu)}
+        if mtus and not card.physical:
+            each = ", ".join(f"{name} {mtu}" for name, mtu in below.items() if is_present(mtu))
+            columns: dict[str, Value] = {
+                "name": card.name,
+                "mtu": card.mtu,
+                "least": min(mtus),
+                # a container's end of a bridge may have a smaller MTU on purpose: only cards count
+                "mtus": tuple(sorted({m for n, m in below.items() if is_present(m) and cards[n].physical})),
+                "each": each,
+            }
+            rows.append(SubjectRow(card.name, columns))
+    return rows
+
+
+def _bridge_ports(host: Host, bridge: str, names: Iterable[str]) -> tuple[str, ...]:
+    masters = ((name, host.read_link(f"{ROOT}/{name}/master")) for name in names if name != bridge)
+    return tuple(name for name, to in masters if is_present(to) and to.rsplit("/", 1)[-1] == bridge)
+
+
+def _duplex_word(host: Host, base: str, ethtool_text: str | Absent) -> Value:
+    text = host.read_file_text(f"{base}/duplex", 64)
+    if is_present(text):
+        word = text.strip().lower()
+        return word if word in ("full", "half") else Absent("the driver reports no duplex", "unsupported")
+    duplex_match = re.search(r"Duplex: (\w+)", ethtool_text) if is_present(ethtool_text) else None
+    return duplex_match[1].lower() if duplex_match and duplex_match[1].lower() in ("full", "half") else text
+
+
+def _asked_cards(host: Host) -> frozenset[str]:
+    """The cards of which a live host is asked by ethtool: each question is a process of its own."""
+    up = [
+        card.name
+        for card in host.compute_once(read_nics).values()
+        if card.physical and _is_up(card, host) is True
+    ]
+    return frozenset(up[:_MAX_ASKED_CARDS])
+
+
+def _is_feature_on(host: Host, card: str, name: str) -> Value:
+    """True, too, where it is off and cannot be changed: a card that lacks it is no setting."""
+    if host.live and card not in host.compute_once(_asked_cards):
+        return _NOT_ASKED
+    states = read_features(host, card)
+    if isinstance(states, Absent):
+        return states
+    if name not in states:
+        return Absent(f"ethtool -k names no {name}", "unsupported")
+    on, fixed = states[name]
+    return on or fixed
+
+
+def _driver_sum(host: Host, card: str, pattern: str) -> Value:
+    if host.live and card not in host.compute_once(_asked_cards):
+        return _NOT_ASKED
+    driver_counters = own_counters(host, card)
+    if isinstance(driver_counters, Absent):
+        return driver_counters
+    counts = [count for name, count in driver_counters.items() if re.search(pattern, name)]
+    return sum(counts) if counts else Absent("its driver has no such counter", "unsupported")
+
+
+def _largest_sum(host: Host, card: str, patterns: Sequence[str]) -> Value:
+    sums = [_driver_sum(host, card, pattern) for pattern in patterns]
+    known_sums = [count for count in sums if is_present(count)]
+    return max(known_sums) if known_sums else sums[0]
+
+
+def _irq_numbers(host: Host, card: Nic) -> tuple[str, ...]:
+    names = [card.name] + ([card.bus] if card.bus else [])
+    return irq.irqs_of(host, host.resolve_path(f"{ROOT}/{card.name}/device"), names)
+
+
+def _spreading_value(host: Host, card: Nic, name: str) -> Value:
+    return irq.spreading_values(host, _irq_numbers(host, card), card.numa_node)[name]
+
+
+def _card_link(host: Host, base: str) -> BusLink | Absent:
+    folder = host.resolve_path(f"{base}/device")
+    return folder if isinstance(folder, Absent) else pcie_link(host, folder)
+
+
+def _link_rate(host: Host, base: str) -> Value:
+    """Bits per second that the card's PCIe link carries, one way."""
+    rate = field_value(_card_link(host, base), "bytes_per_s")
+    return rate if isinstance(rate, Absent) else rate * 8
+
+
+def softnet_rows(host: Host) -> list[SubjectRow] | Absent:
+    """One row: /proc/net/softnet_stat over all CPUs (net/core/net-procfs.c: processed, dropped, time_squeeze)."""
+    text = host.read_file_text("/proc/net/softnet_stat", 4 << 20)
+    if isinstance(text, Absent):
+        return text
+    columns = (line.split()[:3] for line in text.splitlines())
+    rows = [row for words in columns if (row := parse_hexadecimal_list(words)) is not None and len(row) == 3]
+    if not rows:
+        return Absent("/proc/net/softnet_stat has no line of counters", "invalid")
+    processed, dropped, squeezed = (sum(row[n] for row in rows) for n in range(3))
+    busiest = max(row[0] for row in rows)
+    counts = {"processed": processed, "dropped": dropped, "squeezed": squeezed, "cpus": len(rows)}
+    return [SubjectRow("", {**counts, "busiest": busiest / processed if processed else 0.0})]
+
+
+def bond_rows(host: Host) -> list[SubjectRow] | Absent:
+    """One row per bond: /proc/net/bonding (Documentation/networking/bonding.rst)."""
+    names = host.list_names("/proc/net/bonding")
+    if isinstance(names, Absent):
+        return [] if names.kind in ("missing", "captured") else names
+    rows = []
+    for name in names:
+        text = host.read_file_text(f"/proc/net/bonding/{name}", 1 << 18)
+        if isinstance(text, Absent):
+            continue
+        parts = re.split(r"\n\s*\n(?=Slave Interface:)", text)
+        ports = [p for p in parts if p.startswith("Slave Interface:")]
+        members = {m[1]: p for p in ports if (m := re.match(r"Slave Interface: (\S+)", p))}
+        speeds = {m[1] for p in ports if (m := re.search(r"^Speed: (.+)$", p, re.MULTILINE))}
+        down = [m for m, p in members.items() if not re.search(r"^MII Status: up$", p, re.MULTILINE)]
+        aggregators = set(re.findall(r"^Aggregator ID: ([0-9]+)$", "\n".join(ports), re.MULTILINE))
+        read = (host.read_integer(f"{ROOT}/{member}/mtu") for member in members)
+        mtus = {mtu for mtu in read if is_present(mtu)}
+        mode = re.search(r"^Bonding Mode: (.+)$", text, re.MULTILINE)
+        speeds_by_member = {
+            member: int(speed[1])
+            for member, p in members.items()
+            if (speed := re.search(r"^Speed: ([0-9]{1,7}) Mbps", p, re.MULTILINE))
+        }
+        active = re.search(r"^Currently Active Slave: (\S+)", text, re.MULTILINE)
+        used = speeds_by_member.get(active[1]) if active else None
+        partner = re.search(r"Partner Mac Address: ([0-9a-f:]{17})", text)
+        failures = re.findall(r"^Link Failure Count: ([0-9]{1,18})$", "\n".join(ports), re.MULTILINE)
+        policy = re.search(r"^Transmit Hash Policy: (\S+)", text, re.MULTILINE)
+        columns: dict[str, Value] = {
+            "name": name,
+            "mode": mode[1] if mode else "",
+            "policy": policy[1] if policy else "",
+            "ports": len(ports),
+            "slower": used < max(speeds_by_member.values())
+            if used is not None
+            else Absent("all ports are used"),
+            "down": tuple(down),
+            "partner": partner[1] if partner else Absent("the bond reports no partner", "unsupported"),
+            "failures": sum(map(int, failures))
+            if failures
+            else Absent("the bond counts no failures", "unsupported"),
+            "speeds": tuple(sorted(speeds)),
+            "aggregators": len(aggregators),
+            "mtus": tuple(sorted(mtus)),
+            "mtu": host.read_integer(f"{ROOT}/{name}/mtu"),
+        }
+        rows.append(SubjectRow(name, columns, f"{ROOT}/{name}"))
+    return rows

@@ -1,0 +1,169 @@
+"""Rows about settings: what files and the active tuned profile ask for, against what is live."""
+
+import re
+from collections.abc import Callable
+
+from probes.number_text import parse_signed
+from probes.reading.host import Host
+from probes.system.software.tuned import tuned_sections
+from probes.types import Absent, is_present
+from scenarios.triage.knowledge.defaults import BOOT_LINE, boot_words, changed_settings
+from scenarios.triage.rules.expression import Value, parse_expression
+from scenarios.triage.rules.table import SubjectRow
+
+# Where sysctl.d(5) looks, first wins by name.
+_FOLDERS = ("/etc/sysctl.d", "/run/sysctl.d", "/usr/local/lib/sysctl.d", "/usr/lib/sysctl.d", "/lib/sysctl.d")
+# Drift matters only where a setting changes how fast a host is.
+_ABOUT = re.compile(r"(vm|net\.core|net\.ipv4\.tcp|kernel\.(numa_balancing|sched|io_uring)|fs\.aio)[._]?")
+
+
+def _governor_text(host: Host) -> str | Absent:
+    """Of all policies: theirs where they agree, else all of them."""
+    governors = [
+        word
+        for path in host.glob_paths("/sys/devices/system/cpu/cpufreq/policy*/scaling_governor")
+        if is_present(word := host.read_word(path))
+    ]
+    return (
+        ", ".join(sorted(set(governors)))
+        if governors
+        else Absent("the kernel sets no CPU frequency", "unsupported")
+    )
+
+
+# What tuned sets elsewhere than in /proc/sys: the option of a plugin -> its name here -> how it is now.
+_TUNED_OPTIONS = {
+    "cpu": {"governor": "CPU governor"},
+    "vm": {"transparent_hugepages": "huge pages", "transparent_hugepage": "huge pages"},
+}
+_OTHERS: dict[str, Callable[[Host], str | Absent]] = {
+    "CPU governor": _governor_text,
+    "huge pages": lambda host: host.read_bracketed("/sys/kernel/mm/transparent_hugepage/enabled"),
+}
+
+
+def setting_rows(host: Host) -> list[SubjectRow] | Absent:
+    """One row per setting that a file or tuned asks for and that changes speed: `asked`, `by`, `live`."""
+    files, by_tuned = settings_of_files(host), settings_of_tuned(host)
+    if isinstance(files, Absent) and not by_tuned:
+        return files
+    asked = (files if is_present(files) else {}) | by_tuned
+    rows = []
+    for name, (value, origin) in sorted(asked.items()):
+        if not (name in _OTHERS or _ABOUT.match(name)) or "*" in name:
+            continue
+        if name in _OTHERS:
+            live = _OTHERS[name](host)
+            value = live if is_present(live) and live in value.split("|") else value
+        else:
+            live = host.read_file_text("/proc/sys/" + name.replace(".", "/"), 4096)
+        columns: dict[str, Value] = {
+            "name": name,
+            "key": Absent("it is no sysctl", "unsupported") if name in _OTHERS else name,
+            "asked": _plain_value(value),
+            "at_least": value.startswith(">"),
+            "by": origin,
+            "tuned": "tuned" in origin,
+            "live": live if isinstance(live, Absent) else _plain_value(live),
+        }
+        rows.append(SubjectRow(name, columns))
+    return rows
+
+
+def _plain_value(value: str) -> str:
+    return " ".join(value.lstrip(">=< ").split())
+
+
+def settings_of_files(host: Host) -> dict[str, tuple[str, str]] | Absent:
+    """By sysctl.d(5): file names in order over all folders, a name in /etc hides its namesakes; sysctl.conf last."""
+    names: dict[str, str] = {}
+    has_listing = False
+    for folder in _FOLDERS:
+        listed = host.list_names(folder)
+        has_listing = has_listing or is_present(listed)
+        for name in listed if is_present(listed) else ():
+            if name.endswith(".conf"):
+                names.setdefault(name, f"{folder}/{name}")
+    paths = [path for _, path in sorted(names.items())]
+    if "99-sysctl.conf" not in names:
+        paths.append("/etc/sysctl.conf")
+    asked: dict[str, tuple[str, str]] = {}
+    for path in paths:
+        text = host.read_file_text(path, 1 << 18)
+        has_listing = has_listing or is_present(text)
+        for line in text.splitlines() if is_present(text) else ():
+            setting = re.match(r"\s*-?([A-Za-z0-9_./*-]+)\s*=\s*(.*?)\s*$", line)
+            if setting and not line.lstrip().startswith(("#", ";")):
+                key = setting[1] if "/" not in setting[1] else setting[1].translate(str.maketrans("/.", "./"))
+                asked[key] = (setting[2], path)
+    return (
+        asked
+        if has_listing
+        else Absent("no sysctl.d folder can be read", "captured" if not host.live else "missing")
+    )
+
+
+def settings_of_tuned(host: Host) -> dict[str, tuple[str, str]]:
+    """Return what the active profiles set, of what is compared here, and those that they include; the outer one
+    wins.
+    """
+    asked: dict[str, tuple[str, str]] = {}
+    for path, plugin, options in tuned_sections(host):
+        for option, other in _TUNED_OPTIONS.get(plugin, {}).items():
+            option_value = options.get(option)
+            if option_value and "$" not in option_value and ":" not in option_value:
+                asked[other] = (option_value, path)
+        for name, value in options.items() if plugin == "sysctl" else ():
+            # `${var}` and functions are worked out by tuned: what they give is not known here.
+            if "$" in value:
+                asked.pop(name, None)
+            else:
+                asked[name] = (value, path)
+    return asked
+
+
+def changed_rows(host: Host) -> list[SubjectRow]:
+    """One row per setting that differs from the kernel's default: `costly` where that is known to cost something."""
+    rows = []
+    for changed in host.compute_once(changed_settings):
+        setting = changed.setting
+        columns: dict[str, Value] = {
+            "name": changed.name,
+            "path": changed.path,
+            "value": _number_or_text(changed.value),
+            "usual": setting.values[0],
+            "costly": _is_costly(setting.costly, changed.value),
+            "cost": setting.cost,
+            "documented": setting.source,
+        }
+        rows.append(SubjectRow(changed.name, columns))
+    return rows
+
+
+def boot_rows(host: Host) -> list[SubjectRow] | Absent:
+    """One row per known boot parameter (knowledge/boot_parameters.toml): `costly` where its value costs something."""
+    line = host.read_file_text(BOOT_LINE, 1 << 16)
+    if isinstance(line, Absent):
+        return line
+    rows = []
+    for word in host.compute_once(boot_words):
+        parameter = word.parameter
+        columns: dict[str, Value] = {
+            "name": word.text,
+            "parameter": parameter.name,
+            "costly": _is_costly(parameter.costly, word.value),
+            "severe": parameter.severe,
+            "cost": parameter.cost,
+            "documented": parameter.source,
+        }
+        rows.append(SubjectRow(word.text, columns))
+    return rows
+
+
+def _is_costly(expression: str, text: str) -> Value:
+    return parse_expression(expression)({"value": _number_or_text(text)}) if expression else False
+
+
+def _number_or_text(text: str) -> Value:
+    number = parse_signed(text)
+    return text if number is None else number

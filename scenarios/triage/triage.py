@@ -1,0 +1,168 @@
+"""Triage: the host at a glance, what can be run here, and every read-only rule, in about a second.
+
+Nothing is written and no load is started. What arrives first is what a person looks for first.
+"""
+
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import suppress
+from importlib import import_module
+from typing import TYPE_CHECKING, Literal
+
+from msgspec import structs
+
+from probes.reading.host import Host, OutOfTime
+from probes.types import Entry
+from scenarios.contract import events as ev
+from scenarios.contract.finding import Finding, fold_alike, rank_of
+from scenarios.contract.folders import packages_with
+from scenarios.contract.registry import load, offer_order, scenario_names
+from scenarios.contract.rule import HostRule, Inapplicable, Unreadable
+from scenarios.triage.rules.engine import rule_of
+from scenarios.triage.rules.known import written_rules
+
+if TYPE_CHECKING:
+    from scenarios.contract.model import Scenario
+
+OUT_OF_TIME = "not read within the time limit: too much to read, or too slow"
+
+
+def all_rules() -> tuple[HostRule, ...]:
+    """Return the rules in code (`rules.py`) and in data (`rules.toml`), then the site's own."""
+    coded = (rule for name in packages_with("rules.py") for rule in import_module(f"{name}.rules").RULES)
+    return (*coded, *(rule_of(text) for text in written_rules().rules))
+
+
+def scenario_facts(host: Host) -> Iterator[Entry]:
+    """Yield the facts that the scenarios' own files (`glance.py`) add to triage."""
+    for name in packages_with("glance.py"):
+        yield from import_module(f"{name}.glance").glance(host)
+
+
+def fact_events(host: Host, time: Callable[[], float]) -> Iterator[ev.AnyEvent]:
+    """Yield the host's facts as events; a fact that could not be read is `absent`, with its reason."""
+    from probes.system.summary import summary_facts  # the rules alone need none of them
+
+    return as_events(summary_facts(host), time)
+
+
+def _firewall_events(host: Host, time: Callable[[], float]) -> Iterator[ev.AnyEvent]:
+    from probes.system.firewall.summary import firewall_facts
+
+    return as_events(firewall_facts(host), time)
+
+
+def as_events(entries: Iterable[Entry], time: Callable[[], float]) -> Iterator[ev.AnyEvent]:
+    for entry in entries:
+        yield ev.fact_event(entry, time())
+
+
+def scenario_offers(host: Host, time: Callable[[], float]) -> Iterator[ev.ScenarioOffer]:
+    """Yield every scenario with its answer and, where it cannot run here, the reason. Scenarios that cannot be
+    loaded come last.
+    """
+    loaded: list[Scenario] = []
+    broken: list[tuple[str, str]] = []
+    for name in scenario_names():
+        try:
+            loaded.append(load(name))
+        except Exception as error:  # a third party's scenario must not take triage down
+            broken.append((name, f"cannot be loaded: {type(error).__name__}: {error}"))
+    for scenario in sorted(loaded, key=offer_order):
+        try:
+            yield ev.ScenarioOffer(
+                t=time(),
+                id=scenario.id,
+                title=scenario.title,
+                question=scenario.question,
+                takes_s=scenario.takes_s,
+                needs=scenario.needs,
+                answers=scenario.answers,
+                blocked=scenario.blocked(host),
+                options=tuple(o for o in scenario.options if not o.hidden),
+                card=structs.replace(scenario.card, id=scenario.id),
+            )
+        except Exception as error:
+            broken.append((scenario.id, f"cannot be evaluated: {type(error).__name__}: {error}"))
+    for name, text in broken:
+        yield ev.ScenarioOffer(t=time(), id=name, title=name, question="", takes_s=0, blocked=text)
+
+
+def apply_rule(rule: HostRule, host: Host, time: Callable[[], float]) -> Iterator[ev.AnyEvent]:
+    """Yield the events of one rule: its findings, then the outcome. Findings stand even where the rest is unknown."""
+    findings: list[Finding] = []
+    unknown = ""
+    try:
+        for finding in rule.check(host):
+            findings.append(finding)
+    except Unreadable as why:
+        unknown = str(why)
+    except Inapplicable as why:
+        yield ev.Checked(t=time(), rule=rule.id, state="not applicable", reason=str(why))
+        return
+    except OutOfTime:
+        unknown = OUT_OF_TIME
+    except Exception as error:  # a broken rule is said, and the others go on
+        fault = type(error).__name__
+        reason = f"the rule failed: {fault}: {error}"
+        yield ev.Checked(t=time(), rule=rule.id, state="unreadable", reason=reason, fault=fault)
+        return
+    findings = fold_alike(findings)
+    for finding in findings:
+        yield ev.Found(t=time(), finding=finding)
+    state: Literal["spoke", "unreadable", "ok"] = "spoke" if findings else "unreadable" if unknown else "ok"
+    yield ev.Checked(t=time(), rule=rule.id, state=state, reason=unknown)
+
+
+def findings_about(host: Host, subjects: frozenset[str]) -> list[Finding]:
+    """Return the findings of the rules on these subjects, the worst first."""
+    rules = (rule for rule in all_rules() if rule.subject in subjects)
+    return _sorted_findings(event for rule in rules for event in apply_rule(rule, host, lambda: 0.0))
+
+
+def _sorted_findings(events: Iterable[ev.AnyEvent]) -> list[Finding]:
+    """Return the findings in these events, the worst first."""
+    findings = [event.finding for event in events if isinstance(event, ev.Found)]
+    return sorted(findings, key=rank_of)
+
+
+def examine_host(host: Host, time: Callable[[], float], *, facts: bool = True) -> Iterator[ev.AnyEvent]:
+    """Yield facts, offers, the facts that programs must be asked for, then every rule. `time` gives the `t` of the
+    events.
+
+    Without `facts` only the rules are applied.
+    """
+    if facts:
+        yield from _until_out_of_time(fact_events(host, time), "facts", time)
+        yield from _until_out_of_time(scenario_offers(host, time), "scenarios", time)
+        yield from _until_out_of_time(_firewall_events(host, time), "the firewall", time)
+        yield from _until_out_of_time(as_events(scenario_facts(host), time), "the scenarios' facts", time)
+    for problem in written_rules().problems:
+        yield ev.Note(t=time(), text=f"a rule was left out: {problem}")
+    rules = sorted(all_rules(), key=lambda rule: rule.first_look is not None)  # who looks twice comes last
+    for rule in rules:
+        if rule.first_look is not None:
+            with suppress(Exception):  # the rule asks again, and says what is wrong
+                rule.first_look(host)
+    for rule in rules:
+        for event in _until_out_of_time(apply_rule(rule, host, time), rule.id, time):
+            if host.out_of_time and isinstance(event, ev.Checked) and event.state == "ok":
+                event = ev.Checked(t=event.t, rule=rule.id, state="unreadable", reason=OUT_OF_TIME)
+            yield event
+
+
+def examine_live_host(time: Callable[[], float]) -> tuple[list[ev.AnyEvent], list[Finding]]:
+    """Apply every read-only rule to this host; return the events, and the findings in them, the worst first."""
+    host = Host()
+    host.is_static = True
+    events = list(examine_host(host, time, facts=False))
+    return events, _sorted_findings(events)
+
+
+def _until_out_of_time(
+    events: Iterator[ev.AnyEvent], part_name: str, time: Callable[[], float]
+) -> Iterator[ev.AnyEvent]:
+    """Yield the events until the time is over. The parts that come later say that they were not read."""
+    try:
+        yield from events
+    except OutOfTime:
+        yield ev.Note(t=time(), text=f"{part_name}: {OUT_OF_TIME}")

@@ -1,0 +1,32 @@
+"""Each bundled recording can be named, loads, has an end and a report."""
+
+from __future__ import annotations
+
+import pytest
+
+from app.recordings import store as recordings
+from app.recordings.reader import load
+from app.report.forms import markdown as document_markdown
+from app.report.full_report import report
+from app.report.headline import headline_of
+
+
+@pytest.mark.parametrize("name", recordings.list_demos())
+def test_a_demo_is_whole(name: str) -> None:
+    path = recordings.resolve_recording(name)
+    session = load(path)
+    assert session.ended is not None and session.ended.status == "done"
+    assert session.plan is not None and session.began is not None
+    text = document_markdown.render_markdown(report(session, path.name))
+    assert "How it was measured" in text
+    assert recordings.examine_recording(path).state == "done"
+
+
+def test_headlines_tell_the_demos_apart_where_a_list_cuts_them() -> None:
+    """In 30 cells: that is what a list has for them at 80."""
+    told = [
+        headline_of(recordings.examine_recording(recordings.resolve_recording(name)))
+        for name in recordings.list_demos()
+    ]
+    beginnings = {one.sentence[:30] for one in told if one is not None}
+    assert len(beginnings) == len(recordings.list_demos())

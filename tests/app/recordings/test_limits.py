@@ -1,0 +1,93 @@
+"""A recording of any size costs bounded memory and time; what is not kept is counted and said."""
+
+from __future__ import annotations
+
+import gzip
+import json
+from pathlib import Path
+
+import pytest
+
+from app.recordings import reader
+from app.recordings.limits import RATIO_LIMIT
+from app.recordings.reader import BrokenRecording, load
+from app.recordings.session import CAPS, RunSession
+from app.report import json_document
+from app.report.end_of_run import summary_lines
+from app.report.forms import markdown
+from app.report.full_report import report
+from scenarios.contract import events as ev
+from scenarios.contract.results import result as result_types
+from tests.fakes.streams import hostile
+from tests.fakes.streams.stories import write
+from tests.fakes.streams.story import storage
+
+HEAD = json.dumps(
+    {"type": "run", "t": 0, "schema": ev.SCHEMA, "version": "0", "scenario": "x", "command": [], "host": "h",
+     "wall": "", "seed": 0, "pid": 1, "pid_start": 0, "boot_id": ""}
+)  # fmt: skip
+
+
+def test_a_small_packed_file_is_not_unpacked_for_ever(tmp_path: Path) -> None:
+    path = tmp_path / "bomb.jsonl.gz"
+    path.write_bytes(gzip.compress((HEAD + '\n{"type":"note","t":1,"text":""}' * 300_000).encode()))
+    with pytest.raises(BrokenRecording, match="more than 100 times as large as its packed file"):
+        load(path)
+
+
+def test_our_own_recordings_pack_far_less(tmp_path: Path) -> None:
+    data = write(tmp_path / "r.jsonl", storage()).read_bytes()
+    assert len(data) / len(gzip.compress(data)) < RATIO_LIMIT / 2
+
+
+def test_what_two_bytes_stand_for_is_counted_before_it_is_made(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(reader, "VALUES_LIMIT", 50_000)
+    path = tmp_path / "bomb.jsonl"
+    path.write_text(f'{HEAD}\n{{"type":"extra","t":1,"name":"x","value":[{"[]," * 30_000}1]}}\n')
+    with pytest.raises(BrokenRecording, match="values, not read any further"):
+        load(path)
+
+
+def grown(session: RunSession) -> dict[str, int]:
+    kept = {name: value for name, value in vars(session).items() if isinstance(value, list | dict)}
+    return {
+        name: len(value) for name, value in kept.items() if name not in ("left_out", "results", "began_at")
+    }
+
+
+def test_nothing_in_a_session_grows_without_a_bound(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Every type of event in three copies of different names: with bounds of one, one is kept of each.
+
+    Of results one a type is kept, and there are as many types as scenarios declare.
+    """
+    for kind, cap in list(CAPS.items()):
+        monkeypatch.setitem(CAPS, kind, cap._replace(most=1))
+    session = RunSession()
+    for event in hostile.stream():
+        session.apply(event)
+    assert set(grown(session).values()) <= {1}, grown(session)
+    assert session.began_at.keys() <= session.steps.keys()
+    assert len(session.results) == len(result_types.bundled_results())
+    assert set(session.left_out) == {cap.name for cap in CAPS.values()}
+
+
+def test_what_is_there_is_still_replaced(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(CAPS, ev.FactRead, CAPS[ev.FactRead]._replace(most=1))
+    session = RunSession()
+    for name, value in (("a", 1), ("b", 2), ("a", 3)):
+        session.apply(ev.FactRead(t=0, name=name, value=value, source="s"))
+    assert [fact.value for fact in session.facts.values()] == [3] and session.left_out == {"facts": 1}
+
+
+def test_what_is_not_kept_is_said_everywhere(tmp_path: Path) -> None:
+    path = tmp_path / "r.jsonl"
+    verdict = next(e for e in storage() if isinstance(e, ev.RunVerdict))
+    many = [ev.Note(t=1.0, text=f"note {n}") for n in range(CAPS[ev.Note].most + 7)]
+    session = load(write(path, [storage()[0], verdict, *many]))
+    said = "7 more notes"
+    assert said in markdown.render_markdown(report(session, "r"))
+    shown = " ".join(text.strip() for line in summary_lines(session, path) for text, _ in line)
+    assert said in " ".join(shown.split())
+    assert json.loads(json_document.document_json(session, "r"))["left_out"] == {"notes": 7}

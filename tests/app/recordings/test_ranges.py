@@ -1,0 +1,213 @@
+"""Every number of a recording has a range in its type: what is beyond it is left out, counted and said, never shown."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Callable
+from itertools import product
+from pathlib import Path
+
+import msgspec
+import pytest
+from hypothesis import HealthCheck, given, settings
+from msgspec import inspect
+
+from app.recordings.reader import BrokenRecording, load, read_events
+from app.recordings.sides import read_run_summaries, read_run_summary
+from app.recordings.store import examine_recording, list_demos, resolve_recording
+from app.report import json_document
+from app.report.end_of_run import summary_lines
+from app.report.forms import markdown
+from app.report.full_report import report
+from app.report.headline import headline_of
+from app.tui.widgets.measuring.block_plot import plot_lines
+from scenarios.contract import events as ev
+from scenarios.contract.ranges import is_showable
+from tests.app.recordings.test_recording import HEAD, block, written
+from tests.soak.extremes import on_screens
+from tests.soak.figures import Figures
+from tests.soak.recordings import shown
+from tests.soak.strategies import edges, recordings, types
+
+FIXTURES = Path(__file__).parents[2] / "fixtures"
+EXTREMES = sorted((FIXTURES / "extremes").glob("*.jsonl"))
+TRUE_ONES = sorted((FIXTURES / "recordings").glob("*.jsonl"))
+
+
+def unbounded(info: inspect.Type, place: str) -> list[str]:
+    match info:
+        case inspect.IntType() | inspect.FloatType():
+            return [] if info.ge is not None and info.le is not None else [place]
+        case inspect.UnionType():
+            inner = [(one, "") for one in info.types]
+        case inspect.ListType() | inspect.VarTupleType():
+            inner = [(info.item_type, "[]")]
+        case inspect.TupleType():
+            inner = [(one, "[]") for one in info.item_types]
+        case inspect.DictType():
+            inner = [(info.key_type, "{}"), (info.value_type, "{}")]
+        case inspect.StructType():
+            inner = [(one.type, f".{one.name}") for one in info.fields]
+        case _:
+            inner = []
+    return [found for one, name in inner for found in unbounded(one, place + name)]
+
+
+def test_every_number_of_every_event_has_a_range() -> None:
+    assert [found for tag, info in types().items() for found in unbounded(info, tag)] == []
+
+
+def test_the_edges_of_a_range_can_be_scaled_inverted_and_raised() -> None:
+    """What the views do with a number without looking at it first."""
+    numbers = [field.type for info in types().values() for field in info.fields]
+    floats = [one for one in numbers if isinstance(one, inspect.FloatType)]
+    assert floats
+    for value in {float(edge) for one in floats for edge in edges(one)}:
+        assert math.isfinite(value * 100)
+        assert abs(value) < 1e-300 or math.isfinite(1 / value)
+
+
+@pytest.mark.parametrize("path", [*TRUE_ONES, *map(resolve_recording, list_demos())], ids=lambda p: p.stem)
+def test_nothing_that_a_run_wrote_is_left_out(path: Path) -> None:
+    assert not [event for event in read_events(path) if isinstance(event, ev.LeftOutLine)]
+
+
+@pytest.mark.parametrize("path", EXTREMES, ids=lambda p: p.stem)
+def test_what_crashed_a_view_is_shown(path: Path, tmp_path: Path) -> None:
+    figures = Figures("one")
+    shown(path, figures, path.stem)
+    on_screens([path.read_bytes()], tmp_path, figures)
+    assert not figures.wrong.total()
+    assert figures.counts["shown"] == figures.counts["replayed"] == 1
+
+
+@given(recordings())
+@settings(max_examples=25, deadline=None, suppress_health_check=list(HealthCheck))
+def test_a_recording_at_the_edges_of_its_types_crashes_no_view(
+    tmp_path_factory: pytest.TempPathFactory, data: bytes
+) -> None:
+    """Thousands of them: `python -m tests.soak extremes`."""
+    path = tmp_path_factory.mktemp("extremes") / "r.jsonl"
+    path.write_bytes(data)
+    figures = Figures("one")
+    shown(path, figures, "here")
+    assert not figures.wrong.total()
+
+
+def test_a_line_out_of_range_is_left_out_counted_and_told_everywhere(tmp_path: Path) -> None:
+    path = written(tmp_path / "r.jsonl", block(1.0), block(2.0), ev.RunEnded(t=3.0, status="done"))
+    lines = path.read_bytes().splitlines(keepends=True)
+    lines[2] = lines[2].replace(b'"IOPS":1.0', b'"IOPS":1e300')
+    lines.insert(3, b'{"type":"fact","t":2.5,"name":"n","source":"s","value":' + b"9" * 400 + b"}\n")
+    path.write_bytes(b"".join(lines))
+    session = load(path)
+    assert len(session.blocks["w"]) == 1
+    assert session.unsound == 2
+    assert session.ended is not None
+    assert json_document.make_document(session, None)["left_out"] == {"lines out of range": 2}
+    assert read_run_summaries([path])[0].left_out == 2
+    without = load(written(tmp_path / "sound.jsonl", block(1.0), ev.RunEnded(t=3.0, status="done")))
+    assert len(summary_lines(session, path)) > len(summary_lines(without, path))
+    assert session.unsound_why in markdown.render_markdown(report(session, "r")).replace("\\", "")
+    assert [e.why.partition(": ")[0] for e in read_events(path) if isinstance(e, ev.LeftOutLine)] == [
+        "line 3",
+        "line 4",
+    ]
+
+
+def test_no_comparison_holds_more_facts_than_a_host_has(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("scenarios.analysis.compare.run_summary.MAX_FACTS", 5)
+    facts = [ev.FactRead(t=1.0, name=f"n{n}", value=n, source="s") for n in range(9)]
+    [found] = read_run_summaries([written(tmp_path / "r.jsonl", *facts)])
+    assert {name for subject, name in found.facts if not subject} == {f"n{n}" for n in range(5)}
+    assert found.left_out == 4
+
+
+def test_a_head_out_of_range_is_a_bad_recording_in_the_list(tmp_path: Path) -> None:
+    path = tmp_path / "r.jsonl"
+    path.write_bytes(msgspec.json.encode(HEAD).replace(b'"seed":1', b'"seed":' + b"9" * 40) + b"\n")
+    with pytest.raises(BrokenRecording, match=": line 1: "):
+        load(path)
+    assert examine_recording(path).state == "unreadable"
+
+
+def test_a_wrong_type_is_still_a_damaged_recording(tmp_path: Path) -> None:
+    path = written(tmp_path / "r.jsonl", block(1.0))
+    path.write_bytes(path.read_bytes().replace(b'"seconds":0.5', b'"seconds":"half"'))
+    with pytest.raises(BrokenRecording, match=": line 2: "):
+        load(path)
+
+
+@pytest.mark.parametrize("read", [load, lambda path: read_run_summaries([path])])
+def test_a_line_that_is_no_json_is_damaged_whatever_was_out_of_range_before(
+    read: Callable[[Path], object], tmp_path: Path
+) -> None:
+    """A reader of some fields only came as far as the damage, and refused what the others had left out."""
+    path = written(tmp_path / "r.jsonl", block(1.0))
+    line = b'{"type":"block","t":1.0,"seconds":-1.0,"workload":"w","variant":"A","histogram":[[1,2]x]}'
+    path.write_bytes(path.read_bytes() + line + b"\n")
+    with pytest.raises(BrokenRecording, match=": line 3: "):
+        read(path)
+
+
+def test_a_headline_that_cannot_be_made_ends_no_list(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = written(tmp_path / "r.jsonl", ev.RunEnded(t=3.0, status="done"))
+
+    def broken(_session: object) -> None:
+        raise OverflowError("cannot convert float infinity to integer")
+
+    monkeypatch.setattr("app.report.headline.find_answer", broken)
+    found = headline_of(examine_recording(path))
+    assert found is not None
+    assert found.weight == "unknown"
+
+
+def test_a_clock_that_jumped_back_draws_no_time_before_the_beginning() -> None:
+    session = load(FIXTURES / "extremes" / "clock-jumped-back.jsonl")
+    for width, height in ((80, 20), (40, 8)):
+        drawn = "\n".join(
+            "".join(part for part, _ in line) for line in plot_lines(session, width, height, "w")
+        )
+        assert "-8" not in drawn
+        assert "−8" not in drawn
+
+
+def test_values_without_a_type_are_bounded_in_size_and_depth() -> None:
+    deep: list[object] = []
+    for _ in range(100):
+        deep = [deep]
+    assert all(is_showable(value) for value in (None, True, "9" * 5000, 1 << 63, -1.5, [1, {"a": [2.0]}]))
+    assert not any(is_showable(value) for value in (10**30, -1e308, [[1e306]], {"a": {"b": 10**400}}, deep))
+
+
+def test_what_a_reader_of_all_fields_takes_one_of_some_takes_too(tmp_path: Path) -> None:
+    """A line with two faults was left out by `report`, and damaged for `compare`."""
+    lines = resolve_recording("demo:box").read_text().splitlines()
+    events = {event["type"]: at for at, line in enumerate(lines) if "workload" in (event := json.loads(line))}
+    outcomes = set()
+    for at in events.values():
+        event = json.loads(lines[at])
+        for field, value in product(event.keys() - {"type", "workload"}, (-1e308, -1)):
+            faulty = {name: value for name, value in event.items() if name != "workload"} | {field: value}
+            faulty = {field: faulty[field], **faulty}  # the first fault of the line is this one
+            path = tmp_path / f"{at}-{field}.jsonl"
+            path.write_text("\n".join([*lines[:at], json.dumps(faulty), *lines[at + 1 :]]) + "\n")
+            is_readable = [_is_readable(read, path) for read in (load, _summarise)]
+            assert is_readable[1] or not is_readable[0], (event["type"], field)
+            outcomes.add(is_readable[0])
+    assert outcomes == {True, False}
+
+
+def _summarise(path: Path) -> object:
+    return read_run_summary(path, "a")
+
+
+def _is_readable(read: Callable[[Path], object], path: Path) -> bool:
+    try:
+        read(path)
+    except BrokenRecording:
+        return False
+    return True

@@ -1,0 +1,255 @@
+"""Recordings: written as they happen, read whole or while they grow, and every damage told with its line."""
+
+from __future__ import annotations
+
+import errno
+import gzip
+import math
+import os
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from app.recordings.limits import LINE_LIMIT
+from app.recordings.reader import BrokenRecording, RecordingFollower, load, read_events
+from app.recordings.writer import Recorder, encode_event
+from probes.reading.lossless_json import Decoder
+from scenarios.contract import events as ev
+from scenarios.contract.finding import Finding
+from tests.needs import TMPFS, need
+from tests.real.own_disk import unmount
+
+HEAD = ev.Began(
+    t=0, schema=ev.SCHEMA, version="1", scenario="fake", command=["hostdx"], host="h", wall="2026-01-01T00:00:00Z",
+    seed=1, pid=1, pid_start=1, boot_id="b",
+)  # fmt: skip
+
+
+def silent(text: str) -> None:
+    raise AssertionError(text)
+
+
+def block(t: float, value: float = 1.0) -> ev.Block:
+    return ev.Block(t=t, workload="w", variant="A", group=0, index=0, seconds=0.5, values={"IOPS": value})
+
+
+def written(path: Path, *events: ev.AnyEvent) -> Path:
+    recorder = Recorder(path, silent)
+    everything: list[ev.AnyEvent] = [HEAD, *events]
+    for event in everything:
+        recorder.write(event)
+    recorder.close()
+    return path
+
+
+def test_every_event_is_readable_at_once(tmp_path: Path) -> None:
+    path = tmp_path / "r.jsonl"
+    recorder = Recorder(path, silent)
+    follower = None
+    everything: list[ev.AnyEvent] = [HEAD, block(1), ev.Note(t=2, text="x")]
+    for number, event in enumerate(everything, 1):
+        recorder.write(event)
+        follower = follower or RecordingFollower(path)
+        assert follower.poll() == [event]
+        assert follower.line == number
+        assert follower.poll() == []
+    recorder.close()
+
+
+def test_half_a_line_waits_for_its_end(tmp_path: Path) -> None:
+    path = written(tmp_path / "r.jsonl", block(1))
+    whole = encode_event(block(2))
+    with path.open("ab") as file:
+        file.write(whole[:20])
+        file.flush()
+        follower = RecordingFollower(path)
+        assert len(follower.poll()) == 2
+        assert follower.unfinished
+        assert follower.poll() == []
+        file.write(whole[20:])
+        file.flush()
+        assert follower.poll() == [block(2)]
+        assert not follower.unfinished
+    assert list(read_events(path))[-1] == block(2)
+
+
+def test_unknown_type_and_field_are_survived(tmp_path: Path) -> None:
+    path = written(tmp_path / "r.jsonl")
+    with path.open("ab") as file:
+        file.write(
+            b'{"type":"hologram","t":1.0,"depth":[[[]]]}\n{"type":"note","t":2.0,"text":"x","colour":"red"}\n\n'
+        )
+    follower = RecordingFollower(path)
+    assert follower.poll() == [HEAD, ev.Note(t=2.0, text="x")]
+    assert follower.unknown == 1
+
+
+@pytest.mark.parametrize(
+    ("content", "says"),
+    [
+        (b"", "line 1: is empty"),
+        (b"hello\nworld\n", "line 1: is not a hostdx recording"),
+        (b'{"a":1}\n', "line 1: is not a hostdx recording"),
+        (b'{"type":"run","schema":"hostdx/7"}\n', "line 1: was written in the schema hostdx/7"),
+        (b"\x7fELF\x00\xff\xfe\n", "line 1: is not a hostdx recording"),
+        (b"etc/".ljust(257, b"\0") + b"ustar\n", "`hostdx triage --root`"),
+        (encode_event(HEAD)[:-2], "line 1: is unfinished"),
+        (encode_event(HEAD) + encode_event(block(1)) + b'{"type":"note","t":2.0}\n', "line 3: is damaged"),
+        (
+            encode_event(HEAD) + b'{"type":"note","t":"now","text":"x"}\n' + encode_event(block(1)),
+            "line 2: is damaged",
+        ),
+        (encode_event(HEAD) + b"[" * 100_000 + b"\n", "line 2: is damaged"),
+        (encode_event(HEAD) + b'{"type":"note","t":2.0,"text":"\xff"}\n', "line 2: is damaged"),
+        (encode_event(HEAD) + b"\n" + b"x" * LINE_LIMIT + b"\n", "line 3: longer than 1 MiB"),
+        (b"x" * (3 * LINE_LIMIT), "line 1: longer than 1 MiB"),
+        (
+            gzip.compress(encode_event(HEAD) + encode_event(block(1)) * 10_000)[:20] + b"x" * 99,
+            "cannot be read",
+        ),
+    ],
+)
+def test_damage_is_one_line_with_its_number(tmp_path: Path, content: bytes, says: str) -> None:
+    path = tmp_path / "r.jsonl"
+    path.write_bytes(content)
+    with pytest.raises(BrokenRecording) as why:
+        list(read_events(path))
+    assert says in why.value.text
+    assert "\n" not in why.value.text and str(path) in why.value.text
+
+
+def test_what_is_no_file(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "fifo")
+    for path in (tmp_path / "fifo", tmp_path, tmp_path / "missing", Path("/dev/zero")):
+        with pytest.raises(BrokenRecording) as why:
+            load(path)
+        assert str(path) in why.value.text
+
+
+def test_compressed(tmp_path: Path) -> None:
+    path = tmp_path / "r.jsonl.gz"
+    path.write_bytes(
+        gzip.compress(encode_event(HEAD) + b"".join(encode_event(block(t)) for t in range(30_000)))
+    )
+    assert len(load(path).blocks["w"]) == 30_000
+
+
+def test_memory_is_bounded_by_chunks(tmp_path: Path) -> None:
+    path = written(tmp_path / "r.jsonl", *(block(t) for t in range(20_000)))
+    follower = RecordingFollower(path)
+    first = follower.poll()
+    assert 1 < len(first) < 20_001
+    assert follower.bytes <= 1 << 20
+
+
+@pytest.mark.parametrize("value", [math.nan, math.inf, -math.inf])
+def test_what_json_cannot_hold_is_left_out(value: float) -> None:
+    line = encode_event(block(1, value))
+    assert b"null" not in line and b'"values":{}' in line
+    note = encode_event(
+        ev.RunningEstimate(t=1, workload="w", metric="m", baseline="A", variant="B", groups=1, ratio=value)
+    )
+    assert b'"note"' in note
+
+
+def test_a_line_too_long_is_left_out() -> None:
+    line = encode_event(ev.Note(t=1, text="x" * LINE_LIMIT))
+    assert len(line) < 200 and b"left out" in line
+
+
+@settings(deadline=None, max_examples=60)
+@given(st.text(alphabet=st.characters()), st.text(alphabet=st.characters(categories=["Cs", "Cc", "Lu"])))
+def test_any_text_comes_back(text: str, odd: str) -> None:
+    for value in (text, odd, text + odd):
+        finding = Finding(id="x", severity="ok", title=value)
+        line = encode_event(ev.Found(t=0, finding=finding))
+        back = Decoder(ev.Common).decode(line)
+        assert isinstance(back, ev.Found)
+        assert back.finding.title == value
+
+
+def test_an_existing_file_is_not_overwritten(tmp_path: Path) -> None:
+    from app.terminal.failure import Failure
+
+    (tmp_path / "r.jsonl").write_text("mine")
+    with pytest.raises(Failure, match="File exists"):
+        Recorder(tmp_path / "r.jsonl", silent)
+    assert (tmp_path / "r.jsonl").read_text() == "mine"
+
+
+@pytest.mark.parametrize("named", [False, True])
+def test_where_nothing_could_be_written_nothing_is_left(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, named: bool
+) -> None:
+    from app.recordings.stream import Stream
+    from app.report.end_of_run import summary_lines
+
+    def full(descriptor: int, data: object) -> int:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    said: list[str] = []
+    stream = Stream(said.append)
+    monkeypatch.setattr("app.recordings.writer.os.write", full)
+    monkeypatch.setattr("app.recordings.writer.PLACES", ())
+    monkeypatch.delenv("TMPDIR", raising=False)
+    stream.emit(HEAD)
+    stream.record(tmp_path / "r.jsonl", is_requested=named)
+    stream.emit(ev.RunEnded(t=1, status="done"))
+    stream.close(hurry=False)
+    assert (tmp_path / "r.jsonl").exists() == named
+    assert stream.recording_path is None
+    assert not any(
+        "report:" in text for line in summary_lines(stream.session, stream.recording_path) for text, _ in line
+    )
+    assert len(said) == 2 and "only printed" in said[0]
+
+
+@pytest.mark.parametrize("cut", [30, 100, 700])
+def test_a_truncated_gz_keeps_what_can_be_read(tmp_path: Path, cut: int) -> None:
+    path = tmp_path / "r.jsonl.gz"
+    events: list[ev.AnyEvent] = [HEAD, *(block(t) for t in range(8_000))]
+    whole = gzip.compress(b"".join(encode_event(event) for event in events))
+    path.write_bytes(whole[:-cut])
+    found = list(read_events(path))
+    assert 1000 < len(found) < len(events) and found == events[: len(found)]
+    follower = RecordingFollower(path)
+    while follower.poll():
+        pass
+    assert follower.unfinished
+    follower.close()
+    path.write_bytes(whole[:12])
+    with pytest.raises(BrokenRecording, match="unfinished"):
+        list(read_events(path))
+
+
+@pytest.mark.real("cpu")
+def test_a_full_disk_costs_no_event(tmp_path: Path) -> None:
+    """Written to a tmpfs of 16 KiB; when there is room again, what waited in memory follows."""
+    import subprocess
+
+    mountpoint = tmp_path / "small"
+    mountpoint.mkdir()
+    need(TMPFS)
+    subprocess.run(["mount", "-t", "tmpfs", "-o", "size=16k", "tmpfs", str(mountpoint)], check=True)
+    try:
+        filler = mountpoint / "filler"
+        filler.write_bytes(b"x" * 8192)
+        said: list[str] = []
+        recorder = Recorder(mountpoint / "r.jsonl", said.append)
+        events: list[ev.AnyEvent] = [HEAD, *(block(t) for t in range(200))]
+        for event in events:
+            recorder.write(event)
+        assert not recorder.is_complete
+        assert len(said) == 1 and "no space left" in said[0]
+        part = list(read_events(mountpoint / "r.jsonl"))
+        assert part == events[: len(part)] and len(part) < len(events)
+        filler.unlink()
+        subprocess.run(["mount", "-o", "remount,size=1m", str(mountpoint)], check=True)
+        recorder.write(block(300))
+        recorder.close()
+        assert recorder.is_complete
+        assert list(read_events(mountpoint / "r.jsonl")) == [*events, block(300)]
+    finally:
+        unmount(mountpoint)

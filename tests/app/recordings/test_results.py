@@ -1,0 +1,162 @@
+"""Results keep their types: every one is read as it was written, and as it was written before it had a type."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Callable
+from functools import cache
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any, ClassVar
+
+import msgspec
+import pytest
+
+from app.recordings.reader import load, read_events
+from app.recordings.results import FORMER, decode_result
+from app.recordings.store import list_demos, resolve_recording
+from app.recordings.writer import encode_event
+from app.report import json_document
+from app.report.end_of_run import summary_lines
+from app.report.forms import html, markdown
+from app.report.full_report import report
+from scenarios.contract import events as ev
+from scenarios.contract.results import result as result_types
+from scenarios.contract.verdict.verdict import Word
+from scenarios.storage.results import Levels
+from tests.app.recordings.test_recording import written
+from tests.fakes.streams.hostile import _built
+from tests.soak.strategies import types
+
+FIXTURES = Path(__file__).parents[2] / "fixtures" / "former"
+RECORDED = [*sorted(FIXTURES.glob("*.jsonl")), *map(resolve_recording, list_demos())]
+KINDS = result_types.bundled_results()
+YOUNGER = {
+    "box.corners/1",
+    "box.box/1",
+    "box.jobs/1",
+    "contention.curves/1",
+    "fullstack.streams/1",
+    "where.calls/1",
+    "where.locks/1",
+}  # never recorded by name alone
+
+
+def former(name: str) -> list[tuple[Path, bytes]]:
+    """What was recorded under that name when results had none but names."""
+    lines = ((path, line) for path in RECORDED for line in path.read_bytes().splitlines())
+    trees = ((path, line, json.loads(line)) for path, line in lines if b'"extra"' in line)
+    return [(path, line) for path, line, tree in trees if (tree["type"], tree["name"]) == (FORMER, name)]
+
+
+def within(told: Any, recorded: Any) -> bool:
+    """Whether a value is what was recorded, but for fields that are no more, and younger ones that are empty."""
+    if isinstance(recorded, list):
+        return len(told) == len(recorded) and all(map(within, told, recorded))
+    if isinstance(recorded, dict):
+        younger = {key for key, value in told.items() if key not in recorded and not value}
+        return bool(told) and all(within(told[key], recorded.get(key)) for key in told.keys() - younger)
+    return bool(told == recorded)
+
+
+@pytest.mark.parametrize("tag", sorted(KINDS.keys() - YOUNGER))
+def test_what_was_recorded_without_a_type_is_read_with_one(tag: str) -> None:
+    found = former(KINDS[tag].name)
+    assert found
+    for path, line in found:
+        told = decode_result(line)
+        assert type(told) is KINDS[tag]
+        assert within(msgspec.json.decode(msgspec.json.encode(told.as_json)), json.loads(line)["value"])
+        assert type(load(path).find_result(KINDS[tag])) is KINDS[tag]
+
+
+@pytest.mark.parametrize("tag", KINDS)
+def test_what_is_written_is_read_again_as_the_same_and_every_view_shows_it(tag: str, tmp_path: Path) -> None:
+    event = _built(types()[tag], 0, 1.0)
+    assert isinstance(event, ev.Result)
+    assert decode_result(encode_event(event)) == event
+    path = written(tmp_path / "r.jsonl", event, ev.RunEnded(t=2.0, status="done"))
+    session = load(path)
+    assert session.find_result(KINDS[tag]) == event
+    made = report(session, "r.jsonl")
+    assert markdown.render_markdown(made) and html.render_html(made) and summary_lines(session, path)
+    document = json.loads(json_document.document_json(session, None))
+    assert document[event.name] == json.loads(json_document.encode_document(event.as_json))
+
+
+def test_no_two_results_have_one_name_and_each_says_its_version() -> None:
+    names = [kind.name for kind in KINDS.values()]
+    assert len(set(names)) == len(names)
+    for tag, kind in KINDS.items():
+        what, _, version = tag.rpartition("/")
+        assert what.startswith(kind.__module__.split(".")[1] + ".") and version.isdecimal()
+
+
+@pytest.mark.parametrize(
+    "change",
+    [{"blocks": "many"}, {"median": 1e300}, {"median": None}, {"ci95": [1.0]}, {"link_share": 10**400}],
+)
+def test_a_result_that_does_not_fit_is_left_out_and_said_and_the_rest_is_read(
+    change: dict[str, Any], tmp_path: Path
+) -> None:
+    level = {"workload": "w", "variant": "A", "metric": "IOPS", "unit": "IOPS", "blocks": 4, "median": 1.0}
+    row = {**level, "ci95": None, **change}
+    lines = [
+        {"type": "storage.levels/1", "t": 1.0, "value": [row]},
+        {"type": FORMER, "t": 1.0, "name": "levels", "value": [row]},
+    ]
+    path = written(tmp_path / "r.jsonl", ev.Note(t=2.0, text="after"))
+    head, note = path.read_bytes().splitlines(keepends=True)
+    path.write_bytes(head + b"".join(json.dumps(line).encode() + b"\n" for line in lines) + note)
+    session = load(path)
+    assert session.find_result(Levels) is None and session.unsound == 2
+    assert [type(e) for e in read_events(path)] == [ev.Began, ev.LeftOutLine, ev.LeftOutLine, ev.Note]
+
+
+def test_a_later_version_and_an_unknown_scenarios_result_are_survived(tmp_path: Path) -> None:
+    path = written(tmp_path / "r.jsonl", ev.Note(t=2.0, text="after"))
+    head, note = path.read_bytes().splitlines(keepends=True)
+    strange = (b'"storage.levels/9"', b'"none.such/1"', b'"extra","name":"none"')
+    lines = [b'{"type":%s,"t":1.0,"value":[]}\n' % tag for tag in strange]
+    path.write_bytes(head + b"".join(lines) + note)
+    assert [type(e) for e in read_events(path)] == [ev.Began, ev.Note]
+
+
+class Told(ev.Result, frozen=True, tag="thp.told/1"):
+    name: ClassVar[str] = "told"
+    value: str
+
+
+def brought(monkeypatch: pytest.MonkeyPatch, loaded: Callable[[], None]) -> None:
+    """The scenario `thp` of another package, which stands in this file."""
+    entry = SimpleNamespace(name="thp", module=__name__, load=loaded)
+    monkeypatch.setattr("importlib.metadata.entry_points", lambda **_: [entry])
+    for cached in (result_types.result_tagged, result_types._external_entry_points):
+        monkeypatch.setattr(result_types, cached.__name__, cache(cached.__wrapped__))
+
+
+def test_another_packages_module_that_does_not_load_leaves_its_results_out(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def broken() -> None:
+        raise ImportError("no module named thp")
+
+    brought(monkeypatch, broken)
+    path = written(tmp_path / "r.jsonl", Told(t=1.0, value="so"), ev.Note(t=2.0, text="after"))
+    assert [type(e) for e in read_events(path)] == [ev.Began, ev.Note]
+
+
+def test_another_packages_scenario_brings_its_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    brought(monkeypatch, lambda: None)
+    session = load(written(tmp_path / "r.jsonl", Told(t=1.0, value="so")))
+    assert session.find_result(Told) == Told(t=1.0, value="so")
+    assert "so" in markdown.render_markdown(report(session, "r.jsonl")).splitlines()
+
+
+def test_a_figure_that_is_none_unmasks_no_secret() -> None:
+    told = ev.RunVerdict(
+        t=1.0, workload="w", metric="m", baseline="a", variant="b", verdict=Word.UNDECIDED, ratio=math.nan,
+        explain="ran PGPASSWORD=hunter2 psql",
+    )  # fmt: skip
+    assert b"hunter2" not in encode_event(told)

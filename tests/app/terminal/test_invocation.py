@@ -1,0 +1,63 @@
+"""A suggested command is one that this terminal can run."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import pytest
+
+from app.terminal.invocation import command_to_paste
+from probes.children.environment import STARTED_AS
+
+
+@pytest.fixture
+def started(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    path = tmp_path / "my tools" / "hostdx"
+    path.parent.mkdir()
+    path.write_text("#!/bin/sh\n")
+    path.chmod(0o755)
+    monkeypatch.setattr(sys, "argv", [str(path), "run"])
+    return path
+
+
+def test_started_by_its_path_it_is_suggested_by_its_path(
+    started: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PATH", "/nowhere")
+    assert command_to_paste("hostdx report last") == f"'{started}' report last"
+    assert command_to_paste("sudo hostdx triage") == f"sudo '{started}' triage"
+    assert command_to_paste("renice -n 10 -p 1") == "renice -n 10 -p 1"
+
+
+def test_where_the_shell_finds_it_its_name_is_enough(started: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PATH", str(started.parent))
+    assert command_to_paste("hostdx report last") == "hostdx report last"
+    assert command_to_paste("sudo hostdx triage") == f"sudo '{started}' triage"  # its path is not the user's
+
+
+def test_another_one_that_the_shell_finds_is_not_suggested(
+    started: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    other = tmp_path / "hostdx"
+    other.write_text("#!/bin/sh\n")
+    other.chmod(0o755)
+    monkeypatch.setenv("PATH", str(tmp_path))
+    assert command_to_paste("hostdx report last").startswith(f"'{started}'")
+
+
+def test_a_module_is_suggested_as_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "argv", ["/somewhere/app/cli/__main__.py"])
+    assert command_to_paste("hostdx report last") == f"{sys.executable} -P -m app.cli report last"
+
+
+@pytest.mark.parametrize(("mode", "first"), [(0o755, ""), (0o644, f"{sys.executable} ")])
+def test_the_bundle_is_suggested_by_its_path(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, mode: int, first: str
+) -> None:
+    bundle = tmp_path / "hostdx.pyz"
+    bundle.touch()
+    bundle.chmod(mode)
+    monkeypatch.setenv(STARTED_AS, str(bundle))
+    assert command_to_paste("hostdx report last") == f"{first}{bundle} report last"
+    assert command_to_paste("sudo hostdx triage") == f"sudo {first}{bundle} triage"

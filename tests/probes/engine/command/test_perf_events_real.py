@@ -1,0 +1,73 @@
+"""Perf events count the command with all that it starts, and not the process that waits for it."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from probes.engine.command.perf_events import EVENTS, SOFTWARE, Clocks, PerfCounters
+from probes.engine.command.topdown import PerfEvent
+from tests.needs import not_here
+
+pytestmark = pytest.mark.real("cpu")
+
+TASK_CLOCK = PerfEvent(SOFTWARE, 1)  # nanoseconds
+
+
+def test_a_command_and_its_children_are_counted() -> None:
+    counters = PerfCounters(
+        {
+            "task": TASK_CLOCK,
+            "none": PerfEvent(99, 99),
+            "led": PerfEvent(SOFTWARE, 1, "task"),
+            "alone": PerfEvent(SOFTWARE, 1, "none"),
+        }
+    )
+    sum(range(5_000_000))  # not the command's
+    spin = f"{sys.executable} -S -c 'sum(range(5000000))'"
+    child = subprocess.Popen(["sh", "-c", f"{spin}; {spin}; true"])
+    _, status, used = os.wait4(child.pid, 0)
+    child.returncode = os.waitstatus_to_exitcode(status)
+    found = counters.end()
+    assert child.returncode == 0 and "none" not in found and "alone" not in found
+    if "task" not in found:
+        not_here("perf events are not allowed here")
+    assert found["led"] == pytest.approx(found["task"], rel=0.05), "it counts in the other one's group"
+    assert found["task"] / 1e9 == pytest.approx(used.ru_utime + used.ru_stime, rel=0.25)
+
+
+def test_what_is_not_there_is_none() -> None:
+    assert set(PerfCounters().end()) <= set(EVENTS)
+
+
+def test_the_clock_of_running_processes() -> None:
+    """Task clock counts a nanosecond each nanosecond that they ran: 1 GHz, whoever else is busy."""
+    busy = subprocess.Popen([sys.executable, "-S", "-c", "while True: pass"])
+    idle = subprocess.Popen(["sleep", "60"])
+    clocks = Clocks((busy.pid, idle.pid), TASK_CLOCK)
+    try:
+        deadline = time.monotonic() + 20
+        while time.monotonic() < deadline and _cpu_s(busy.pid) < 0.3:
+            time.sleep(0.05)
+    finally:
+        for child in (busy, idle):
+            child.kill()
+            child.wait()
+    gigahertz, ran = clocks.end()
+    if gigahertz is None:
+        not_here("perf events are not allowed here")
+    assert gigahertz == pytest.approx(1.0, rel=0.05) and ran
+
+
+def test_a_clock_that_nobody_counts_is_none() -> None:
+    assert Clocks((os.getpid(),), PerfEvent(99, 99)).end() == (None, 0)
+
+
+def _cpu_s(pid: int) -> float:
+    fields = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8").rpartition(")")[2].split()
+    return int(fields[11]) / os.sysconf("SC_CLK_TCK")

@@ -1,0 +1,55 @@
+"""How long the control groups of a tree were held back: both versions, groups that are entered later."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from probes.engine.command.group_counters import TreeQuota
+
+
+def lay(path: Path, text: str) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(text)
+
+
+@pytest.mark.parametrize(
+    ("line", "folder", "stat", "unit"),
+    [
+        ("0::/a", "", "usage_usec 9\nthrottled_usec {}", 1_000_000),
+        ("0::/a", "unified", "throttled_usec {}", 1_000_000),
+        ("4:cpu,cpuacct:/a", "cpu,cpuacct", "nr_throttled 2\nthrottled_time {}", 1_000_000_000),
+        ("4:cpu:/a", "cpu", "throttled_time {}", 1_000_000_000),
+    ],
+)
+def test_what_a_group_was_held_back_since_it_was_seen(
+    tmp_path: Path, line: str, folder: str, stat: str, unit: int
+) -> None:
+    lay(tmp_path / "proc" / "7" / "cgroup", f"3:memory:/b\n{line}\n")
+    counters = tmp_path / "groups" / folder / "a" / "cpu.stat"
+    lay(counters, stat.format(5 * unit))
+    quota = TreeQuota(str(tmp_path / "proc"), str(tmp_path / "groups"))
+    assert quota.held_s() is None
+    quota.look_at_groups([7])
+    counters.write_text(stat.format(7 * unit))
+    quota.look_at_groups([7])
+    assert quota.held_s() == 2.0
+
+
+def test_a_wrapper_may_enter_a_group_after_the_first_look(tmp_path: Path) -> None:
+    for name in "ab":
+        lay(tmp_path / "groups" / name / "cpu.stat", "throttled_usec 0")
+    lay(tmp_path / "proc" / "7" / "cgroup", "0::/a")
+    quota = TreeQuota(str(tmp_path / "proc"), str(tmp_path / "groups"))
+    quota.look_at_groups([7])
+    lay(tmp_path / "proc" / "7" / "cgroup", "0::/b")
+    quota.look_at_groups([7])
+    lay(tmp_path / "groups" / "b" / "cpu.stat", "throttled_usec 500000")
+    assert quota.held_s() == 0.5
+
+
+def test_a_group_that_tells_nothing_is_not_known(tmp_path: Path) -> None:
+    quota = TreeQuota(str(tmp_path / "proc"), str(tmp_path / "groups"))
+    quota.look_at_groups([1, 2])
+    assert quota.held_s() is None

@@ -1,0 +1,63 @@
+"""The histogram against exact percentiles."""
+
+from __future__ import annotations
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from probes.engine import histogram
+
+latencies = st.lists(st.integers(0, 10**11), min_size=1, max_size=300)
+
+
+@given(st.integers(0, 10**12))
+def test_a_value_lies_in_its_bucket_and_buckets_are_3_percent_wide(ns: int) -> None:
+    [number] = histogram.fold_latencies([ns])
+    low, high = histogram.lower_bound(number), histogram.upper_bound(number)
+    assert low <= ns <= high
+    assert high - low <= max(1, low) / 32
+
+
+@given(st.integers(0, 10**6))
+def test_buckets_lie_side_by_side(number: int) -> None:
+    number %= 1500
+    last = histogram.upper_bound(number)
+    assert list(histogram.fold_latencies([last, last + 1])) == [number, number + 1]
+
+
+@given(latencies)
+def test_folding_counts_each_once_in_its_bucket(values: list[int]) -> None:
+    counts = histogram.fold_latencies(values)
+    assert sum(counts.values()) == len(values)
+    assert counts == histogram.merge(histogram.fold_latencies([v]) for v in values)
+
+
+@given(latencies, latencies)
+def test_merging_is_folding_all(left: list[int], right: list[int]) -> None:
+    assert histogram.merge(
+        [histogram.fold_latencies(left), histogram.fold_latencies(right)]
+    ) == histogram.fold_latencies(left + right)
+
+
+@given(latencies, st.sampled_from([0.01, 0.5, 0.9, 0.99, 0.999, 1.0]))
+def test_percentiles_are_within_a_bucket_of_the_exact_ones(values: list[int], share: float) -> None:
+    exact = sorted(values)[max(1, -int(-share * len(values) // 1)) - 1]
+    found = histogram.percentile(histogram.fold_latencies(values), share)
+    assert found is not None
+    assert abs(found - exact) <= max(1, exact * 0.032)
+
+
+def test_nothing_has_no_percentile() -> None:
+    assert histogram.percentile({}, 0.5) is None
+
+
+@given(latencies)
+def test_pairs_rise_and_hold_all(values: list[int]) -> None:
+    pairs = histogram.bucket_pairs(histogram.fold_latencies(values))
+    assert [bound for bound, _ in pairs] == sorted({bound for bound, _ in pairs})
+    assert sum(count for _, count in pairs) == len(values)
+    assert pairs[-1][0] >= max(values)
+
+
+def test_latencies_that_run_backwards_count_as_none() -> None:
+    assert histogram.fold_latencies([-5]) == {0: 1}

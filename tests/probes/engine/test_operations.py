@@ -1,0 +1,360 @@
+"""One worker's block, run in this process on a small file."""
+
+from __future__ import annotations
+
+import errno
+import itertools
+import os
+import time
+import zlib
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from probes.engine import loops, operations
+from probes.engine.loads import metadata
+from probes.engine.operations import POOL_BYTES, WorkerState, run_block
+from probes.engine.worker import fill_file
+
+PAGE = 4096
+PAGES = 64
+
+
+@pytest.fixture
+def fd(tmp_path: Path) -> Iterator[int]:
+    path = tmp_path / "file"
+    path.write_bytes(os.urandom(PAGE * PAGES))
+    found = os.open(path, os.O_RDWR)
+    yield found
+    os.close(found)
+
+
+def spec(fd: int, kind: str = "read", **more: Any) -> dict[str, Any]:
+    return {
+        "kind": kind,
+        "seed": 1,
+        "fds": [fd],
+        "first": 0,
+        "start": 0,
+        "length": PAGE * PAGES,
+        "block_bytes": PAGE,
+        "sequential": False,
+        "sync": False,
+        "direct": True,
+        "stretch": 0.0,
+        "slices": [0.02],
+        "least": 0,
+        "most": None,
+        "at_most_s": 5.0,
+    } | more
+
+
+def names_spec(fd: int, **more: Any) -> dict[str, Any]:
+    return spec(fd, "metadata", folder="3", stem=7, names=8, links=False) | {"fd": fd} | more
+
+
+def now() -> int:
+    return time.perf_counter_ns()
+
+
+@pytest.fixture
+def ticking(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each look at the clock is 10 µs after the one before: on a loaded machine a whole block can pass unserved."""
+    looks = itertools.count(1)
+    monkeypatch.setattr(time, "perf_counter_ns", lambda: 10_000 * next(looks))
+
+
+@pytest.mark.usefixtures("ticking")
+@pytest.mark.parametrize("direct", [True, False])
+@pytest.mark.parametrize(("kind", "sync"), [("read", False), ("write", False), ("write", True)])
+def test_each_kind_does_operations_and_counts_them(fd: int, kind: str, sync: bool, direct: bool) -> None:
+    found = run_block(spec(fd, kind, sync=sync, direct=direct), WorkerState(), now)
+    (only,) = found["slices"]
+    assert only["n"] == found["n"] > 0
+    assert sum(count for _, count in only["h"]) == only["n"]
+    assert 0 < only["ns"] <= found["ns"]
+    assert only["cpu"] >= 0
+
+
+@pytest.mark.parametrize("most", [1, 7, 3000])
+def test_no_more_operations_than_allowed(fd: int, most: int) -> None:
+    found = run_block(spec(fd, most=most, slices=[60.0, 120.0], at_most_s=240.0), WorkerState(), now)
+    assert found["n"] == most
+
+
+def test_a_short_block_goes_on_until_its_least_operations(fd: int) -> None:
+    found = run_block(spec(fd, slices=[0.0], least=5000, at_most_s=60.0), WorkerState(), now)
+    assert found["n"] == 5000
+    assert len(found["slices"]) == 2
+
+
+@pytest.mark.usefixtures("ticking")
+def test_but_not_beyond_its_longest_time(fd: int) -> None:
+    found = run_block(spec(fd, slices=[0.0], least=10**9, at_most_s=0.05), WorkerState(), now)
+    assert 0 < found["n"] < 10**9
+    assert found["ns"] == pytest.approx(50e6, abs=1e5)
+
+
+def test_offsets_are_drawn_again_where_they_run_out(fd: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(operations, "MAX_OFFSETS", 10)
+    source = WorkerState()
+    source.rate = 0.0
+    assert run_block(spec(fd, most=5000, slices=[60.0]), source, now)["n"] == 5000
+
+
+@pytest.mark.usefixtures("ticking")
+def test_slices_share_the_block(fd: int) -> None:
+    found = run_block(spec(fd, slices=[0.01, 0.02, 0.03]), WorkerState(), now)
+    assert [s["n"] > 0 for s in found["slices"]] == [True] * 3
+    assert [s["ns"] for s in found["slices"]] == pytest.approx([10e6] * 3, abs=1e5)
+    assert sum(s["n"] for s in found["slices"]) == found["n"]
+
+
+def test_a_file_that_ends_too_early_is_an_error(fd: int) -> None:
+    os.ftruncate(fd, PAGE)
+    with pytest.raises(loops.Short):
+        run_block(spec(fd, sequential=True, most=5, slices=[60.0]), WorkerState(), now)
+
+
+def test_random_offsets_are_whole_blocks_of_the_whole_range() -> None:
+    drawn = list(WorkerState().random_offsets(8 * PAGE, 16 * PAGE, PAGE, 2000))
+    assert len(drawn) == 2000
+    assert set(drawn) == {(8 + n) * PAGE for n in range(16)}
+
+
+def test_the_seed_repeats_the_offsets() -> None:
+    def draw(seed: int) -> list[int]:
+        source = WorkerState()
+        source.rng.seed(seed)
+        return list(source.random_offsets(0, 1 << 30, PAGE, 50))
+
+    assert draw(5) == draw(5) != draw(6)
+
+
+def test_sequential_blocks_go_on_where_the_last_one_stopped(fd: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    seen: list[int] = []
+    real = os.preadv
+
+    def preadv(fd: int, buffers: Any, offset: int) -> int:
+        seen.append(offset // PAGE)
+        return real(fd, buffers, offset)
+
+    monkeypatch.setattr(os, "preadv", preadv)
+    source = WorkerState()
+    for _ in range(3):
+        run_block(spec(fd, sequential=True, most=30, slices=[60.0]), source, now)
+    assert seen == [n % PAGES for n in range(90)]
+
+
+def test_what_is_written_neither_compresses_nor_repeats() -> None:
+    source = WorkerState()
+    data = b"".join(bytes(source.random_pool()) for _ in range(2))
+    assert len(zlib.compress(data[: 1 << 20], 1)) > 0.99 * (1 << 20)
+    assert len({data[at : at + PAGE] for at in range(0, 2 * POOL_BYTES, PAGE)}) == 2 * POOL_BYTES // PAGE
+
+
+def test_writes_take_turns_through_the_pool_in_aligned_windows() -> None:
+    turns = WorkerState().write_windows(1 << 20)
+    first = [bytes(next(turns)[0][:64]) for _ in range(8)]
+    assert len(set(first)) == 8
+
+
+def test_filling_writes_every_byte_and_tells_how_far_it_is(tmp_path: Path) -> None:
+    size = POOL_BYTES + 3 * PAGE
+    fd = os.open(tmp_path / "file", os.O_RDWR | os.O_CREAT)
+    told: list[int] = []
+    try:
+        fill_file(fd, size, WorkerState(), told.append)
+        data = os.pread(fd, 2 * size, 0)
+    finally:
+        os.close(fd)
+    assert told == [POOL_BYTES, size]
+    assert len(data) == size
+    assert len({data[at : at + PAGE] for at in range(0, size, PAGE)}) == size // PAGE
+
+
+def test_metadata_creates_stats_deletes_and_leaves_nothing(tmp_path: Path) -> None:
+    fd = os.open(tmp_path, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        (tmp_path / "3").mkdir()
+        names = metadata.NameCycle(fd, "3", "one", 4)
+        counts = []
+        for number in range(2 * names.cycle_length):
+            names.do_operation(number)
+            counts.append(len(list((tmp_path / "3").iterdir())))
+        assert counts == [1, 2, 3, 4, 4, 4, 4, 4, 3, 2, 1, 0] * 2
+        found = run_block(names_spec(fd, most=30, slices=[60.0]), WorkerState(), now)
+        assert found["n"] == 30
+        assert list(tmp_path.rglob("*")) == [tmp_path / "3"]
+    finally:
+        os.close(fd)
+
+
+def test_workers_in_one_place_do_not_take_each_others_names(tmp_path: Path) -> None:
+    (tmp_path / "3").mkdir()
+    fd = os.open(tmp_path, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        sides = [metadata.NameCycle(fd, "3", stem, 4) for stem in ("one", "other")]
+        for number in range(6):
+            for side in sides:
+                side.do_operation(number)
+        assert len(list((tmp_path / "3").iterdir())) == 8
+        sides[0].clear()
+        assert len(list((tmp_path / "3").iterdir())) == 4
+        sides[1].clear()
+        assert not list((tmp_path / "3").iterdir())
+    finally:
+        os.close(fd)
+
+
+def test_where_names_are_links_no_inode_is_freed_and_the_file_stays(tmp_path: Path) -> None:
+    """ext4 without a journal passes over freed inodes: what was deleted makes the next creations slower."""
+    place = tmp_path / "3"
+    place.mkdir()
+    fd = os.open(tmp_path, os.O_RDONLY | os.O_DIRECTORY)
+    held = os.open(place, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        assert metadata.supports_links(held)
+        assert [path.name for path in place.iterdir()] == [metadata.LINKED]
+        inode = (place / metadata.LINKED).stat().st_ino
+        names = metadata.NameCycle(fd, "3", "one", 4, links=True)
+        links = []
+        for number in range(2 * names.cycle_length):
+            names.do_operation(number)
+            links.append((place / metadata.LINKED).stat().st_nlink)
+            assert {path.stat().st_ino for path in place.iterdir()} == {inode}
+        assert links == [2, 3, 4, 5, 5, 5, 5, 5, 4, 3, 2, 1] * 2
+        names.do_operation(0)
+        names.clear()
+        assert (place / metadata.LINKED).stat().st_nlink == 1
+        assert run_block(names_spec(fd, links=True, most=30, slices=[60.0]), WorkerState(), now)["n"] == 30
+        assert [path.name for path in place.iterdir()] == [metadata.LINKED]
+    finally:
+        os.close(held)
+        os.close(fd)
+
+
+@pytest.mark.parametrize("number", [errno.EPERM, errno.EOPNOTSUPP, errno.EMLINK])
+def test_a_file_system_without_links_is_told(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, number: int
+) -> None:
+    def refused(*_: Any, **__: Any) -> None:
+        raise OSError(number, os.strerror(number))
+
+    monkeypatch.setattr(os, "link", refused)
+    fd = os.open(tmp_path, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        assert not metadata.supports_links(fd)
+    finally:
+        os.close(fd)
+
+
+@pytest.mark.usefixtures("ticking")
+@pytest.mark.parametrize("sync", [False, True])
+def test_blocks_at_random_go_round_all_files(tmp_path: Path, sync: bool) -> None:
+    fds = [os.open(tmp_path / str(number), os.O_RDWR | os.O_CREAT) for number in range(3)]
+    try:
+        for fd in fds:
+            os.ftruncate(fd, PAGE * PAGES)
+        count = 2 * 3 * operations.ROTATED
+        files = spec(-1, "write", fds=fds, sync=sync, direct=False, most=count, slices=[60.0])
+        assert run_block(files, WorkerState(), now)["n"] == count
+        written = [sum(any(page) for page in pages_of(fd)) for fd in fds]
+    finally:
+        for fd in fds:
+            os.close(fd)
+    assert all(operations.ROTATED < n <= 2 * operations.ROTATED for n in written)
+
+
+def test_a_stream_goes_through_the_files_of_its_own_one_after_the_other(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    fds = [os.open(tmp_path / str(number), os.O_RDWR | os.O_CREAT) for number in range(3)]
+    seen: list[tuple[int, int]] = []
+    real = os.preadv
+
+    def preadv(fd: int, buffers: Any, offset: int) -> int:
+        seen.append((fds.index(fd), offset // PAGE))
+        return real(fd, buffers, offset)
+
+    monkeypatch.setattr(os, "preadv", preadv)
+    try:
+        for fd in fds:
+            os.ftruncate(fd, PAGE * 4)
+        stream = spec(-1, fds=fds, sequential=True, length=PAGE * 4, most=24, slices=[60.0])
+        run_block(stream, WorkerState(), now)
+    finally:
+        for fd in fds:
+            os.close(fd)
+    assert seen == [(number, block) for number in range(3) for block in range(4)] * 2
+
+
+def pages_of(fd: int) -> Iterator[bytes]:
+    return (os.pread(fd, PAGE, at) for at in range(0, PAGE * PAGES, PAGE))
+
+
+def test_a_planted_latency_makes_each_operation_longer() -> None:
+    done: list[tuple[int, int]] = []
+
+    def operation(_offset: int) -> None:
+        began = time.perf_counter_ns()
+        loops.wait_until(began + 200_000)
+        done.append((began, time.perf_counter_ns()))
+
+    latencies: list[int] = []
+    last = loops.run_operation(operation, iter(range(20)), 1 << 62, latencies.append, 0.5)
+    assert last >= done[-1][1]
+    for (began, ended), latency in zip(done, latencies, strict=True):
+        assert latency >= 1.5 * (ended - began)
+
+
+@pytest.mark.parametrize("kind", ["run_reads", "run_writes", "run_synced_writes"])
+def test_an_operation_begins_where_the_one_before_ended(
+    fd: int, kind: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    looks = itertools.count(1)
+    monkeypatch.setattr(time, "perf_counter_ns", lambda: 100 * next(looks))
+    buffers = [memoryview(bytearray(PAGE))]
+    latencies: list[int] = []
+    loop: Any = getattr(loops, kind)
+    source = buffers if kind == "run_reads" else itertools.repeat(buffers)
+    assert loop(fd, source, PAGE, iter(range(0, PAGE * PAGES, PAGE)), 1100, latencies.append) == 1100
+    assert latencies == [100] * 10
+
+
+def test_what_the_loop_costs_is_measured_around_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    plain = loops.cost_ns()
+    assert plain > 0
+    preadv = os.preadv
+
+    def slow(fd: int, buffers: loops.Buffers, offset: int) -> int:
+        loops.wait_until(time.perf_counter_ns() + 20_000)
+        return preadv(fd, buffers, offset)
+
+    monkeypatch.setattr(os, "preadv", slow)
+    assert loops.cost_ns() >= 20_000
+
+
+def test_the_cpu_load_needs_no_file() -> None:
+    assert run_block(spec(-1, "cpu", most=3, slices=[60.0]), WorkerState(), now)["n"] == 3
+
+
+def test_no_page_is_written_twice() -> None:
+    source = WorkerState()
+    count = 40
+    pages = set()
+    for _ in range(count):
+        pool = bytes(source.random_pool())
+        pages |= {hash(pool[at : at + PAGE]) for at in range(0, POOL_BYTES, PAGE)}
+    assert len(pages) == count * POOL_BYTES // PAGE
+
+
+def test_after_all_rests_of_a_page_the_rotations_begin_anew() -> None:
+    rests = set()
+    at = 0
+    for _ in range(PAGE):
+        at = (at + operations.ODD_BYTES) % PAGE
+        rests.add(at)
+    assert len(rests) == PAGE

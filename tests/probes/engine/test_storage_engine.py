@@ -1,0 +1,378 @@
+"""The storage engine with its real worker processes, on a small file in pytest's own directory."""
+
+from __future__ import annotations
+
+import asyncio
+import errno
+import os
+import shutil
+import signal
+import sys
+import time
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+
+from probes.engine import files
+from probes.engine.disk.budget import WriteBudget
+from probes.engine.disk.storage import StorageBench
+from probes.engine.disk.trains import StorageBatches
+from probes.engine.measured import BenchRefused, NotApplicable, WriteBudgetSpent
+from probes.engine.pool import SharedWorkers, WorkerFailed
+from probes.engine.workloads import IDS, load_of
+from probes.reading.host import Host
+from tests.fakes.held import held
+
+SIZE = 16 << 20
+
+
+def running(pid: int) -> bool:
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] not in "ZX"
+    except OSError:
+        return False
+
+
+def workers(bench: StorageBench) -> list[int]:
+    server = bench._worker_pool._server
+    return [] if server is None else [server.process.pid, *server.pids]
+
+
+def only_places(directory: Path) -> bool:
+    """The 16 directories, which go with the one that they lie in, and nothing in them."""
+    return {path.relative_to(directory) for path in directory.rglob("*")} == {Path(str(n)) for n in range(16)}
+
+
+@pytest.fixture
+async def bench(tmp_path: Path) -> AsyncIterator[StorageBench]:
+    found = StorageBench(Host(), str(tmp_path), held(tmp_path), SIZE, 1, [])
+    await found.prepare_files()
+    yield found
+    await found.close()
+
+
+async def test_every_load_gives_its_metric(bench: StorageBench, tmp_path: Path) -> None:
+    for name in IDS:
+        load = load_of(name)
+        measured = await bench.measure_block(name, 0.05, min_operations=8)
+        assert measured.values[load.metric] > 0
+        assert measured.operations >= 8
+        assert measured.bytes == (
+            measured.operations * load.block_bytes if load.kind in ("read", "write") else 0
+        )
+        assert measured.seconds > 0 and measured.cpu_s > 0
+        assert measured.p50_ns is not None and measured.p99_ns is not None
+        assert measured.p50_ns <= measured.p99_ns
+    await bench.wait_until_idle()
+    assert only_places(tmp_path)
+
+
+async def test_the_files_have_no_name_and_are_closed_with_it(bench: StorageBench, tmp_path: Path) -> None:
+    fds = [bench.test_file(kind).fd for kind in ("read", "write")]
+    assert all("(deleted)" in str(Path(f"/proc/self/fd/{fd}").readlink()) for fd in fds)
+    await bench.measure_block("randread-4k-qd1", 0.02)
+    pids = workers(bench)
+    assert len(pids) == 2
+    await bench.close()
+    assert not any(map(running, pids))
+    assert only_places(tmp_path)
+    await bench.close()
+
+
+async def test_the_files_are_written_completely_and_differ(bench: StorageBench) -> None:
+    fd = os.open(f"/proc/self/fd/{bench.test_file('read').fd}", os.O_RDONLY)
+    try:
+        pages = {os.pread(fd, 4096, at) for at in range(0, bench.test_file("read").bytes, 4096)}
+    finally:
+        os.close(fd)
+    assert len(pages) == bench.test_file("read").bytes // 4096
+
+
+async def test_of_two_sides_the_one_that_fails_is_named(tmp_path: Path) -> None:
+    """Somebody removes one of the two private directories under a train."""
+    crew = SharedWorkers()
+    places = [tmp_path / name for name in "AB"]
+    for place in places:
+        place.mkdir()
+    benches = [StorageBench(Host(), str(p), held(p), SIZE, 1, [], crew=crew) for p in places]
+    try:
+        for bench in benches:
+            await bench.prepare_files(workloads=["metadata"])
+        trains = StorageBatches(dict(zip("AB", benches, strict=True)), "metadata")
+        await trains.measure_batch([0, 1, 1, 0], 0.02)
+        shutil.rmtree(places[1])
+        with pytest.raises(WorkerFailed) as why:
+            await trains.measure_batch([0, 1, 1, 0], 0.02)
+        assert str(places[1]) in str(why.value) and str(places[0]) not in str(why.value)
+        assert why.value.errno == errno.ENOENT
+    finally:
+        for bench in benches:
+            await bench.close()
+
+
+async def test_preparation_tells_how_far_it_is(tmp_path: Path) -> None:
+    told: list[tuple[int, int]] = []
+    bench = StorageBench(Host(), str(tmp_path), None, SIZE, 1, [])
+    try:
+        await bench.prepare_files(
+            lambda done, whole: told.append((done, whole)), ["randread-4k-qd1", "fsync-4k-qd1"]
+        )
+        assert told[-1] == (2 * SIZE,) * 2  # 16 places, with a MiB to be read and one to be written to
+        assert [done for done, _ in told] == sorted(done for done, _ in told)
+        assert bench.budget.spent_bytes == 2 * SIZE
+        with pytest.raises(NotApplicable, match="no directory of our own"):
+            await bench.measure_block("metadata", 0.02)
+    finally:
+        await bench.close()
+
+
+async def test_only_what_is_needed_is_made(tmp_path: Path) -> None:
+    bench = StorageBench(Host(), str(tmp_path), None, SIZE, 1, [])
+    try:
+        await bench.prepare_files(workloads=["cpu"])
+        assert (await bench.measure_block("cpu", 0.02, min_operations=1)).values["iterations/s"] > 0
+        assert bench.budget.spent_bytes == 0
+        with pytest.raises(NotApplicable, match="no test file was prepared"):
+            await bench.measure_block("randread-4k-qd1", 0.02)
+    finally:
+        await bench.close()
+
+
+async def test_cancelling_ends_the_workers_at_once_and_the_next_block_has_new_ones(
+    bench: StorageBench,
+) -> None:
+    task = asyncio.create_task(bench.measure_block("randread-4k-qd16", 60.0))
+    while len(workers(bench)) < 17:
+        await asyncio.sleep(0.01)
+    pids = workers(bench)
+    await asyncio.sleep(0.1)
+    task.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await task
+    assert workers(bench) == []
+    # killed with the cancelling: what is waited for here is only the scheduler
+    until = time.monotonic() + 20
+    while any(map(running, pids)) and time.monotonic() < until:
+        await asyncio.sleep(0.005)
+    assert not any(map(running, pids))
+    assert (await bench.measure_block("randread-4k-qd1", 0.02)).operations > 0
+
+
+async def test_a_killed_worker_is_one_clear_error(bench: StorageBench) -> None:
+    task = asyncio.create_task(bench.measure_block("randread-4k-qd16", 60.0))
+    while len(workers(bench)) < 17:
+        await asyncio.sleep(0.01)
+    os.kill(workers(bench)[5], signal.SIGKILL)
+    with pytest.raises(WorkerFailed, match="a storage worker was killed"):
+        await task
+    assert workers(bench) == []
+
+
+async def test_workers_do_not_hear_the_terminal(bench: StorageBench) -> None:
+    task = asyncio.create_task(bench.measure_block("randread-4k-qd1", 0.5))
+    while len(workers(bench)) < 2:
+        await asyncio.sleep(0.01)
+    for pid in workers(bench):
+        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+            os.kill(pid, number)
+    assert (await task).operations > 0
+
+
+async def test_a_worker_that_cannot_start_says_why(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    bench = StorageBench(Host(), str(tmp_path), None, SIZE, 1, [])
+    monkeypatch.setattr(sys, "executable", "/bin/false")
+    with pytest.raises(BenchRefused, match=r"the storage workers ended \(status 1\)"):
+        await bench.prepare_files(workloads=["randread-4k-qd1"])
+    monkeypatch.setattr(sys, "executable", "/nonexistent")
+    with pytest.raises(BenchRefused, match="cannot start the storage workers: No such file"):
+        await bench.prepare_files(workloads=["randread-4k-qd1"])
+    assert not any(bench._files)
+
+
+async def test_a_spent_budget_ends_writing_and_nothing_else(tmp_path: Path) -> None:
+    budget = WriteBudget(SIZE + (108 << 20))
+    bench = StorageBench(Host(), str(tmp_path), None, SIZE, 1, [], budget=budget)
+    try:
+        await bench.prepare_files()
+        assert (await bench.measure_block("fsync-4k-qd1", 0.01, min_operations=1)).operations > 0
+        budget.charge(52 << 20, None, "fsync-4k-qd1")
+        with pytest.raises(WriteBudgetSpent, match="for this load, and a block of"):
+            await bench.measure_block("fsync-4k-qd1", 0.02)
+        with pytest.raises(
+            WriteBudgetSpent, match=r"blocks of .* at full length need more"
+        ):  # not begun to be broken off
+            await bench.measure_block("write-1m-qd8", 0.5)
+        assert (await bench.measure_block("randread-4k-qd1", 0.02)).operations > 0
+    finally:
+        await bench.close()
+    poor = StorageBench(Host(), str(tmp_path), None, SIZE, 1, [], budget=WriteBudget(1 << 20))
+    with pytest.raises(BenchRefused, match="write limit is reached"):
+        await poor.prepare_files()
+
+
+async def test_a_block_that_its_bytes_ended_is_measured_again_where_the_budget_holds(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    bench = StorageBench(Host(), str(tmp_path), None, SIZE, 1, [])
+    allowed = [4096, 64 << 20]
+
+    async def affordable(*_: object) -> int:
+        return allowed.pop(0)
+
+    monkeypatch.setattr(bench, "_affordable_bytes", affordable)
+    try:
+        await bench.prepare_files(workloads=["fsync-4k-qd1"])
+        measured = await bench.measure_block("fsync-4k-qd1", 0.02, min_operations=2)
+        assert measured.operations >= 2 and allowed == []
+        allowed[:] = [4096] * 3
+        with pytest.raises(WriteBudgetSpent, match="before its time"):
+            await bench.measure_block("fsync-4k-qd1", 0.02, min_operations=2)
+        assert allowed == []
+    finally:
+        await bench.close()
+
+
+def refusing(number: int, flag: int) -> Any:
+    """An open(2) of a file system that does not know one of the flags."""
+    real = os.open
+
+    def opened(path: str, flags: int, *more: Any, **named: Any) -> int:
+        if flags & flag == flag:
+            raise OSError(number, os.strerror(number))
+        return real(path, flags, *more, **named)
+
+    return opened
+
+
+async def test_without_o_direct_it_is_buffered_and_said(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(os, "open", refusing(errno.EINVAL, os.O_DIRECT))
+    bench = StorageBench(Host(), str(tmp_path), None, SIZE, 1, [])
+    try:
+        await bench.prepare_files()
+        assert not bench.test_file("read").direct
+        assert any("buffered" in note for note in bench.result_notes)
+        for name in ("randread-4k-qd1", "fsync-4k-qd1"):
+            measured = await bench.measure_block(name, 0.02, min_operations=1)
+            assert measured.operations > 0
+            assert measured.remark.startswith("buffered")
+    finally:
+        await bench.close()
+
+
+def test_without_o_tmpfile_it_is_unlinked_at_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    place = held(tmp_path)
+    monkeypatch.setattr(os, "open", refusing(errno.EOPNOTSUPP, os.O_TMPFILE))
+    found = files.open_unnamed(place.fd, str(tmp_path), 1 << 20)
+    try:
+        assert not found.unnamed
+        assert list(tmp_path.iterdir()) == []
+        assert os.fstat(found.fd).st_nlink == 0
+    finally:
+        os.close(found.fd)
+
+
+@pytest.mark.parametrize(
+    ("number", "says"),
+    [
+        (errno.EACCES, "Permission denied"),
+        (errno.EROFS, "Read-only file system"),
+        (errno.EDQUOT, "quota"),
+    ],
+)
+def test_a_file_that_cannot_be_made(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, number: int, says: str
+) -> None:
+    place = held(tmp_path)
+    monkeypatch.setattr(os, "open", refusing(number, 0))
+    with pytest.raises(BenchRefused, match=says) as caught:
+        files.open_unnamed(place.fd, str(tmp_path), 1 << 20)
+    assert str(caught.value).startswith(f"{tmp_path}: cannot make a test file: ")
+
+
+async def test_the_onset_is_kept_apart(bench: StorageBench) -> None:
+    measured = await bench.measure_block("randread-4k-qd1", 0.3, onset_s=0.1, min_operations=8)
+    assert measured.onset is not None
+    # no time: where the CPUs are busy a worker may stand still for longer than the onset takes
+    assert measured.onset.operations + measured.operations == sum(measured.completions) >= 8
+
+
+async def test_quiescing_on_a_busy_device_is_bounded(
+    bench: StorageBench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("probes.engine.disk.storage.QUIET_AT_MOST_S", 0.05)
+    bench.leaves = ("busy0",)
+    bench._quiet_s = 0.05
+    monkeypatch.setattr(bench.host, "read_file_text", lambda *_a, **_k: "       3        1")
+    assert bench._in_flight() == 4
+    await asyncio.wait_for(bench.wait_until_idle(), 5)
+    assert bench._quiet_s == 0.1
+
+
+async def test_no_write_block_is_shortened_for_the_budgets_sake(tmp_path: Path) -> None:
+    """Whatever a neighbour writes meanwhile: what was measured lasted its time, or it was not measured."""
+    bench = StorageBench(Host(), str(tmp_path), None, SIZE, 1, [])
+    try:
+        await bench.prepare_files(workloads=["fsync-4k-qd1"])
+        foreign = iter(range(0, 1 << 62, 1 << 30))  # a counter that others move by a GiB at every look
+        bench.device_bytes = lambda kind: next(foreign)  # type: ignore[method-assign]
+        await bench.start_workers("fsync-4k-qd1")
+        for _ in range(10):
+            try:
+                measured = await bench.measure_block("fsync-4k-qd1", 0.1, min_operations=20)
+            except WriteBudgetSpent:
+                break
+            assert measured.seconds >= 0.099 and measured.operations >= 20
+    finally:
+        await bench.close()
+
+
+async def test_a_planted_latency_does_not_stretch_the_control(tmp_path: Path) -> None:
+    bench = StorageBench(Host(), str(tmp_path), None, SIZE, 1, [], stretch=3.0)
+    assert bench._worker_spec(load_of("cpu"), 0, range(16), [0.1], 1, None, 1.0)["stretch"] == 0.0
+    await bench.prepare_files(workloads=["randread-4k-qd1"])
+    assert bench._worker_spec(load_of("randread-4k-qd1"), 0, range(16), [0.1], 1, None, 1.0)["stretch"] == 3.0
+    await bench.close()
+
+
+async def test_a_stream_ends_by_its_declared_bytes_and_says_so(tmp_path: Path) -> None:
+    """On a fast disk half a second of it would write a GiB: always the same bytes, never fewer."""
+    bench = StorageBench(Host(), str(tmp_path), None, SIZE, 1, [])
+    load = msgspec.structs.replace(load_of("write-1m-qd8"), most_bytes=32 << 20)
+    try:
+        await bench.prepare_files(workloads=["write-1m-qd8"])
+        measured = await bench.measure_block(load, 4.0)
+        assert measured.bytes == 32 << 20 and measured.seconds < 4.0
+        assert "32 MiB" in measured.remark
+    finally:
+        await bench.close()
+
+
+async def test_the_sides_of_a_comparison_share_their_workers(tmp_path: Path) -> None:
+    """Each side with workers of its own: one of two like directories streamed a fifth faster."""
+    crew = SharedWorkers()
+    sides = []
+    for name in "AB":
+        (tmp_path / name).mkdir()
+        one = StorageBench(Host(), str(tmp_path / name), None, SIZE, 1, [], crew=crew)
+        await one.prepare_files(workloads=["randread-4k-qd1", "fsync-4k-qd1"])
+        sides.append(one)
+    try:
+        seen = []
+        for one in (*sides, *reversed(sides)):
+            assert (await one.measure_block("randread-4k-qd1", 0.02, min_operations=1)).operations > 0
+            assert (await one.measure_block("fsync-4k-qd1", 0.02, min_operations=1)).operations > 0
+            await one.wait_until_idle()
+            seen.append(tuple(workers(one)))
+        assert len(set(seen)) == 1 and len(seen[0]) == 2
+        await sides[0].close()
+        assert not any(running(pid) for pid in seen[0])
+        assert (await sides[1].measure_block("randread-4k-qd1", 0.02, min_operations=1)).operations > 0
+    finally:
+        for one in sides:
+            await one.close()
+    assert crew.pool.fds == ()

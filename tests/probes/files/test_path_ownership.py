@@ -1,0 +1,87 @@
+"""Who could rename what lies on the way: told for root, by owner and mode, over links, and not in sticky folders."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from probes.files import path_ownership as module
+from probes.files.path_ownership import describe_exposure
+from probes.reading.host import Host
+from scenarios.contract.action import private_directory
+from scenarios.contract.model import directory_action
+
+
+@pytest.fixture(autouse=True)
+def as_root(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """The test's own user stands for root, and what lies above the test's directory for what is root's."""
+    me, lstat = os.geteuid(), os.lstat
+    monkeypatch.setattr(os, "geteuid", lambda: 0)
+
+    def seen(path: str) -> os.stat_result:
+        found = list(lstat(path))
+        if not str(path).startswith(f"{tmp_path}/"):
+            found[0] = (found[0] & ~0o022) | 0o755
+        found[4] = 0 if found[4] == me else found[4]
+        found[5] = 7 if found[5] == os.getegid() else found[5]
+        return os.stat_result(found)
+
+    monkeypatch.setattr(module.os, "lstat", seen)
+
+
+@pytest.mark.parametrize(
+    ("mode", "says"),
+    [
+        (0o755, ""),
+        (0o1777, ""),
+        (0o777, "may be written to by everybody"),
+        (0o775, "may be written to by group 7"),
+        (0o1775, ""),
+    ],
+)
+def test_a_folder_above_by_its_mode(tmp_path: Path, mode: int, says: str) -> None:
+    folder = tmp_path / "scratch"
+    (folder / "mine").mkdir(parents=True)
+    folder.chmod(mode)
+    found = describe_exposure(str(folder / "mine"))
+    assert (says in found and str(folder) in found) if says else not found
+
+
+def test_over_a_link_and_where_it_lies(tmp_path: Path) -> None:
+    free = tmp_path / "free"
+    (tmp_path / "real").mkdir()
+    free.mkdir()
+    (free / "link").symlink_to("../real")
+    assert not describe_exposure(str(free / "link"))
+    free.chmod(0o777)
+    assert str(free) in describe_exposure(str(free / "link"))
+    free.chmod(0o755)
+    (tmp_path / "real").chmod(0o777)
+    assert f"{tmp_path}/real may be written to by everybody" in describe_exposure(str(free / "link"))
+
+
+def test_only_root_and_only_this_host(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    folder = tmp_path / "free"
+    folder.mkdir()
+    folder.chmod(0o777)
+    assert describe_exposure(str(folder))
+    captured = Host(str(tmp_path))
+    assert directory_action(captured, str(folder)) == private_directory(str(folder))
+    monkeypatch.setattr(os, "geteuid", lambda: 1000)
+    assert not describe_exposure(str(folder))
+    assert not describe_exposure(str(tmp_path / "missing"))
+
+
+def test_another_user_s_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "alice").mkdir()
+    seen = module.os.lstat
+
+    def lstat(path: str) -> os.stat_result:
+        found = list(seen(path))
+        found[4] = 4242 if path == f"{tmp_path}/alice" else found[4]
+        return os.stat_result(found)
+
+    monkeypatch.setattr(module.os, "lstat", lstat)
+    assert "alice belongs to uid 4242, who can rename" in describe_exposure(str(tmp_path / "alice"))

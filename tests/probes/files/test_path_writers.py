@@ -1,0 +1,173 @@
+"""Who may write beside the user: mode bits, groups, POSIX and NFSv4 access control lists, and what nobody can know."""
+
+from __future__ import annotations
+
+import errno
+import os
+import struct
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from app.terminal.failure import Failure
+from app.terminal.output_file import write_bytes
+from probes.files import path_writers as module
+from probes.files.path_ownership import find_known_rulers, find_root_objection
+from probes.files.path_walk import Misled, locate_name
+from probes.files.path_writers import Writers, writers_of
+from scenarios.contract.knowledge_file import trusted_files
+from tests.needs import ROOT, needs
+
+ALICE = 65534
+USER_OBJ, USER, GROUP_OBJ, GROUP, MASK, OTHER = 0x01, 0x02, 0x04, 0x08, 0x10, 0x20
+ACCESS, DEFAULT, NFS4 = "system.posix_acl_access", "system.posix_acl_default", "system.nfs4_acl"
+NOBODY = 0xFFFFFFFF
+
+
+def posix_acl(*entries: tuple[int, int, int]) -> bytes:
+    return struct.pack("<I", 2) + b"".join(struct.pack("<HHI", *entry) for entry in entries)
+
+
+def for_user(uid: int, allowed: int, mask: int = 7) -> bytes:
+    return posix_acl(
+        (USER_OBJ, 7, NOBODY), (USER, allowed, uid), (GROUP_OBJ, 5, NOBODY), (MASK, mask, NOBODY), (OTHER, 5, NOBODY)
+    )  # fmt: skip
+
+
+def nfs4_acl(*entries: tuple[int, int, int, str]) -> bytes:
+    made = struct.pack(">I", len(entries))
+    for kind, flags, allowed, name in entries:
+        made += struct.pack(">4I", kind, flags, allowed, len(name)) + name.encode() + b"\0" * (-len(name) % 4)
+    return made
+
+
+@pytest.fixture
+def judged(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Callable[..., Writers]:
+    """What is said of a folder of root's with these bits, group and attributes, on this file system."""
+
+    def judge(
+        mode: int = 0o755,
+        gid: int = 0,
+        fstype: str = "ext4",
+        options: tuple[str, ...] = (),
+        **kept: bytes | int,
+    ) -> Writers:
+        names = {ACCESS: kept.get("access"), DEFAULT: kept.get("default"), NFS4: kept.get("nfs4")}
+
+        def attribute(path: str, name: str) -> bytes:
+            value = names[name]
+            if isinstance(value, bytes):
+                return value
+            raise OSError(value or errno.ENODATA, "no")
+
+        monkeypatch.setattr(module.os, "getxattr", attribute)
+        monkeypatch.setattr(module.os, "geteuid", lambda: 0)
+        monkeypatch.setattr(module, "_find_mount", lambda device: (fstype, options))
+        found = list(tmp_path.stat())
+        found[0], found[4], found[5] = 0o040000 | mode, 0, gid
+        return writers_of(os.stat_result(found), str(tmp_path))
+
+    return judge
+
+
+@pytest.mark.parametrize(
+    ("described", "others"),
+    [
+        ({}, False),
+        ({"mode": 0o775}, False),  # group 0 has no members here
+        ({"mode": 0o775, "gid": 7}, True),
+        ({"mode": 0o777}, True),
+        ({"mode": 0o1777}, True),  # others make names there
+        ({"mode": 0o775, "access": for_user(ALICE, 7)}, True),
+        ({"mode": 0o755, "access": for_user(ALICE, 7, mask=5)}, False),  # the mask takes it
+        ({"mode": 0o755, "access": for_user(ALICE, 5)}, False),
+        ({"mode": 0o775, "access": for_user(0, 7)}, False),  # root himself
+        ({"mode": 0o775, "access": posix_acl((GROUP, 6, 1234), (MASK, 7, NOBODY))}, True),
+        ({"mode": 0o755, "default": for_user(ALICE, 7)}, True),
+        ({"mode": 0o755, "nfs4": nfs4_acl((0, 0, 0x1F01FF, "OWNER@"), (0, 0, 0x1200A9, "EVERYONE@"))}, False),
+        ({"mode": 0o755, "nfs4": nfs4_acl((0, 0, 0x02, "alice@example.org"))}, True),
+        (
+            {"mode": 0o755, "nfs4": nfs4_acl((0, 0, 0x40000, "alice@example.org"))},
+            True,
+        ),  # may change the list
+        ({"mode": 0o755, "nfs4": nfs4_acl((1, 0, 0x02, "alice@example.org"))}, False),  # is denied
+        ({"mode": 0o755, "nfs4": nfs4_acl((0, 0x08, 0x02, "alice@example.org"))}, False),  # inherited only
+        ({"mode": 0o755, "nfs4": nfs4_acl((0, 0, 0x02, "root@example.org"))}, False),
+        ({"mode": 0o755, "nfs4": nfs4_acl((0, 0, 0x02, "EVERYONE@"))}, True),
+        ({"fstype": "fuse.sshfs", "options": ("user_id=1000",)}, True),
+        ({"fstype": "fuse", "options": ("user_id=0", "default_permissions")}, False),
+        ({"fstype": "nfs4"}, False),
+    ],
+)
+def test_who_may_write(judged: Callable[..., Writers], described: dict[str, object], others: bool) -> None:
+    found = judged(**described)
+    assert (bool(found.others), found.unknown) == (others, "")
+
+
+@pytest.mark.parametrize(
+    "described",
+    [
+        {"fstype": "cifs"},
+        {"fstype": "fuse.glusterfs", "options": ("user_id=0",)},
+        {"access": b"\x03\0\0\0nonsense"},
+        {"access": b"\x02\0\0\0odd"},
+        {"nfs4": b"\0\0\0\x01\0\0"},
+        {"nfs4": struct.pack(">5I", 1, 0, 0, 2, 1 << 30)},
+        {"access": errno.EIO},
+        {"access": errno.EACCES},
+    ],
+)
+def test_what_cannot_be_known_is_said(judged: Callable[..., Writers], described: dict[str, object]) -> None:
+    found = judged(**described)
+    assert not found.others and found.unknown and found.objection == found.unknown
+
+
+def test_members_of_group_0_are_others(
+    judged: Callable[..., Writers], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(module, "_list_members", lambda gid, primary: ["alice"])
+    assert "alice" in judged(mode=0o775).others
+
+
+@pytest.fixture
+def opened_to_alice(tmp_path: Path) -> Path:
+    """A folder of root's, group 0, in which an ACL lets another user write."""
+    tmp_path.chmod(0o755)
+    folder = tmp_path / "results"
+    folder.mkdir(mode=0o755)
+    try:
+        os.setxattr(folder, ACCESS, for_user(ALICE, 7))
+    except OSError as error:
+        from tests.needs import not_here
+
+        not_here(f"this file system keeps no ACL: {error.strerror}")
+    return folder
+
+
+@needs(ROOT)
+def test_root_writes_through_no_link_in_a_folder_with_an_acl(opened_to_alice: Path, tmp_path: Path) -> None:
+    precious = tmp_path / "precious"
+    precious.write_text("as before")
+    (opened_to_alice / "report.md").symlink_to(precious)
+    with pytest.raises(Misled):
+        locate_name(str(opened_to_alice / "report.md"))
+    with pytest.raises(Failure):
+        write_bytes("report", str(opened_to_alice / "report.md"), 0o644, b"other")
+    assert precious.read_text() == "as before"
+    write_bytes("report", str(opened_to_alice / "mine.md"), 0o644, b"a name of its own is written")
+
+
+@needs(ROOT)
+def test_a_rule_file_with_an_acl_is_not_read_by_root(opened_to_alice: Path, tmp_path: Path) -> None:
+    safe = tmp_path / "rules"
+    safe.mkdir(mode=0o755)
+    rule = safe / "site.toml"
+    rule.write_text("")
+    assert trusted_files(safe)[0] == (rule,)
+    os.setxattr(rule, ACCESS, for_user(ALICE, 6))
+    files, problems = trusted_files(safe)
+    assert files == () and len(problems) == 1
+    (opened_to_alice / "other.toml").write_text("")
+    assert trusted_files(opened_to_alice)[0] == ()
+    assert find_known_rulers(str(opened_to_alice)) and find_root_objection(str(rule))

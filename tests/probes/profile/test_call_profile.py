@@ -1,0 +1,248 @@
+"""Perf records and what is folded of them, on made-up rings."""
+
+from __future__ import annotations
+
+import os
+import random
+import struct
+
+import pytest
+
+from probes.profile.call_profile import KERNEL, OFF, ON, RUNNABLE, Fold, Maps
+from probes.profile.perf_records import (
+    Exit,
+    Fork,
+    Lost,
+    Mapping,
+    ProgramStart,
+    Record,
+    Sample,
+    count_samples,
+    parse_records,
+)
+from probes.profile.perf_ring import Ring, ring_window
+from probes.profile.takings import Takings, Window, Windows
+
+TAIL = struct.Struct("=IIQ")
+
+
+def record(kind: int, misc: int, body: bytes) -> bytes:
+    body += bytes(-len(body) % 8)
+    return struct.pack("=IHH", kind, misc, 8 + len(body)) + body
+
+
+def sample(pid: int, tid: int, at: int, *chain: int, data: bytes = b"") -> bytes:
+    body = struct.pack(f"=IIQQ{len(chain)}Q", pid, tid, at, len(chain), *chain)
+    return record(9, 2, body + (struct.pack("=I", len(data)) + data if data else b""))
+
+
+def mapping(
+    pid: int, at: int, start: int, length: int, offset: int, path: bytes, protection: int = 5
+) -> bytes:
+    body = (
+        struct.pack("=IIQQQ", pid, pid, start, length, offset) + bytes(24) + struct.pack("=II", protection, 2)
+    )
+    return record(10, 0, body + path + bytes(8 - len(path) % 8) + TAIL.pack(pid, pid, at))
+
+
+def test_each_record_is_read_as_what_it_is() -> None:
+    ring = b"".join(
+        (
+            mapping(5, 1, 0x1000, 0x2000, 0x40, b"/usr/lib/libfoo.so"),
+            mapping(5, 1, 0x9000, 0x2000, 0x40, b"/etc/data", protection=1),
+            record(3, 1 << 13, struct.pack("=II", 5, 5) + b"name\0\0\0\0" + TAIL.pack(5, 5, 2)),
+            record(7, 0, struct.pack("=IIIIQ", 6, 5, 6, 5, 3) + TAIL.pack(6, 6, 3)),
+            record(7, 0, struct.pack("=IIIIQ", 5, 5, 7, 5, 3) + TAIL.pack(5, 7, 3)),
+            sample(5, 7, 4, (1 << 64) - 128, 0xFFFFFFFF81000010, (1 << 64) - 512, 0x1010),
+            record(4, 0, struct.pack("=IIIIQ", 5, 4, 7, 4, 5) + TAIL.pack(5, 7, 5)),
+            record(2, 0, struct.pack("=QQ", 1, 12) + TAIL.pack(5, 7, 9)),
+            record(77, 0, bytes(16)),
+        )
+    )
+    assert list(parse_records(ring)) == [
+        Mapping(5, 1, 0x1000, 0x2000, 0x40, "/usr/lib/libfoo.so"),
+        ProgramStart(5, 2),
+        Fork(6, 3, 5),
+        Sample(5, 7, 4, (0xFFFFFFFF81000010, 0x1010), b""),
+        Exit(7, 5),
+        Lost(9, 12),
+    ]
+    assert count_samples(ring + sample(5, 7, 8, 0x1010)) == (2, 8)
+
+
+def test_a_tracepoints_data_comes_with_its_sample() -> None:
+    (found,) = parse_records(sample(5, 7, 4, 0x1010, data=b"lock\0\0\0\0"), with_data=True)
+    assert isinstance(found, Sample) and found.data == b"lock\0\0\0\0" and found.chain == (0x1010,)
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_bytes_of_any_kind_are_read_to_an_end(seed: int) -> None:
+    rng = random.Random(seed)
+    good = sample(5, 7, 4, 1, 2, 3) + mapping(5, 1, 0, 10, 0, b"/a")
+    broken = bytearray(good * 3)
+    for _ in range(12):
+        broken[rng.randrange(len(broken))] = rng.randrange(256)
+    list(parse_records(bytes(broken), with_data=bool(seed % 2)))
+    list(parse_records(junk := rng.randbytes(4096)))
+    count_samples(bytes(broken)), count_samples(junk)
+
+
+def test_a_window_goes_over_the_rings_end_and_is_nothing_where_the_ends_do_not_fit() -> None:
+    ring = b"head" + bytes(range(16))
+    assert ring_window(ring, 4, 16, 14, 18) == bytes((14, 15, 0, 1))
+    assert ring_window(ring, 4, 16, 32, 48) == bytes(range(16))
+    assert (
+        ring_window(ring, 4, 16, 5, 5)
+        == b""
+        == ring_window(ring, 4, 16, 0, 17)
+        == ring_window(ring, 4, 16, 9, 3)
+    )
+
+
+def maps(*found: Mapping | ProgramStart | Fork) -> Maps:
+    made = Maps()
+    for one in found:
+        made.take_record(one)
+    return made
+
+
+def test_a_frame_is_a_place_in_the_file_that_lies_there_last() -> None:
+    made = maps(
+        Mapping(5, 1, 0x1000, 0x1000, 0x40, "/a"), Mapping(5, 2, 0x1800, 0x100, 0, "/b"), Fork(6, 3, 5)
+    )
+    assert made.frame_at(5, 0x1010) == (0, 0x50) and made.frame_at(6, 0x1810) == (1, 0x10)
+    assert made.frame_at(5, 0x5000) is None and made.frame_at(5, 0xFFFFFFFF81000000) == (
+        KERNEL,
+        0xFFFFFFFF81000000,
+    )
+    made.take_record(ProgramStart(6, 4))
+    assert made.frame_at(6, 0x1010) is None and made.frame_at(5, 0x1010) == (0, 0x50)
+    ours = Maps({6})
+    for one in (
+        Fork(7, 1, 6),
+        Fork(8, 1, 5),
+        Fork(9, 1, os.getpid()),
+        Fork(10, 1, os.getpid()),
+        ProgramStart(9, 2),
+    ):
+        ours.take_record(one)
+    assert [ours.is_of_command(pid) for pid in (5, 6, 7, 8, 9, 10)] == [False, True, True, False, True, False]
+    jitted = maps(Mapping(9, 1, 0x1000, 0x1000, 0, "//anon"))
+    assert jitted.frame_at(9, 0x1234) is not None and list(jitted.files) == ["pid:9"]
+
+
+def test_a_callers_place_is_in_the_call_and_the_outermost_stands_first() -> None:
+    made = maps(Mapping(5, 1, 0x1000, 0x1000, 0, "/a"))
+    assert made.stack_of(Sample(5, 5, 1, (0x1010, 0x1020, 0x77), b"")) == ((0, 0x1F), (0, 0x10))
+
+
+SECOND = 1_000_000_000
+
+
+ASLEEP, RUNS, DEAD = 1, 0x100, 0x10
+
+
+def leaves(at_s: float, place: int, *, comes: int = 0, tid: int = 7, state: int = ASLEEP) -> Sample:
+    data = struct.pack("=24xi4xq16xi", tid, state, comes)
+    return Sample(5, tid, int(at_s * SECOND), (place + 0x1000 - 0x10,), data)
+
+
+def back(at_s: float, tid: int = 7) -> Sample:
+    return Sample(0, 0, int(at_s * SECOND), (), struct.pack("=24xi4xq16xi", 0, 0, tid))
+
+
+def folded(*windows: tuple[float, float, list[Record]]) -> dict[tuple[str, int], float]:
+    fold = Fold(command_pids={5})
+    fold.maps.take_record(Mapping(5, 0, 0x1000, 0x1000, 0x10, "/a"))
+    for began, ended, found in windows:
+        clock = [one for one in found if isinstance(one, Exit) or (isinstance(one, Sample) and not one.data)]
+        fold.fold_clock(clock)
+        switches = [one for one in found if one not in clock]
+        fold.fold_switches(Window(switches, int(began * SECOND), int(ended * SECOND)))
+    return {(kind, stack[-1][1]): pytest.approx(s) for (kind, stack), s in fold.seconds.items() if stack}
+
+
+def test_a_wait_lasts_from_leaving_to_coming_back() -> None:
+    assert folded((0, 0, [leaves(1, 0x10), back(3)])) == {(OFF, 0x10): 2.0}
+    assert folded((0, 0, [leaves(1, 0x10, state=RUNS)]), (0, 0, [back(3)])) == {(RUNNABLE, 0x10): 2.0}
+    assert folded((0, 0, [leaves(1, 0x10, comes=8), leaves(2, 0x20, comes=7, tid=8), back(4, 8)])) == {
+        (OFF, 0x10): 1.0,
+        (OFF, 0x20): 2.0,
+    }
+
+
+def test_over_a_windows_ends_a_wait_counts_as_far_as_it_lies_within() -> None:
+    first = (1.0, 4.0, [leaves(2, 0x10)])
+    assert folded(first) == {(OFF, 0x10): 2.0}
+    assert folded(first, (8.0, 9.0, [])) == {(OFF, 0x10): 3.0}, "away all the time"
+    assert folded(first, (8.0, 9.0, [leaves(8.5, 0x20)])) == {(OFF, 0x10): 2.0, (OFF, 0x20): 0.5}, "it ran"
+    came = (1.0, 4.0, [leaves(2, 0x10), back(3)])
+    assert folded(came, (8.0, 9.0, [back(8.25)])) == {(OFF, 0x10): 1.25}, "away when it began"
+    assert folded(came, (8.0, 9.0, [])) == {(OFF, 0x10): 2.0}, "away again, where is not known"
+    ran = Sample(5, 7, int(8.5 * SECOND), (), b"")
+    assert folded(came, (8.0, 9.0, [ran]))[OFF, 0x10] == 1.0, "on a CPU all the time"
+    assert folded(first, (8.0, 9.0, [Exit(7, SECOND)]), (10.0, 12.0, [])) == {(OFF, 0x10): 3.0}
+
+
+def test_after_a_loss_nothing_is_guessed_nor_of_who_is_no_more_or_not_ours() -> None:
+    assert folded((0, 0, [leaves(1, 0x10), Lost(2 * SECOND, 5), back(9)])) == {}
+    assert folded((0, 9, [leaves(1, 0x10, state=DEAD)])) == {}
+    assert folded((0, 9, [leaves(1, 0x10)._replace(pid=6)])) == {}
+
+
+class FakeRing(Ring):
+    """Gives what is due; remembers how it was refreshed."""
+
+    def __init__(self, *parts: bytes) -> None:
+        self.parts, self.refreshed = list(parts), list[int]()
+
+    def take_bytes(self) -> bytes:
+        return self.parts.pop(0) if self.parts else b""
+
+    def refresh(self, samples: int) -> None:
+        self.refreshed.append(samples)
+
+
+def test_a_window_ends_where_the_first_ring_stopped_by_itself(monkeypatch: pytest.MonkeyPatch) -> None:
+    now = iter(range(100, 1000, 100))
+    monkeypatch.setattr("probes.profile.takings.time.monotonic_ns", lambda: next(now))
+    windows = Windows((), [0, 1])
+    data = b"data"
+    one = FakeRing(sample(5, 7, 110, data=data) * 3, sample(5, 7, 250, data=data) * 160, b"")
+    other = FakeRing(
+        b"", sample(5, 8, 260, data=data), sample(5, 8, 350, data=data) + sample(5, 8, 450, data=data)
+    )
+    windows.rings, windows._left = [one, other], [0, 0]
+    windows.start()  # at 100
+    windows.take_records()
+    windows.take_records()  # the window goes on until 250; the next one begins at 400
+    windows.take_records(last=True)
+    assert one.refreshed == [160, 3, 160, 0] and other.refreshed == [160, 0, 1, 2]
+    found = [windows.oldest_window() for _ in range(3)]
+    assert [(len(w.records), w.began_ns, w.ended_ns) for w in found] == [
+        (3, 100, 0),
+        (160, 0, 250),
+        (1, 400, 500),
+    ]
+    assert windows.scale == pytest.approx((600 - 100) / (150 + 100)) and not windows
+
+
+def test_what_is_younger_than_a_taking_waits_for_the_next_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    now = iter((100, 200))
+    monkeypatch.setattr("probes.profile.takings.time.monotonic_ns", lambda: next(now))
+    takings = Takings([FakeRing(sample(5, 7, 90)), FakeRing(sample(5, 8, 110) + sample(5, 8, 80))])
+    takings.take_records(), takings.take_records()
+    assert [[record.at_ns for record in takings.oldest_window().records] for _ in range(2)] == [
+        [80, 90],
+        [110],
+    ]
+
+
+def test_samples_count_for_their_period_and_stacks_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("probes.profile.call_profile.MAX_STACKS", 1)
+    fold = Fold(command_pids={5})
+    fold.fold_clock([Mapping(5, 0, 0x1000, 0x1000, 0, "/a")])
+    fold.fold_clock([Sample(6, 6, 1, (0x1010,), b"")])
+    fold.fold_clock([Sample(5, 5, 1, (0x1010,), b"")] * 99 + [Sample(5, 5, 1, (0x1020,), b"")])
+    assert fold.seconds == {(ON, ((0, 0x10),)): pytest.approx(1.0)}
+    assert fold.dropped_s == pytest.approx(1 / 99)

@@ -1,0 +1,233 @@
+"""Samples of waits, on made-up /proc trees: what is counted, what stands for how much, and what hostile files do."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from probes.profile import wait_samples
+from probes.profile.syscall_names import call_name, system_call_names
+from probes.profile.wait_samples import (
+    UNKNOWN,
+    WaitSample,
+    WaitSamples,
+    call_number,
+    complete_waits,
+    place_name,
+    scale_waits,
+    wants_mutex,
+)
+
+
+def thread(proc: Path, pid: int, tid: int, state: str, syscall: str = "", wchan: str = "") -> None:
+    folder = proc / f"{pid}/task/{tid}"
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / "stat").write_text(f"{tid} (a) b) ) {state} 1 1")
+    (folder / "syscall").write_text(syscall)
+    (folder / "wchan").write_text(wchan)
+
+
+@pytest.fixture
+def clock(monkeypatch: pytest.MonkeyPatch) -> list[float]:
+    """Its first element is the time; a look costs nothing."""
+    now = [100.0]
+    monkeypatch.setattr(wait_samples.time, "monotonic", lambda: now[0])
+    monkeypatch.setattr(wait_samples.time, "process_time", lambda: 0.0)
+    return now
+
+
+def looked(proc: Path, pids: list[int], clock: list[float], looks: int = 10) -> dict[str, WaitSample]:
+    samples = WaitSamples(str(proc))
+    samples.follow_pids(pids)
+    for _ in range(looks):
+        clock[0] += 0.01
+        samples.take_samples()
+    found = {wait.place: wait for wait in samples.wait_rows(None)}
+    samples.close()
+    return found
+
+
+def test_threads_in_d_count_each_and_who_waits_for_a_child_does_not_stand_alone(
+    tmp_path: Path, clock: list[float]
+) -> None:
+    thread(tmp_path, 7, 7, "S", "61 0x1", "do_wait")
+    for tid in (8, 9):
+        thread(tmp_path, tid, tid, "D", "87 0x0 0x1", "do_unlinkat")
+    thread(tmp_path, 10, 10, "R", "running", "0")
+    found = looked(tmp_path, [7, 8, 9, 10], clock)
+    assert found["do_unlinkat"] == WaitSample("D", 87, "do_unlinkat", pytest.approx(0.2), 0.0)  # type: ignore[arg-type]
+    assert found["do_wait"].thread_s == pytest.approx(0.1) and found["do_wait"].alone_s == 0.0
+    assert len(found) == 2, "who runs waits for nothing"
+
+
+def test_where_all_sleep_the_time_is_divided_among_those_that_wait_for_no_child(
+    tmp_path: Path, clock: list[float]
+) -> None:
+    thread(tmp_path, 7, 7, "S", "61 0x1", "do_wait")
+    thread(tmp_path, 8, 8, "S", "202 0x1", "futex_wait_queue")
+    thread(tmp_path, 8, 9, "S", "230 0x1", "hrtimer_nanosleep")
+    found = looked(tmp_path, [7, 8], clock)
+    assert found["futex_wait_queue"].alone_s == pytest.approx(0.05)
+    assert found["hrtimer_nanosleep"].alone_s == pytest.approx(0.05)
+    assert found["do_wait"].alone_s == 0.0
+    only = looked(tmp_path, [7], clock)
+    assert only["do_wait"].alone_s == pytest.approx(0.1)
+
+
+def test_of_many_threads_some_are_looked_at_in_turn_and_stand_for_all(
+    tmp_path: Path, clock: list[float], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(wait_samples, "MAX_THREADS", 4)
+    for tid in range(20, 28):
+        thread(tmp_path, 5, tid, "D", "1 0", "a_place" if tid < 24 else "b_place")
+    samples = WaitSamples(str(tmp_path))
+    monkeypatch.setattr(wait_samples, "MAX_THREADS", 8)
+    samples.follow_pids([5])
+    monkeypatch.setattr(wait_samples, "MAX_THREADS", 4)
+    for _ in range(20):
+        clock[0] += 0.01
+        samples.take_samples()
+    found = {wait.place: wait.thread_s for wait in samples.wait_rows(None)}
+    samples.close()
+    assert found == {"a_place": pytest.approx(0.8), "b_place": pytest.approx(0.8)}
+
+
+def test_a_look_after_a_stop_stands_for_little_and_a_dear_look_is_taken_seldom(
+    tmp_path: Path, clock: list[float], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    thread(tmp_path, 5, 5, "D", "1 0", "a_place")
+    samples = WaitSamples(str(tmp_path))
+    samples.follow_pids([5])
+    clock[0] += 60.0
+    cpu = [5.0]  # spent before the command began: nobody's look
+    monkeypatch.setattr(wait_samples.time, "process_time", lambda: cpu[0])
+    samples.take_samples()
+    (row,) = samples.wait_rows(None)
+    assert row.thread_s == pytest.approx(wait_samples.LONGEST_S)
+    assert samples.due - clock[0] == pytest.approx(wait_samples.EVERY_S)
+    taken = 0
+    until = clock[0] + 60.0
+    while samples.due < until:
+        clock[0] = samples.due
+        cpu[0] += 0.0005
+        samples.take_samples()
+        taken += 1
+    samples.close()
+    assert taken * 0.0005 <= 60.0 * wait_samples.SHARE + 0.01, "of a core, and what was left at the start"
+    assert taken * 0.0005 >= 0.95 * 60.0 * wait_samples.SHARE
+    assert samples.looks == taken + 1
+
+
+def test_looks_that_cost_too_much_at_their_rarest_are_at_fewer_threads(
+    tmp_path: Path, clock: list[float], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for tid in range(10, 42):
+        thread(tmp_path, 5, tid, "D", "1 0", "a_place")
+    samples = WaitSamples(str(tmp_path))
+    samples.follow_pids([5])
+    cpu = [0.0]
+    monkeypatch.setattr(wait_samples.time, "process_time", lambda: cpu[0])
+    one, looked_at = samples._sample_thread, [0]
+
+    def costly(key: tuple[int, str]) -> tuple[str, int, str, tuple[str, ...]]:
+        cpu[0] += 0.0001
+        looked_at[0] += 1
+        return one(key)
+
+    monkeypatch.setattr(samples, "_sample_thread", costly)
+    began = clock[0]
+    while clock[0] < began + 60.0:
+        clock[0] = samples.due
+        samples.take_samples()
+    (row,) = samples.wait_rows(None)
+    samples.close()
+    assert 0.5 <= looked_at[0] * 0.0001 / (60.0 * wait_samples.SHARE) <= 1.1
+    assert row.thread_s == pytest.approx(32 * 60.0, rel=0.02), "those looked at stand for all"
+
+
+def test_the_kernels_functions_are_read_where_they_are_wanted(tmp_path: Path, clock: list[float]) -> None:
+    thread(tmp_path, 5, 5, "D", "1 0", "xfs_ilock")
+    (tmp_path / "5/task/5/stack").write_text("[<0>] xfs_ilock+0x1/0x9\n[<0>] xfs_create+0x2/0x9 [xfs]\n")
+    for stacks in (False, True):
+        samples = WaitSamples(str(tmp_path), stacks=stacks)
+        samples.follow_pids([5])
+        clock[0] += 0.01
+        samples.take_samples()
+        (row,) = samples.wait_rows(None)
+        samples.close()
+        assert row.stack == (("xfs_ilock", "xfs_create") if stacks else ())
+
+
+def test_who_woke_up_while_it_was_looked_at_counts_as_those_that_told() -> None:
+    rows = [
+        WaitSample("D", 74, "a", 3.0, 0.0),
+        WaitSample("D", 1, "b", 1.0, 0.5),
+        WaitSample("S", 0, "c", 5.0, 5.0),
+        WaitSample("D", UNKNOWN, "", 0.4, 0.0),
+        WaitSample("D", UNKNOWN, "b", 0.2, 0.0),
+        WaitSample("D", 74, "", 0.1, 0.0),
+        WaitSample("S", 7, "", 1.0, 1.0),
+    ]
+    found = {(row.state, row.call): (row.thread_s, row.alone_s) for row in complete_waits(rows)}
+    assert found["D", 74] == pytest.approx((3.4, 0.0)) and found["D", 1] == pytest.approx((1.3, 0.5))
+    assert found["S", 0] == (5.0, 5.0) and found["S", 7] == (1.0, 1.0), "of another call: it stays unknown"
+    assert complete_waits(rows[3:4]) == rows[3:4]
+
+
+def test_samples_divide_what_is_exact_and_leave_the_wait_for_children_as_it_is() -> None:
+    rows = [
+        WaitSample("S", 61, "do_wait", 2.0, 0.0),
+        WaitSample("D", 74, "a", 0.3, 0.0),
+        WaitSample("D", 1, "b", 0.1, 0.0),
+    ]
+    assert [row.thread_s for row in scale_waits(rows, 2.8)] == pytest.approx([2.0, 0.6, 0.2])
+    assert scale_waits(rows, None) == rows
+    assert scale_waits(rows, 1.9) == rows, "less than the sampled wait for children: of other threads"
+    assert scale_waits(rows, 9.0) == rows, "a factor that no bias of sampling makes"
+
+
+@pytest.mark.parametrize(
+    ("text", "number"),
+    [
+        (b"257 0x1 0x2", 257),
+        (b"-1 0x1 0x2", -1),
+        (b"running", UNKNOWN),
+        (b"", UNKNOWN),
+        (b"9" * 300, 1 << 16),
+    ],
+)
+def test_calls_are_numbers_or_unknown(text: bytes, number: int) -> None:
+    assert call_number(text) == number
+
+
+def test_a_place_is_a_symbol_or_nothing() -> None:
+    assert place_name(b"do_unlinkat") == "do_unlinkat"
+    assert place_name(b"folio_wait_bit.part.0\n") == "folio_wait_bit.part.0"
+    assert place_name(b"0") == place_name(b"[red]x[/]") == place_name(b"\x1b[2J") == place_name(b"") == ""
+
+
+def test_calls_have_the_names_of_their_machine() -> None:
+    assert (system_call_names("x86_64")[87], system_call_names("x86_64")[74]) == ("unlink", "fsync")
+    assert (system_call_names("aarch64")[35], system_call_names("aarch64")[82]) == ("unlinkat", "fsync")
+    assert system_call_names("vax") == {}
+    assert call_name(9999, system_call_names("x86_64")) == "call 9999" and call_name(-1, {}) == "no call"
+    assert call_name(UNKNOWN, {}) == ""
+
+
+@pytest.mark.parametrize(
+    ("text", "wanted"),
+    [
+        (b"202 0x7f01 0x80 0x2 0x0 0x0 0x0 0x7ffe 0x7f00", True),  # glibc's mutex
+        (b"202 0x7f01 0x89 0x2 0x0 0x0 0xffffffff 0x7ffe 0x7f00", True),  # Rust's
+        (b"202 0x7f01 0x86 0x0 0x0 0x0 0x0 0x7ffe 0x7f00", True),  # handed on by the kernel
+        (b"202 0x7f01 0x109 0x1f8e 0x0 0x0 0x0 0x7ffe 0x7f00", False),  # pthread_join
+        (b"202 0x7f01 0x189 0x2 0x0 0x0 0xffffffff 0x7ffe 0x7f00", False),  # a condition variable
+        (b"0 0x3 0x80 0x2 0x0 0x0 0x0 0x7ffe 0x7f00", False),
+        (b"202 0x7f01 what 0x2", False),
+        (b"running", False),
+        (b"", False),
+    ],
+)
+def test_who_wants_a_mutex_is_told_by_the_arguments_of_its_call(text: bytes, wanted: bool) -> None:
+    assert wants_mutex(text) == wanted

@@ -1,0 +1,80 @@
+"""Command lines of grid sites: how many secrets are kept, and how many harmless lines still tell what ran.
+
+In `secrets.txt` a secret stands between « and »; in `harmless.txt` what an admin needs stands between ‹ and ›. The
+lines were written by someone who had not read the code. When first measured, before the code was changed, 1.4 % of
+the first 567 kept their secret in a recording, and 17.8 % with `--with-arguments`; of the next 244 0.4 % and 11.5 %.
+"""
+
+from __future__ import annotations
+
+import re
+import shlex
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from probes.reading.secrecy.harmless_words import harmless_text, harmless_words
+from probes.reading.secrecy.secrets import mask_command, mask_command_text
+from probes.reading.time_limit import limit_time
+
+HERE = Path(__file__).parent
+SECRETS = (HERE / "secrets.txt").read_text().splitlines()
+HARMLESS = (HERE / "harmless.txt").read_text().splitlines()
+MAX_KEPT, MIN_TOLD = 0.02, 0.95
+
+
+def split_words(line: str) -> list[str]:
+    try:
+        return shlex.split(line)
+    except ValueError:
+        return line.split()
+
+
+WAYS: dict[str, tuple[Callable[[str], str], bool]] = {
+    "words in a recording": (lambda line: " ".join(harmless_words(split_words(line))), True),
+    "text in a recording": (harmless_text, False),
+    "words with arguments": (lambda line: " ".join(mask_command(split_words(line))), True),
+    "text with arguments": (mask_command_text, False),
+}
+
+
+def keeps_secret(secret: str, before: str, after: str) -> bool:
+    """Half of the secret, and at least five characters of it, stands as often afterwards as before."""
+    length = max(min(5, len(secret)), (len(secret) + 1) // 2)
+    parts = {secret[i : i + length] for i in range(len(secret) - length + 1)}
+    return any(0 < before.count(part) <= after.count(part) for part in parts)
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_few_secrets_are_kept(way: str) -> None:
+    keep, as_words = WAYS[way]
+    kept = []
+    for line in SECRETS:
+        plain = re.sub("[«»]", "", line)
+        before, after = " ".join(split_words(plain)) if as_words else plain, keep(plain)
+        if any(keeps_secret(secret, before, after) for secret in re.findall("«(.*?)»", line)):
+            kept.append((line, after))
+    assert len(kept) <= MAX_KEPT * len(SECRETS), kept
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_harmless_lines_tell_what_ran(way: str) -> None:
+    keep, _ = WAYS[way]
+    untold = []
+    for line in HARMLESS:
+        after = re.sub(r"[\s'\";]", "", keep(re.sub("[‹›]", "", line)))
+        if not all(re.sub(r"[\s'\";]", "", mark) in after for mark in re.findall("‹(.*?)›", line)):
+            untold.append((line, after))
+    assert len(untold) <= (1 - MIN_TOLD) * len(HARMLESS), untold
+
+
+@pytest.mark.parametrize(
+    "part", ["'", "a:", "-u ", "a=", "\\", "echo ", "set_", "http://", "<a>", "-H x: ", "a/", "--a=b "]
+)
+def test_no_command_line_keeps_it_busy(part: str) -> None:
+    for head in ("env ", "curl -u ", "echo "):
+        text = head + part * (10_000 // len(part))
+        for keep in (mask_command_text, harmless_text):
+            with limit_time(2.5):
+                keep(text)

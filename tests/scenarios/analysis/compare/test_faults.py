@@ -1,0 +1,54 @@
+"""Known faults of the compared kernels: those that the recorded facts rule out are not said."""
+
+from __future__ import annotations
+
+import pytest
+
+from probes.types import Json
+from scenarios.analysis.compare.faults import _TELLS, known_faults
+from scenarios.analysis.compare.run_summary import FactKey
+from scenarios.kernel.symptoms import NEEDS
+from tests.fakes.streams.takes import take
+
+RETBLEED, HUGE = "mitigation__retbleed", "memory__transparent_huge_pages"
+
+
+def _ids(release: str, **facts: Json) -> list[str]:
+    recorded: dict[FactKey, Json] = {("kernel", "release"): release}
+    recorded |= {tuple(k.split("__")): v for k, v in facts.items()}  # type: ignore[misc]
+    return [f.id for f in known_faults([take({"a": 1.0}, facts=recorded)], [take({"a": 1.0})])]
+
+
+@pytest.mark.parametrize(
+    ("release", "fault", "met", "unmet"),
+    [
+        ("5.19.1", "ibrs-entry", {RETBLEED: "Mitigation: IBRS"}, {RETBLEED: "Not affected"}),
+        ("6.8.0", "thp-alignment", {HUGE: "always"}, {HUGE: "madvise"}),
+        ("5.15.0", "amd-dummy-wait", {"cpu__vendor": "AMD", "cpu__threads": 64}, {"cpu__vendor": "Intel"}),
+        ("5.15.0", "xfs-log-lock", {"directory__file_system": "xfs", "cpu__threads": 64}, {"cpu__threads": 4}),
+        ("6.9.0", "sata-link-power", {"disk:sda__transport": "sata"}, {"disk:vda__transport": "virtio"}),
+        ("5.10.0", "bfq-unpatched", {"disk:sda__scheduler": "bfq"}, {"disk:sda__scheduler": "mq-deadline"}),
+    ],
+)  # fmt: skip
+def test_a_recorded_fact_rules_out_what_cannot_matter(
+    release: str, fault: str, met: dict[str, Json], unmet: dict[str, Json]
+) -> None:
+    assert fault in _ids(release, **met)
+    assert fault in _ids(release)  # nothing recorded rules nothing out
+    assert fault not in _ids(release, **unmet)
+
+
+def test_a_wrong_figure_that_costs_nothing_is_not_said() -> None:
+    assert "io-uring-iowait" not in _ids("6.8.0")
+
+
+def test_what_one_side_alone_has_comes_first() -> None:
+    both: dict[FactKey, Json] = {("kernel", "release"): "6.9.0"}
+    old: dict[FactKey, Json] = {("kernel", "release"): "4.18.0-348.el8"}
+    a = [take({"a": 1.0}, facts=both), take({"a": 1.0}, facts=old)]
+    faults = known_faults(a, [take({"a": 1.0}, facts=both)])
+    assert faults[0].sides == ("A",) and faults[-1].sides == ("A", "B")
+
+
+def test_the_needs_are_those_of_the_running_kernels_rules() -> None:
+    assert set(_TELLS) <= set(NEEDS)

@@ -1,0 +1,34 @@
+"""Every contradiction and trouble that a parser can raise has its sentence."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import probes.imports
+from scenarios.triage.rules.texts import texts
+
+SOURCES = Path(probes.imports.__file__).parent
+KNOWN = {name for kind, name in texts("analysis/imported").all_entries if kind == "finding" and "." in name}
+
+
+def _sources() -> str:
+    """The importers: code, and formats that are data."""
+    files = (*SOURCES.rglob("*.py"), *(SOURCES / "formats").glob("*.toml"))
+    return "".join(path.read_text() for path in sorted(files))
+
+
+def test_every_id_has_its_sentence() -> None:
+    text = _sources()
+    raised = set(
+        re.findall(r'"((?:io500|fio|hepscore|suite|prmon|ior|mdtest|sysstat|iperf3|sysbench|stream|'
+                            r'elbencho|hpl|hpcg|nccl|stress-ng|perf|darshan|numactl|unixbench)\.[a-z0-9-]+)"', text)
+    )  # fmt: skip
+    assert len(raised) > 60
+    assert raised <= KNOWN
+
+
+def test_no_sentence_without_its_id() -> None:
+    text = _sources()
+    own = {name for name in KNOWN if not name.startswith("import.")}
+    assert not [name for name in own if f'"{name}"' not in text]

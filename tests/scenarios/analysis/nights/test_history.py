@@ -1,0 +1,199 @@
+"""The history of a host: baselines, changes as suspects, retests, and nights that were not measured."""
+
+from __future__ import annotations
+
+import math
+import random
+from collections.abc import Sequence
+
+import pytest
+
+from probes.types import Json
+from scenarios.analysis.compare.run_summary import FigureKey, LoadFigure, PlannedLoad, RunSummary
+from scenarios.analysis.nights.cusum import BASELINE_NIGHTS
+from scenarios.analysis.nights.findings import slowdown_findings
+from scenarios.analysis.nights.history import Dated, HostHistory, Turn, _group_turns, _Night, make_history
+from scenarios.analysis.nights.night import ChangedFact, NightRun, changed_facts, night_run
+from scenarios.contract.plan import Metric
+
+RATE = Metric("calls/s", "calls/s")
+TIME = Metric("seconds", "s", better="less")
+
+
+def taken(
+    number: int, values: dict[str, float], metric: Metric = RATE, status: str = "done", **facts: Json
+) -> RunSummary:
+    keys = {load: FigureKey(load, metric.name) for load in values}
+    sign = 1 if metric.better == "more" else -1
+    return RunSummary(
+        name=f"{number:06d}-1", host="n1", boot="n1/b",
+        wall=f"2026-{1 + number // 28:02}-{1 + number % 28:02}T02:30:00Z",
+        scenario="kernel", version="0.1.0", status=status, reason="why" if status != "done" else "",  # type: ignore[arg-type]
+        facts={("kernel", "release"): "6.1", **{tuple(k.split("/")): v for k, v in facts.items()}},  # type: ignore[dict-item]
+        absent=frozenset(),
+        figures={keys[load]: LoadFigure(sign * math.log(v), v, 8) for load, v in values.items()},
+        loads={keys[load]: PlannedLoad(load, metric) for load in values},
+    )  # fmt: skip
+
+
+def folded(takes: Sequence[RunSummary]) -> HostHistory:
+    runs: list[NightRun] = []
+    before: RunSummary | None = None
+    for number, take in enumerate(takes, 1):
+        runs.append(night_run(number, take, before))
+        before = take if take.status == "done" else before
+    return make_history("n1", runs)
+
+
+def steady(
+    nights: int, level: float = 1000.0, seed: int = 1, first: int = 0, **facts: Json
+) -> list[RunSummary]:
+    rng = random.Random(seed)
+    return [
+        taken(
+            first + n,
+            {load: level * math.exp(rng.gauss(0, 0.01)) for load in ("syscall", "fork", "copy")},
+            **facts,
+        )
+        for n in range(nights)
+    ]
+
+
+def test_the_first_nights_are_the_baseline_and_nothing_is_judged_before() -> None:
+    found = folded(steady(BASELINE_NIGHTS - 1))
+    assert (found.baselines, found.collected, found.loads[0].centre) == (0, BASELINE_NIGHTS - 1, None)
+    found = folded(steady(40))
+    assert (found.baselines, found.collected, found.events) == (1, 0, ())
+    assert [seen.baseline for seen in found.nights] == [1] * 28 + [0] * 12
+    assert found.loads[0].centre == pytest.approx(1000, rel=0.01)
+
+
+def test_a_change_is_the_suspect_of_what_became_slower_with_it() -> None:
+    takes = [*steady(30), *steady(6, 900.0, seed=2, first=30, **{"kernel/release": "6.12"})]
+    found = folded(takes)
+    [event] = found.events
+    assert {turn.key.workload for turn in event.turns} == {"syscall", "fork", "copy"}
+    assert (event.since, event.before) == (takes[30].wall, takes[29].wall) and event.is_lasting
+    assert [(one.change.component, one.change.before, one.change.after) for one in event.suspects] == [
+        ("kernel", "6.1", "6.12")
+    ]
+    assert all(turn.ratio == pytest.approx(0.9, abs=0.03) and 30 <= turn.since <= 32 for turn in event.turns)
+    [finding] = slowdown_findings(found)
+    assert (finding.severity, finding.subject) == ("warning", "n1")
+
+
+def test_after_a_change_a_new_baseline_is_made_and_then_used() -> None:
+    after = steady(BASELINE_NIGHTS + 5, 900.0, seed=2, first=30, **{"kernel/release": "6.12"})
+    found = folded([*steady(30), *after[:10]])
+    assert (found.baselines, found.collected) == (1, 10)
+    found = folded([*steady(30), *after])
+    assert (found.baselines, found.collected) == (2, 0)
+    assert found.loads[0].centre == pytest.approx(900, rel=0.01)
+    assert [event.is_lasting for event in found.events] == [False] and not slowdown_findings(found)
+
+
+def test_without_a_recorded_change_there_is_no_suspect() -> None:
+    found = folded([*steady(30), *steady(6, 900.0, seed=2, first=30)])
+    assert found.events[0].suspects == () and found.events[0].is_lasting
+
+
+def test_a_package_does_not_keep_the_first_baseline_from_being_made() -> None:
+    old, new = ({"system/glibc": version} for version in ("2.36", "2.37"))
+    takes = [*steady(10, **old), *steady(25, seed=2, first=10, **new)]
+    found = folded(takes)
+    assert found.baselines == 1
+
+
+def test_a_package_is_a_suspect_and_others_begin_no_baseline() -> None:
+    before = {"package/intel-microcode": "3.1", "packages/others": "600 packages, 01"}
+    takes = [
+        *steady(30, **before),
+        *steady(3, seed=2, first=30, **before | {"packages/others": "600 packages, 02"}),
+        *steady(6, 900.0, seed=3, first=33, **before | {"package/intel-microcode": "3.2"}),
+    ]
+    found = folded(takes)
+    [event] = found.events
+    assert {one.change.component for one in event.suspects} == {"packages", "other packages"}
+    assert found.collected == 6
+
+
+def test_a_kernel_begins_the_baseline_anew() -> None:
+    found = folded([*steady(10), *steady(25, seed=2, first=10, **{"kernel/release": "6.12"})])
+    assert (found.baselines, found.collected) == (0, 25)
+
+
+def test_a_short_first_baseline_stands_in_until_the_next_is_whole() -> None:
+    found = folded([*steady(16), *steady(6, 880.0, seed=2, first=16, **{"kernel/release": "6.12"})])
+    assert (found.baselines, found.collected) == (1, 6) and found.lasting_slowdowns
+
+
+def test_a_low_night_asks_for_a_retest_and_the_better_figure_or_the_mean_counts() -> None:
+    takes = [*steady(30), taken(30, {"syscall": 700.0, "fork": 1000.0, "copy": 1000.0})]
+    runs = [night_run(n, take, None) for n, take in enumerate(takes, 1)]
+    assert make_history("n1", runs).retest
+    assert not make_history("n1", runs[:-1]).retest
+    again = night_run(31, taken(30, {"syscall": 999.0, "fork": 990.0, "copy": 1001.0}), None)
+    found = make_history("n1", [*runs, again])
+    syscall = next(load for load in found.loads if load.key.workload == "syscall")
+    assert syscall.values[-1] == (31, pytest.approx(999.0)) and syscall.total < 1
+    fork = next(load for load in found.loads if load.key.workload == "fork")
+    assert fork.values[-1] == (31, pytest.approx(995.0))
+    assert found.nights[-1].runs == 2
+
+
+def test_a_night_that_was_measured_twice_is_the_mean_of_both() -> None:
+    runs = [
+        night_run(n, taken(n, {"syscall": rate * (1 + n % 3 / 1000)}), None)
+        for n in range(BASELINE_NIGHTS + 2)
+        for rate in (1000.0, 1020.0)
+    ]
+    centre = make_history("n1", runs).loads[0].centre
+    assert centre == pytest.approx(1011, abs=2)
+
+
+def test_nights_that_were_not_measured_are_listed_and_count_for_nothing() -> None:
+    takes = [*steady(30), taken(30, {}, status="skipped"), taken(31, {"syscall": 1.0}, status="unfinished")]
+    found = folded([*takes, *steady(3, first=32, seed=3)])
+    assert [seen.state for seen in found.nights[30:32]] == ["skipped", "cut off"]
+    assert found.nights[30].reason == "why" and found.measured_count == 33 and not found.events
+    assert len(found.loads[0].values) == 33
+
+
+def test_a_cost_that_grows_is_slower() -> None:
+    rng = random.Random(5)
+    takes = [
+        taken(n, {"job": (100 if n < 30 else 110) * math.exp(rng.gauss(0, 0.008))}, TIME) for n in range(36)
+    ]
+    [event] = folded(takes).events
+    assert event.turns[0].ratio == pytest.approx(1 / 1.1, abs=0.02)
+
+
+def test_only_facts_that_move_figures_and_that_both_nights_have_are_changes() -> None:
+    before = taken(
+        1, {"a": 1.0}, **{"kernel/release": "6.1", "memory/total": 1000, "memory/free": 5, "x/y": 1}
+    )
+    after = taken(
+        2, {"a": 1.0},
+        **{"kernel/release": "6.2", "memory/total": 1001, "memory/free": 9, "x/y": 2, "bios/version": "2"},
+    )  # fmt: skip
+    assert changed_facts(before, after) == (
+        ChangedFact(subject="kernel", name="release", before="6.1", after="6.2", component="kernel"),
+    )
+
+
+def _turn(load: str, since: int) -> Turn:
+    return Turn(
+        key=FigureKey(load, RATE.name), title=load, metric=RATE, since=since, named=since + 3, ratio=0.8,
+        ci95=(0.7, 0.9), nights=4, lasting=True,
+    )  # fmt: skip
+
+
+def test_loads_that_turn_weeks_apart_are_two_events_each_with_the_changes_near_it() -> None:
+    runs = [NightRun(night=n, name=str(n), host="n1", wall=f"night {n}", state="measured") for n in range(60)]
+    changed = ChangedFact(component="kernel", subject="kernel", name="release", before="6.1", after="6.2")
+    dates = [Dated(night=n, wall=f"night {n}", change=changed) for n in (9, 31, 55)]
+    found = _group_turns(
+        [_turn("a", 10), _turn("b", 12), _turn("c", 32)], [_Night(run.night, [run]) for run in runs], dates
+    )
+    assert [[turn.key.workload for turn in one.turns] for one in found] == [["a", "b"], ["c"]]
+    assert [[dated.night for dated in one.suspects] for one in found] == [[9], [31]]

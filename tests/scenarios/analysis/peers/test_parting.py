@@ -1,0 +1,102 @@
+"""Facts that go with a difference, and facts of many nodes in a table."""
+
+from __future__ import annotations
+
+from probes.types import Json
+from scenarios.analysis.compare.run_summary import FactKey
+from scenarios.analysis.peers.facts import MAX_FACTS, FactTable, spell_facts, value_of
+from scenarios.analysis.peers.setting import find_partings, find_rare_values, known_rule, suspect_settings
+from tests.fakes.many_nodes import table_of
+
+NAMES = [f"n{n}" for n in range(60)]
+
+
+def facts(name: str) -> dict[FactKey, Json]:
+    number = int(name[1:])
+    return {
+        ("machine", "serial"): f"S-{number}",
+        ("nic:eth0", "address"): f"10.0.0.{number}",
+        ("kernel", "release"): "6.1.0",
+        ("disk:sda", "scheduler"): "none" if number < 20 else "mq-deadline",
+        ("sysctl", "vm.swappiness"): 10 if number == 7 else 60,
+        ("sensor", "temperature"): 40 + (number * 37 % 60) / 7,
+        ("os", "name"): "Debian" if number % 3 else "Alma",
+    }
+
+
+def test_the_sole_setting_leads_and_names_of_nodes_are_none() -> None:
+    table = table_of(NAMES, facts)
+    found = suspect_settings(table, 7, [n for n in range(60) if n != 7])
+    assert (found[0].subject, found[0].name, found[0].value) == ("sysctl", "vm.swappiness", 10)
+    assert found[0].theirs == ((60, 59),) and found[0].matching == 0
+    assert [(one.subject, one.name) for one in found[1:]] == [("disk:sda", "scheduler")]
+    assert found[1].suspicion < found[0].suspicion / 2
+
+
+def test_what_parts_two_populations() -> None:
+    table = table_of(NAMES, facts)
+    (one,) = find_partings(table, range(20), range(20, 60))
+    assert (one.subject, one.name, one.right) == ("disk:sda", "scheduler", 1.0)
+    assert one.lower == (("none", 20),) and one.upper == (("mq-deadline", 40),)
+    assert find_partings(table, range(4), range(4, 8)) == ()  # too few nodes to tell
+    most = find_partings(table, range(55), range(55, 60))
+    assert ("machine", "serial") not in [(one.subject, one.name) for one in most]
+
+
+def test_a_rare_setting_names_its_nodes() -> None:
+    (one,) = find_rare_values(table_of(NAMES, facts), range(60))
+    assert (one.name, one.value, one.nodes, one.usual) == ("vm.swappiness", 10, ("n7",), 60)
+
+
+def test_of_few_nodes_what_differs_is_listed_and_names_of_nodes_are_not() -> None:
+    found = find_rare_values(table_of(NAMES[:9], facts), range(9))
+    assert all(one.few for one in found)
+    assert [(one.name, one.nodes) for one in found] == [
+        ("vm.swappiness", ("n7",)),
+        ("name", ("n0", "n3", "n6")),
+    ]
+    two = find_rare_values(
+        table_of(NAMES[6:8], facts), range(2)
+    )  # no majority: what a rule reads comes first
+    assert (two[0].name, {two[0].value, two[0].usual}) == ("vm.swappiness", {10, 60})
+    assert len(two) > 1 and all(one.of == 2 for one in two)
+    assert find_rare_values(table_of(NAMES[:1], facts), range(1)) == ()
+
+
+def test_what_could_not_be_read_is_no_difference() -> None:
+    table = FactTable()
+    for number in range(20):
+        table.add(str(number), {("a", "b"): "1"} if number else {}, [] if number else [("a", "b")])
+    assert suspect_settings(table, 0, range(1, 20)) == ()
+
+
+def test_a_fact_that_is_missing_is_one() -> None:
+    table = FactTable()
+    for number in range(20):
+        table.add(str(number), {("mount:/scratch", "type"): '"xfs"'} if number else {})
+    (one,) = suspect_settings(table, 0, range(1, 20))
+    assert one.value is None and one.theirs == (("xfs", 19),)
+
+
+def test_the_table_is_bounded_and_a_fact_told_twice_counts_once() -> None:
+    table = FactTable()
+    table.add("a", {("s", str(n)): "1" for n in range(MAX_FACTS + 5)})
+    assert table.left_out == 5 and len(table) == MAX_FACTS
+    table = FactTable()
+    table.add("a", {("s", "x"): "1"}, [("s", "x")])
+    table.add("b", {("s", "x"): "2"})
+    assert table.value_numbers(("s", "x"), [0, 1]) == [0, 1]
+
+
+def test_long_and_raw_values_are_kept_short() -> None:
+    key = ("x", "y")
+    assert len(spell_facts({key: "a" * 10_000})[key]) < 200
+    assert spell_facts({key: "caf\udce9"})[key]
+    assert value_of(spell_facts({key: "a" * 10_000})[key])
+    assert spell_facts({("memory", "available"): 1, ("host", "name"): "a"}) == {}
+
+
+def test_a_rule_stands_beside_what_it_reads() -> None:
+    rule, prove = known_rule(("sysctl", "vm.zone_reclaim_mode"))
+    assert rule and prove
+    assert known_rule(("no", "such fact")) == ("", "")

@@ -1,0 +1,57 @@
+"""PeerPressure's ranking, by the paper's own properties."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+import pytest
+
+from scenarios.analysis.peers.facts import ComparedFact
+from scenarios.analysis.peers.setting import _suspect_setting, culprit_probability, suspect_settings
+from tests.fakes.many_nodes import table_of
+
+
+def test_it_is_the_papers_formula() -> None:
+    n, c, t, m = 97, 3, 40, 2
+    exact = Fraction(n + c, n + c * t + c * m * (t - 1))
+    assert culprit_probability(peers=n, values=c, entries=t, matching=m) == float(exact)
+
+
+def test_one_entry_alone_is_certain() -> None:
+    assert culprit_probability(peers=50, values=2, entries=1, matching=0) == 1.0
+
+
+def test_a_sole_value_among_equals_leads_a_fact_that_differs_everywhere() -> None:
+    sole = culprit_probability(peers=99, values=2, entries=300, matching=0)
+    serial = culprit_probability(peers=99, values=100, entries=300, matching=0)
+    shared = culprit_probability(peers=99, values=2, entries=300, matching=60)
+    assert sole > serial > shared
+
+
+@pytest.mark.parametrize(
+    ("key", "theirs", "command"),
+    [
+        (("sysctl", "net.core.rmem_max"), "212992", "sysctl -w net.core.rmem_max=212992"),
+        (("sysctl", "net.ipv4.tcp_rmem"), '"4096 131072 6291456"', "sysctl -w 'net.ipv4.tcp_rmem=4096 131072 6291456'"),
+        (("sysctl", "net.core.rmem_max"), "", ""),
+        (("tuned", "profile"), '"x"', ""),
+    ],
+)  # fmt: skip
+def test_the_command_that_proves_it_has_the_peers_value(
+    key: tuple[str, str], theirs: str, command: str
+) -> None:
+    made = _suspect_setting(ComparedFact(key, "1", 0, 9, 2, 9, ((theirs, 9),)), 0.9)
+    assert (made.component, made.command) == ("settings", command)
+
+
+def test_what_every_node_has_of_its_own_is_no_setting() -> None:
+    """Below the sole one too; two firmwares of the peers are."""
+    table = table_of(
+        [f"node{n}" for n in range(12)],
+        lambda name: {
+            ("run", "host"): name, ("kernel", "build"): f"#1 on {name}", ("sysctl", "x.y"): int(name == "node3"),
+            ("disk:a", "firmware"): "C" if name == "node3" else "A" if name < "node6" else "B",
+        },
+    )  # fmt: skip
+    found = suspect_settings(table, 3, [n for n in range(12) if n != 3])
+    assert [one.name for one in found] == ["x.y", "firmware"]

@@ -1,0 +1,143 @@
+"""The corners' bench on file systems of our own: what it makes, reads and refuses, what a planted latency does."""
+
+from __future__ import annotations
+
+import asyncio
+import mmap
+import os
+import tempfile
+from collections.abc import AsyncIterator, Iterator, Mapping
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+import pytest
+
+from probes.engine import residency
+from probes.engine.disk.budget import WriteBudget
+from probes.engine.measured import WriteBudgetSpent
+from probes.reading.host import Host
+from scenarios.box.measurement.bench import Cached, CornerBench
+from scenarios.box.measurement.corner import BY_ID, CORNERS, HARD_BYTES
+from tests.fakes.held import held
+from tests.needs import one_always
+from tests.real.trim_disk import TrimDisk
+
+pytestmark = [pytest.mark.real]
+
+SIZE = 32 << 20
+WORKERS = 2
+
+
+@pytest.fixture(params=one_always("ext4", "xfs", "btrfs"))
+def disk(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[TrimDisk]:
+    with TrimDisk(tmp_path, request.param, 2) as made:
+        yield made
+
+
+@asynccontextmanager
+async def prepared(
+    disk: TrimDisk, stretch: Mapping[str, float] | None = None, budget: WriteBudget | None = None
+) -> AsyncIterator[CornerBench]:
+    place = Path(tempfile.mkdtemp(prefix="own", dir=disk.mountpoint))  # of mode 0700
+    private = held(place)
+    bench = CornerBench(
+        Host(), private, (disk.device,), SIZE, WORKERS, 1, budget or WriteBudget(), stretch=stretch
+    )
+    try:
+        await bench.prepare_files(None)
+        yield bench
+    finally:
+        await bench.close()
+        private.close()
+
+
+async def cycles(bench: CornerBench, count: int) -> dict[str, list[float]]:
+    rates: dict[str, list[float]] = {}
+    for cycle in range(count):
+        bench.begin(cycle, last_pilot=cycle == 1)
+        for corner in CORNERS:
+            measured = await bench.measure_block(corner)
+            rates.setdefault(corner.id, []).append(measured.values[corner.metric_name])
+            assert measured.seconds > 0 and measured.operations > 0
+            if corner.moves_bytes and corner.what == "read":
+                assert measured.device_bytes is not None
+                assert measured.device_bytes >= 0.95 * measured.bytes
+    return rates
+
+
+def test_every_block_of_a_corner_is_of_one_size_and_all_names_are_deleted(disk: TrimDisk) -> None:
+    async def conducted() -> None:
+        async with prepared(disk) as bench:
+            rates = await cycles(bench, 2)
+            assert all(min(values) > 0 for values in rates.values())
+            left = [path for path in disk.mountpoint.glob("own*/**/*") if path.is_file()]
+            assert left == []  # what was made in a cycle is deleted in it; large files have no names
+
+    asyncio.run(conducted())
+
+
+def test_a_file_that_was_just_read_is_dropped_and_one_that_is_held_is_refused(
+    disk: TrimDisk, tmp_path: Path
+) -> None:
+    path = disk.mountpoint / "file"
+    path.write_bytes(os.urandom(HARD_BYTES * 40))
+    fd = os.open(path, os.O_RDWR)
+    try:
+        os.fsync(fd)
+        os.pread(fd, HARD_BYTES * 40, 0)
+        assert residency.resident_share(fd) > 0.9
+        assert residency.drop_pages(fd) < 0.01
+        with mmap.mmap(
+            fd, 0, prot=mmap.PROT_READ
+        ) as mapped:  # such pages stay; dirty ones somebody's sync may clean
+            assert len(mapped[:]) == HARD_BYTES * 40
+            assert residency.drop_pages(fd) > 0.9
+    finally:
+        os.close(fd)
+
+
+def test_reads_of_pages_that_cannot_be_dropped_are_refused_ten_of_ten(disk: TrimDisk) -> None:
+    async def conducted() -> None:
+        async with prepared(disk) as bench:
+            bench.begin(0, last_pilot=False)
+            [file] = bench._files.files_of_kind("read hard")
+            refused = 0
+            # what is mapped stays in memory (what is dirty only until the kernel has written it)
+            with mmap.mmap(file.fd, os.fstat(file.fd).st_size, mmap.MAP_SHARED, mmap.PROT_READ) as held:
+                for _ in range(10):
+                    assert sum(held[:: mmap.PAGESIZE]) > 0
+                    try:
+                        await bench.measure_block(BY_ID["ior-hard-read"])
+                    except Cached:
+                        refused += 1
+            assert refused == 10
+            assert (await bench.measure_block(BY_ID["ior-hard-read"])).operations > 0
+
+    asyncio.run(conducted())
+
+
+@pytest.mark.parametrize("corner", one_always("ior-hard-write", "mdtest-hard-write"))
+def test_a_planted_latency_is_in_that_corner_and_in_no_other_one(disk: TrimDisk, corner: str) -> None:
+    async def conducted(planted: Mapping[str, float]) -> Mapping[str, list[float]]:
+        async with prepared(disk, planted) as bench:
+            return await cycles(bench, 3)
+
+    # against the same corner without it: how far hard lies from easy is the file system's own
+    usual = asyncio.run(conducted({}))
+    both = ("ior-hard-write", "mdtest-hard-write")
+    rates = asyncio.run(conducted({corner: 30.0}))
+    slower = {one: max(usual[one]) / max(rates[one]) for one in both}
+    assert max(both, key=lambda one: slower[one]) == corner and slower[corner] > 2
+
+
+def test_no_block_is_written_that_the_budget_has_not(disk: TrimDisk) -> None:
+    async def conducted() -> None:
+        budget = WriteBudget(2 * SIZE + (1 << 20))
+        async with prepared(disk, budget=budget) as bench:
+            bench.begin(0, last_pilot=False)
+            with pytest.raises(WriteBudgetSpent):
+                for _ in range(10):
+                    await bench.measure_block(BY_ID["ior-easy-write"])
+            assert budget.spent_bytes <= 2 * SIZE + (1 << 20)
+
+    asyncio.run(conducted())

@@ -1,0 +1,31 @@
+"""Reads of what stayed in memory are refused: they would measure memory."""
+
+from __future__ import annotations
+
+import asyncio
+
+import pytest
+
+from scenarios.box.measurement.bench import RESIDENT, Cached, CornerBench
+from scenarios.box.measurement.corner import CORNERS
+
+
+class _Pool:
+    def __init__(self, share: float) -> None:
+        self._share = share
+
+    async def drop_caches(self, _order: str, _specs: object) -> float:
+        return self._share
+
+
+@pytest.mark.parametrize(("share", "refused"), [(0.0, False), (RESIDENT, False), (0.02, True), (0.9, True)])
+def test_what_is_in_memory_is_no_reading_of_the_disk(share: float, refused: bool) -> None:
+    bench = CornerBench.__new__(CornerBench)
+    bench._pool = _Pool(share)  # type: ignore[assignment]
+    reads = next(corner for corner in CORNERS if corner.what == "read")
+    drop = bench._drop_caches(reads, [{"fds": [3]}])  # type: ignore[typeddict-item]
+    if refused:
+        with pytest.raises(Cached):
+            asyncio.run(drop)
+    else:
+        asyncio.run(drop)

@@ -1,0 +1,84 @@
+"""The scaling probe's operations in a directory: each does what it says, and stays within its names and bytes."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from scenarios.contention.measurement.bench import ContentionBench
+from scenarios.contention.measurement.operations import (
+    MAX_SIDE_BYTES,
+    PRIVATE_BYTES,
+    WRITE_BYTES,
+    lay_out,
+    make_operation,
+)
+from scenarios.contention.plan import read_loads
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Iterator[int]:
+    fd = os.open(tmp_path, os.O_RDONLY | os.O_DIRECTORY)
+    lay_out(fd, 4)
+    yield fd
+    os.close(fd)
+
+
+def files(place: Path) -> dict[str, int]:
+    return {str(p.relative_to(place)): p.stat().st_size for p in place.rglob("*") if p.is_file()}
+
+
+@pytest.mark.parametrize("load", [load.id for load in read_loads()])
+def test_each_load_works_over_and_over_and_leaves_no_name_behind(
+    load: str, folder: int, tmp_path: Path
+) -> None:
+    operation = make_operation(load, folder, 3, 4)
+    operation.run_once()
+    before = set(files(tmp_path))
+    for _ in range(3 * operation.batch):
+        operation.run_once()
+    assert set(files(tmp_path)) == before and operation.each >= 1
+
+
+def test_a_load_that_there_is_not(folder: int) -> None:
+    with pytest.raises(ValueError):
+        make_operation("nothing", folder, 0, 1)
+
+
+@pytest.mark.parametrize(
+    ("load", "workers", "most"), [("private", 64, MAX_SIDE_BYTES), ("append", 4, PRIVATE_BYTES)]
+)
+def test_what_is_appended_stays_within_its_share(
+    load: str, workers: int, most: int, folder: int, tmp_path: Path
+) -> None:
+    operation = make_operation(load, folder, 0, workers)
+    assert operation.limit is not None
+    largest = 0
+    for _ in range(most // workers // WRITE_BYTES // operation.batch + 2):
+        for _ in range(operation.batch):
+            operation.run_once()
+        largest = max(largest, *files(tmp_path).values())
+        operation.limit()
+    assert most // workers // 2 < largest <= most // workers + operation.batch * WRITE_BYTES
+    assert files(tmp_path)[{"private": "own0/private", "append": "appended"}[load]] < most // workers
+
+
+@pytest.mark.real
+@pytest.mark.parametrize("load", ["private", "append"])
+async def test_short_points_leave_nothing_that_adds_up(load: str, tmp_path: Path) -> None:
+    (tmp_path / "side").mkdir()
+    side = os.open(tmp_path / "side", os.O_RDONLY | os.O_DIRECTORY)
+    bench = await ContentionBench.in_directories([side], 2)
+    try:
+        point = await bench.measure_point(load, 0, 2, 0.01)
+    finally:
+        await bench.close()
+        os.close(side)
+    assert point.operations > 0
+    assert [size for name, size in files(tmp_path / "side").items() if name not in ("file", "mapped")] in (
+        [0],
+        [0, 0],
+    )

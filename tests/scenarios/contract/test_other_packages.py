@@ -1,0 +1,100 @@
+"""Another package's scenario that is hostile or broken costs itself, and nothing else."""
+
+from __future__ import annotations
+
+import signal
+from importlib import import_module, metadata
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from scenarios import GROUP
+from scenarios.contract import card, registry
+from scenarios.contract.card import Card
+from scenarios.contract.plan import Option
+from scenarios.contract.results.result import result_tagged
+from tests.plugin.hostdx_thp import Thp
+
+ESCAPE = "\x1b[2J"
+DECLARATIONS: dict[str, dict[str, Any]] = {
+    "title-number": {"title": 5},
+    "question-none": {"question": None},
+    "takes-word": {"takes_s": "abc"},
+    "takes-nan": {"takes_s": float("nan")},
+    "card-number": {"card": 7},
+    "options-text": {"options": "abc"},
+    "title-escape": {"title": ESCAPE},
+    "option-escape": {"options": (Option(name="a", kind="flag", help=ESCAPE),)},
+    "option-name": {"options": (Option(name="a b", kind="flag", help=""),)},
+    "option-taken": {"options": (Option(name="yes", kind="flag", help=""),)},
+    "option-twice": {"options": (Option(name="a", kind="flag", help=""), Option(name="a", kind="text", help=""))},
+}  # fmt: skip
+
+
+@pytest.fixture
+def entries(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> list[metadata.EntryPoint]:
+    """The entry points of the packages that are installed; what stands in a module of theirs is run."""
+    found: list[metadata.EntryPoint] = []
+    monkeypatch.setattr(registry, "external_entry_points", lambda group: metadata.EntryPoints(found))
+    monkeypatch.setattr(card, "external_entry_points", lambda: {entry.name: entry for entry in found})
+    monkeypatch.setattr(
+        "scenarios.contract.results.result._external_entry_points",
+        lambda: {entry.name: entry for entry in found},
+    )
+    monkeypatch.syspath_prepend(tmp_path)
+    return found
+
+
+@pytest.mark.parametrize("declared", DECLARATIONS.values(), ids=DECLARATIONS)
+def test_what_no_command_could_take_is_refused(
+    declared: dict[str, Any], entries: list[metadata.EntryPoint], tmp_path: Path
+) -> None:
+    name = f"declares_{len(list(tmp_path.iterdir()))}_{abs(hash(str(declared)))}"
+    (tmp_path / f"{name}.py").write_text("")
+    module: Any = import_module(name)
+    module.Foreign = type("Foreign", (Thp,), {**declared, "id": "foreign"})
+    entries.append(metadata.EntryPoint("foreign", f"{name}:Foreign", GROUP))
+    with pytest.raises(ImportError):
+        registry.load("foreign")
+    assert card.card_of.__wrapped__("foreign").id == "foreign"
+
+
+def test_a_sound_one_is_loaded(entries: list[metadata.EntryPoint]) -> None:
+    entries.append(metadata.EntryPoint("thp", "tests.plugin.hostdx_thp:Thp", GROUP))
+    assert registry.load("thp").id == "thp" and "thp" in registry.scenario_names()
+
+
+@pytest.mark.parametrize(
+    "ending",
+    ["import sys; sys.exit(0)", "raise KeyboardInterrupt", "raise GeneratorExit", "raise BaseException"],
+)
+@pytest.mark.parametrize("where", ["module", "class"])
+def test_a_package_that_leaves_the_program_does_not_end_it(
+    ending: str, where: str, entries: list[metadata.EntryPoint], tmp_path: Path
+) -> None:
+    name = f"leaves_{where}_{abs(hash(ending))}"
+    indent = "class X:\n    def __init__(self):\n        " if where == "class" else ""
+    (tmp_path / f"{name}.py").write_text(f"{indent}{ending}\n")
+    entries.append(metadata.EntryPoint("leaves", f"{name}:X", GROUP))
+    with pytest.raises(ImportError):
+        registry.load("leaves")
+    assert card.card_of.__wrapped__("leaves") == Card(id="leaves")
+    assert result_tagged.__wrapped__("leaves.x/1") is None
+
+
+def test_a_users_interrupt_ends_what_imports_a_package(
+    entries: list[metadata.EntryPoint], tmp_path: Path
+) -> None:
+    """Its own handler is there again afterwards."""
+    before = signal.getsignal(signal.SIGINT)
+    (tmp_path / "interrupted.py").write_text("import signal; signal.raise_signal(signal.SIGINT)")
+    entries.append(metadata.EntryPoint("interrupted", "interrupted:X", GROUP))
+    with pytest.raises(KeyboardInterrupt):
+        registry.load("interrupted")
+    assert signal.getsignal(signal.SIGINT) is before
+
+
+def test_a_name_that_is_none_is_not_listed(entries: list[metadata.EntryPoint]) -> None:
+    entries += [metadata.EntryPoint(name, "x:X", GROUP) for name in (f"a{ESCAPE}", "--yes", "a b", "storage")]
+    assert registry.scenario_names() == registry.folders_with("scenario.py")

@@ -1,0 +1,66 @@
+"""The words of a verdict: what recordings hold, and that code asks fields instead."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from scenarios.contract import events as ev
+from scenarios.contract.verdict.verdict import Word
+
+ROOT = Path(__file__).parents[4]
+CONTRACT = {"scenarios/contract/verdict/verdict.py", "probes/units.py"}
+OTHER_MEANINGS = {
+    "app/tui/screens/run.py",
+    "scenarios/triage/rules/subjects/net.py",
+}  # a key's name, a row's field, a glossary
+NAMED = re.compile(r"""["'](slower|faster|no material difference|inconclusive)["']""")
+MEMBER = re.compile(r"\bWord\.[A-Z_]+\b")
+# What decides, and the edge that shows it.
+DECIDE = ("scenarios/contract/verdict/", "app/report/verdict_style.py")
+
+
+def _naming(pattern: re.Pattern[str]) -> set[str]:
+    rooms = [path for room in ("app", "probes", "scenarios") for path in (ROOT / room).rglob("*.py")]
+    assert len(rooms) > 300
+    return {str(p.relative_to(ROOT)) for p in rooms if pattern.search(p.read_text(encoding="utf-8"))}
+
+
+def test_no_finding_and_no_view_names_a_word() -> None:
+    assert {
+        f for f in _naming(NAMED) if not f.startswith("scenarios/contract/verdict/")
+    } - OTHER_MEANINGS <= CONTRACT
+    assert not {f for f in _naming(MEMBER) if not f.startswith(DECIDE)}
+
+
+@pytest.mark.parametrize(
+    ("word", "asked"),
+    [
+        ("slower", {"is_slower", "is_different", "is_decided", "is_judged"}),
+        ("faster", {"is_faster", "is_different", "is_decided", "is_judged"}),
+        ("no material difference", {"is_equal", "is_decided", "is_judged"}),
+        ("inconclusive", {"is_undecided", "is_judged"}),
+        ("not applicable", set()),
+        ("not measured", {"is_not_measured"}),
+    ],
+)
+def test_a_recorded_word_answers_the_questions(word: str, asked: set[str]) -> None:
+    line = f'{{"type":"verdict","t":1,"workload":"w","metric":"IOPS","baseline":"A","variant":"B","verdict":"{word}"}}'
+    found = msgspec.json.decode(line, type=ev.RunVerdict)
+    questions = (
+        "is_slower",
+        "is_faster",
+        "is_different",
+        "is_equal",
+        "is_decided",
+        "is_undecided",
+        "is_judged",
+        "is_not_measured",
+    )
+    assert {name for name in questions if getattr(found, name)} == asked
+    assert {name for name in questions if getattr(found.verdict, name)} == asked
+    assert f"{found.verdict}" == word and found.verdict in set(Word)
+    assert msgspec.json.decode(msgspec.json.encode(found)) == msgspec.json.decode(line)

@@ -1,0 +1,246 @@
+"""Who is named: the one of the disturbed block, at a bounded cost."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from probes.reading.host import Host
+from probes.types import Absent, AbsentKind
+from scenarios.contract import events as ev
+from scenarios.contract.disturbance import InterferenceCulprit
+from scenarios.experiment.guards import top_processes
+from scenarios.experiment.guards.thresholds import LOOK_SHARE
+from scenarios.experiment.guards.top_processes import CulpritSearch
+from tests.fakes import FakeClock, FakeRun
+from tests.fakes.hosts.processes import moment, process
+
+
+class Processes:
+    """What some processes have used by now, as a tree; two CPUs."""
+
+    def __init__(self, root: Path) -> None:
+        self.root = root
+        self.clock = FakeClock()
+        self.ticks: dict[str, int] = {}
+        self.bytes: dict[str, int] = {}
+        self.readable: set[str] = set()
+        (root / "proc").mkdir()
+        (root / "proc/stat").write_text("cpu 0 0 0 0\ncpu0 0 0 0 0\ncpu1 0 0 0 0\n")
+        self.host = moment(root, 1000)
+
+    def charge(self, seconds: float, io: dict[str, int] | None = None, **ticks: int) -> None:
+        self.clock.advance(seconds)
+        for name, more in ticks.items():
+            self.ticks[name] = self.ticks.get(name, 0) + more
+        for name, more in (io or {}).items():
+            self.bytes[name] = self.bytes.get(name, 0) + more
+        for pid, (name, used) in enumerate(self.ticks.items(), start=20):
+            text = f"read_bytes: {self.bytes.get(name, 0)}\nwrite_bytes: 0\n"
+            kernel = 0x00200000 if name.startswith("k") else 0  # PF_KTHREAD
+            process(self.root, pid, name, used, io=text if name in self.readable else None, flags=kernel)
+        moment(self.root, 1000 + self.clock.now())
+
+
+@pytest.fixture
+def machine(tmp_path: Path) -> Processes:
+    return Processes(tmp_path)
+
+
+def culprits(machine: Processes, *devices: str) -> tuple[FakeRun, CulpritSearch]:
+    run = FakeRun(host=machine.host, clock=machine.clock)
+    return run, CulpritSearch(run, devices)
+
+
+def said(sought: CulpritSearch, kind: str, cpu_share: float = 0.0) -> str:
+    found = sought.culprit_of_kind(kind, cpu_share)
+    return "" if found is None else found.culprit_sentence
+
+
+def test_who_burst_in_the_disturbed_block_is_named_though_another_used_more_before(
+    machine: Processes,
+) -> None:
+    machine.charge(0, steady=0, burst=0)
+    _, sought = culprits(machine)
+    for _ in range(40):
+        sought.in_gap()
+        machine.charge(0.5, steady=9)  # 3.6 s of CPU in all
+    sought.in_gap()
+    machine.charge(0.5, steady=9, burst=50)
+    assert said(sought, "cpu", 0.59) == "burst [21], 1.0 CPUs"
+
+
+def test_who_burst_before_the_gap_is_not_named(machine: Processes) -> None:
+    machine.charge(0, steady=0, burst=0)
+    _, sought = culprits(machine)
+    sought.in_gap()
+    machine.charge(0.5, burst=100)
+    sought.in_gap()
+    machine.charge(0.5, steady=40)
+    assert said(sought, "cpu", 0.4) == "steady [20], 0.8 CPUs"
+
+
+def test_both_kinds_are_named_from_the_same_two_looks(machine: Processes) -> None:
+    machine.readable = {"cc1plus", "rsync"}
+    machine.charge(0, cc1plus=0, rsync=0)
+    _, sought = culprits(machine, "vda")
+    sought.in_gap()
+    machine.charge(0.5, {"rsync": 20_000_000}, cc1plus=45, rsync=5)
+    named = sought.culprits_by_kind(["cpu", "steal", "device"], 0.5)
+    assert {kind: one.culprit_sentence for kind, one in named.items()} == {
+        "cpu": "cc1plus [20], 0.9 CPUs",
+        "device": "rsync [21], 40 MB/s",
+    }
+
+
+def test_the_first_of_a_crowd_is_not_to_blame(machine: Processes) -> None:
+    crowd = {f"p{n}": 5 for n in range(20)}
+    machine.charge(0, **dict.fromkeys(crowd, 0))
+    _, sought = culprits(machine)
+    sought.in_gap()
+    machine.charge(0.5, **{**crowd, "p3": 7})
+    assert sought.culprit_of_kind("cpu", 1.0) is None
+
+
+class Slow(Host):
+    """Every look takes its time, the `slower`th one longer."""
+
+    def __init__(self, root: Path, clock: FakeClock, cost_s: float) -> None:
+        super().__init__(str(root))
+        self.clock, self.cost_s, self.looks, self.slower = clock, cost_s, 0, -1
+
+    def list_names(self, path: str, *, may_hang: bool = False) -> tuple[str, ...] | Absent:
+        self.looks += path == "/proc"
+        self.clock.advance(self.cost_s * (20 if self.looks == self.slower else 1))
+        return super().list_names(path)
+
+
+@pytest.mark.parametrize(("cost_s", "every"), [(0.002, 1), (0.1, 10)])
+def test_looks_take_a_small_share_of_the_time(machine: Processes, cost_s: float, every: int) -> None:
+    host = Slow(machine.root, machine.clock, cost_s)
+    sought = CulpritSearch(FakeRun(host=host, clock=machine.clock), ())
+    for _ in range(100):
+        sought.in_gap()
+        machine.clock.advance(0.5)
+    assert abs(host.looks - 100 / every) <= 1
+    assert host.looks * cost_s / machine.clock.now() <= LOOK_SHARE * 1.01
+
+
+def test_one_look_that_had_to_wait_for_a_cpu_does_not_put_off_the_next(machine: Processes) -> None:
+    host = Slow(machine.root, machine.clock, 0.002)
+    host.slower = 10
+    sought = CulpritSearch(FakeRun(host=host, clock=machine.clock), ())
+    for _ in range(20):
+        sought.in_gap()
+        machine.clock.advance(0.5)
+    assert host.looks == 20
+
+
+@pytest.mark.parametrize(("user", "advice"), [(1000, "as root (sudo hostdx"), (0, "on the host itself")])
+def test_what_root_would_add_is_said_once(
+    machine: Processes, monkeypatch: pytest.MonkeyPatch, user: int, advice: str
+) -> None:
+    monkeypatch.setattr(os, "geteuid", lambda: user)
+    machine.readable = {"mine"}
+    machine.charge(0, mine=0, hidden=0)
+    run, sought = culprits(machine, "vda", "vdb")
+    sought.in_gap()
+    for _ in range(3):
+        machine.charge(0.5, {"hidden": 90_000_000})
+        found = sought.culprit_of_kind("device")
+        assert found == InterferenceCulprit(
+            devices=("vda", "vdb"), unnamed="another user's" if user else "unreadable"
+        )
+    machine.charge(0.5, {"mine": 20_000_000})
+    assert said(sought, "device") == "mine [20], 40 MB/s"
+    [note] = run.of(ev.Note)
+    assert "for 1 of 2 processes" in note.text
+    assert advice in note.text
+
+
+def test_root_is_told_nothing_where_the_culprit_was_found(
+    machine: Processes, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(os, "geteuid", lambda: 0)
+    machine.readable = {"rsync"}
+    machine.charge(0, rsync=0, hidden=0)
+    run, sought = culprits(machine, "vda")
+    sought.in_gap()
+    machine.charge(0.5, {"rsync": 20_000_000})
+    assert said(sought, "device") == "rsync [20], 40 MB/s"
+    assert run.of(ev.Note) == []
+
+
+def test_io_that_is_nobodys_is_said(machine: Processes) -> None:
+    machine.readable = {"mine"}
+    machine.charge(0, mine=0)
+    run, sought = culprits(machine, "vda")
+    assert sought.culprit_of_kind("device") is None  # nothing to compare with yet
+    sought.in_gap()
+    machine.charge(0.5)
+    assert said(sought, "device").startswith("seen on vda only")
+    assert run.of(ev.Note) == []
+    assert sought.culprit_of_kind("steal") is None
+
+
+@pytest.mark.parametrize(
+    ("why", "unnamed"), [("container", "contained"), ("permission", "another user's"), (None, "ended")]
+)
+def test_a_user_is_sent_to_root_only_where_root_sees_more(
+    machine: Processes, monkeypatch: pytest.MonkeyPatch, why: AbsentKind | None, unnamed: str
+) -> None:
+    monkeypatch.setattr(os, "geteuid", lambda: 1000)
+    hidden = None if why is None else Absent("hidden", why)
+    monkeypatch.setattr(top_processes, "explain_hidden_tasks", lambda _: hidden)
+    machine.readable = {"mine"}
+    machine.charge(0, mine=0)
+    _, sought = culprits(machine, "vda")
+    sought.in_gap()
+    machine.charge(0.5)
+    found = sought.culprit_of_kind("device")
+    assert found is not None and found.unnamed == unnamed
+
+
+def test_where_processes_are_hidden_what_shows_is_the_least(
+    machine: Processes, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    machine.readable = {"mine"}
+    for hidden in (None, Absent("hidepid", "permission")):
+        monkeypatch.setattr(top_processes, "explain_hidden_tasks", lambda _, why=hidden: why)
+        machine.charge(0, mine=0)
+        _, sought = culprits(machine, "vda")
+        sought.in_gap()
+        machine.charge(0.5, mine=10)
+        found = sought.use_after_block()
+        assert found is not None and found.cpus == pytest.approx(0.2)
+        assert (found.io, found.hidden) == ((0.0, False) if hidden is None else (None, True))
+
+
+WORKERS = (
+    "kworker/u8:7-loop0",
+    "kworker/0:1-xfs-inodegc/loop0",
+    "kworker/u8:0+flush-7:0",
+    "kjournal/loop0-8",
+)
+
+
+@pytest.mark.parametrize("name", WORKERS)
+def test_the_kernel_works_for_us_on_our_own_loop_device(machine: Processes, name: str) -> None:
+    for loops, used, named in ((["loop0"], 0.8, ""), (["loop1"], 0.0, f"{name} [20], 0.8 CPUs")):
+        machine.charge(0, **{name: 0})
+        sought = CulpritSearch(FakeRun(host=machine.host, clock=machine.clock), (), loops)
+        sought.in_gap()
+        machine.charge(0.5, **{name: 40})
+        found = sought.use_after_block()
+        assert found is not None and found.for_us == pytest.approx(used)
+        assert said(sought, "cpu", 0.4) == named
+
+
+def test_whose_number_is_a_cpus_is_no_flusher(machine: Processes) -> None:
+    machine.charge(0, **{"kworker/7:0": 0, "kworker/0:7-events": 0})
+    sought = CulpritSearch(FakeRun(host=machine.host, clock=machine.clock), (), ["loop0", "loop7"])
+    sought.in_gap()
+    machine.charge(0.5, **{"kworker/7:0": 40})
+    assert said(sought, "cpu", 0.4) == "kworker/7:0 [20], 0.8 CPUs"

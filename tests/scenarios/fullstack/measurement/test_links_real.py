@@ -1,0 +1,90 @@
+"""Links of our own with their settings, seen from inside their name spaces; sends without a copy over them."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import subprocess
+import tempfile
+from pathlib import Path
+
+import pytest
+
+from probes.engine.disk.budget import WriteBudget
+from probes.files.private_directory import PrivateDirectory, inode_of
+from probes.reading.host import Host
+from probes.reading.process_stat import read_own_stat
+from scenarios.fullstack.measurement.bench import StreamBench
+from scenarios.fullstack.measurement.messages import Open, OwnLink, Side
+from scenarios.fullstack.measurement.own_links import FLOWS, mask
+from tests.needs import NET_NAMESPACE, ROOT, needs, program
+from tests.scenarios.fullstack.test_fullstack_real import STATION, processes
+
+pytestmark = [pytest.mark.real, needs(ROOT, NET_NAMESPACE, program("nsenter", "unshare"))]
+LOOK = """mount -t sysfs none /sys; cd /sys/class/net
+for f in hdx[sr]/mtu hdx[sr]/queues/*/*ps_*; do echo $f $(cat $f); done"""
+
+
+def settings() -> list[dict[str, str]]:
+    """Of each name space that our station holds."""
+    (station,) = (
+        p for p in processes(STATION) if (stat := read_own_stat(str(p))) and stat.parent_pid == os.getpid()
+    )
+    found = []
+    for fd in Path(f"/proc/{station}/fd").iterdir():
+        if "net:" in str(fd.readlink()):
+            inside = ["nsenter", f"--net={fd}", "unshare", "-m", "sh", "-c", LOOK]
+            told = subprocess.run(inside, capture_output=True, text=True, check=True).stdout
+            found.append(
+                {
+                    name.partition("/")[2]: value
+                    for name, _, value in (line.partition(" ") for line in told.splitlines())
+                }
+            )
+    return found
+
+
+async def measured(directory: Path) -> tuple[list[dict[str, str]], StreamBench]:
+    held = os.open(directory, os.O_RDONLY)
+    private = PrivateDirectory.open(str(directory), inode_of(held))
+    bench = StreamBench(Host(), private, (), 64 << 20, 2, WriteBudget(), ["out"])
+    links = (OwnLink(), OwnLink(mtu=9000), OwnLink(spread="rfs"), OwnLink(spread="xps"))
+    try:
+        await bench.prepare_files(None)
+        await bench.open("hostdx-test-links", Open(where="namespaces", links=links))
+        told = settings()
+        network = [Side(job="network", link=number) for number in range(len(links))]
+        await bench.measure_batch([*network, Side(job="direct"), Side(job="zerocopy")], range(6), 0.1)
+    finally:
+        await bench.close()
+        private.close()
+        os.close(held)
+    return told, bench
+
+
+def test_each_link_has_its_setting_and_carries_bytes() -> None:
+    host = Path("/sys/class/net")
+    before = {path: path.read_text() for path in host.glob("*/queues/*/rps_cpus")}
+    with tempfile.TemporaryDirectory(dir="/var/tmp", prefix="hostdx-test-") as made:
+        told, bench = asyncio.run(measured(Path(made)))
+    cpus = sorted(os.sched_getaffinity(0))
+    assert sorted(one["mtu"] for one in told) == ["1500"] * 6 + ["9000"] * 2
+    steered = [one for one in told if one["queues/rx-0/rps_flow_cnt"] == str(FLOWS)]
+    assert len(steered) == 2
+    assert {int(one["queues/rx-0/rps_cpus"].replace(",", ""), 16) for one in steered} == {
+        int(mask(cpus).replace(",", ""), 16)
+    }
+    if len(cpus) > 1:
+        own = [
+            [int(one.get(f"queues/tx-{n}/xps_cpus", "0").replace(",", ""), 16) for n in range(len(cpus))]
+            for one in told
+        ]
+        assert own.count([1 << cpu for cpu in cpus]) == 2
+    assert all(cost.bytes > 0 for cost in bench.costs.values()) and len(bench.costs) == 6
+    lent = bench.costs[Side(job="zerocopy")]
+    assert lent.sends > 0 and lent.copied == lent.sends  # a veth's receiver may keep them
+    assert {path: path.read_text() for path in before} == before
+
+
+def test_a_mask_of_many_cpus_is_written_in_words() -> None:
+    assert mask([0, 1]) == "00000003" and mask([32]) == "00000001,00000000"

@@ -1,0 +1,72 @@
+"""Which counters of memory controllers are found in sysfs, with what a count is worth; and what is counted by them."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from probes.reading.host import Host
+from scenarios.fullstack.measurement import memory_traffic
+from scenarios.fullstack.measurement.memory_traffic import Counter, MemoryTraffic, list_counters
+
+IMC = {
+    "type": "23",
+    "cpumask": "0,18",
+    "format/event": "config:0-7",
+    "format/umask": "config:8-15",
+    "events/cas_count_read": "event=0x04,umask=0x03",
+    "events/cas_count_read.scale": "6.103515625e-5",
+    "events/cas_count_read.unit": "MiB",
+    "events/cas_count_write": "event=0x04,umask=0x0c",
+    "events/cas_count_write.scale": "6.103515625e-5",
+    "events/cas_count_write.unit": "MiB",
+    "events/clockticks": "event=0xff,umask=0x00",
+}
+UMC = {"type": "40", "cpumask": "0", "format/event": "config:0-7", "format/rdwrmask": "config:8-9"}
+
+
+def host(root: Path, devices: dict[str, dict[str, str]]) -> Host:
+    for device, files in devices.items():
+        for name, text in files.items():
+            path = root / memory_traffic.DEVICES.lstrip("/") / device / name
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(text + "\n")
+    return Host(str(root))
+
+
+def test_each_controller_counts_both_ways_on_its_cpus(tmp_path: Path) -> None:
+    found = list_counters(host(tmp_path, {"uncore_imc_0": IMC, "cpu": {"type": "4"}}))
+    assert found == tuple(Counter(23, config, cpu, 64.0) for config in (0x0304, 0x0C04) for cpu in (0, 18))
+
+
+def test_a_driver_without_named_events_is_asked_for_the_known_ones(tmp_path: Path) -> None:
+    found = list_counters(host(tmp_path, {"amd_umc_0": UMC}))
+    assert found == (Counter(40, 0x10A, 0, 64.0), Counter(40, 0x20A, 0, 64.0))
+
+
+def test_a_term_in_other_bits_is_not_guessed(tmp_path: Path) -> None:
+    odd = IMC | {"format/umask": "config1:8-15"}
+    assert list_counters(host(tmp_path, {"uncore_imc_0": odd})) == ()
+
+
+def test_where_nothing_can_be_counted_it_is_said_why(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    none = MemoryTraffic(host(tmp_path, {"cpu": {"type": "4"}}))
+    assert none.read() is None and none.reason == memory_traffic.NONE
+    monkeypatch.setattr(memory_traffic, "open_event", lambda *given: -1)
+    refused = MemoryTraffic(host(tmp_path, {"uncore_imc_0": IMC}))
+    assert refused.read() is None and refused.reason not in ("", memory_traffic.NONE)
+
+
+def test_counts_are_summed_as_bytes_and_scaled_where_they_took_turns(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(memory_traffic, "open_event", lambda *given: os.open("/dev/null", os.O_RDONLY))
+    told = (1000).to_bytes(8, "little") + (30).to_bytes(8, "little") + (10).to_bytes(8, "little")
+    traffic = MemoryTraffic(host(tmp_path, {"uncore_imc_0": IMC}))
+    with monkeypatch.context() as reading:
+        reading.setattr(memory_traffic.os, "read", lambda descriptor, count: told)
+        assert traffic.reason == "" and traffic.read() == 4 * 1000 * 3 * 64.0
+    traffic.close()
+    assert traffic.read() is None

@@ -1,0 +1,53 @@
+"""A slice leaves no read to the side that follows it, by the disk's own counters."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import tempfile
+from pathlib import Path
+
+import pytest
+
+from probes.engine.disk.budget import WriteBudget
+from probes.files.private_directory import PrivateDirectory, inode_of
+from probes.reading.host import Host
+from probes.system.disk.diskstats import moved_bytes
+from probes.system.disk.topology import DirectoryPlacement, find_placement
+from scenarios.fullstack.measurement.bench import StreamBench
+from scenarios.fullstack.measurement.messages import Job, Open, Side
+from tests.needs import ROOT, needs
+from tests.real.trim_disk import TrimDisk
+
+pytestmark = [pytest.mark.real, needs(ROOT)]
+
+
+async def ratios(directory: Path) -> dict[Job, float]:
+    """Bytes that the disk read over those that were sent, in slices of 20 ms."""
+    held = os.open(directory, os.O_RDONLY)
+    private = PrivateDirectory.open(str(directory), inode_of(held))
+    place = find_placement(Host(), str(directory))
+    assert isinstance(place, DirectoryPlacement)
+    bench = StreamBench(Host(), private, place.leaves, 128 << 20, 2, WriteBudget(), ["out"])
+    found: dict[Job, float] = {}
+    try:
+        await bench.prepare_files(None)
+        await bench.open("hostdx-test-streams", Open(where="loopback"))
+        jobs: tuple[Job, ...] = ("copy", "sendfile", "direct")
+        for job in jobs:
+            before = moved_bytes(Host(), place.leaves, "read")
+            train = await bench.measure_batch([Side(job=job)], [0] * 8, 0.02)
+            after = moved_bytes(Host(), place.leaves, "read")
+            assert before is not None and after is not None
+            found[job] = (after - before) / train.sides[0].bytes
+    finally:
+        await bench.close()
+        private.close()
+        os.close(held)
+    return found
+
+
+def test_what_is_read_ahead_is_sent() -> None:
+    with tempfile.TemporaryDirectory(dir="/var/tmp") as made, TrimDisk(Path(made), "ext4", 1) as disk:
+        found = asyncio.run(ratios(disk.mountpoint))
+    assert all(0.99 < ratio < 1.1 for ratio in found.values()), found

@@ -1,0 +1,180 @@
+"""The mixed loads on a small file: every role measures, writers keep their rate and bound, a cancel leaves nothing."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+from types import SimpleNamespace
+
+import msgspec
+import pytest
+
+from probes.engine.disk.budget import WriteBudget
+from probes.engine.histogram import coarser_buckets
+from probes.engine.measured import BenchRefused, NotApplicable
+from probes.files.private_directory import PrivateDirectory
+from probes.reading.host import Host
+from scenarios.iosched.measurement.mixed import COARSE, MixedBench
+from scenarios.iosched.measurement.mixes import MIXES, Mix, files_bytes
+from tests.fakes.held import held
+
+MIX = {mix.id: mix for mix in MIXES}
+
+MIB = 1 << 20
+
+
+def bench(place: Path, rate: int | None = 8 * MIB, most: int = 1 << 30) -> MixedBench:
+    return MixedBench(Host(), held(place), 32 * MIB, 1, (), budget=WriteBudget(most), write_rate=rate)
+
+
+async def test_every_role_gives_its_metric_and_the_onset_stands_apart(tmp_path: Path) -> None:
+    made = bench(tmp_path)
+    mix = MIX["writers-reader"]
+    try:
+        await made.prepare_files([mix])
+        measured = await made.measure_block(mix, 0.9, 0.3)
+    finally:
+        await made.close()
+    assert set(measured.values) == {"reader IOPS", "direct write", "buffered write"}
+    assert all(value > 0 for value in measured.values.values())
+    assert measured.onset is not None and set(measured.onset.values) == set(measured.values)
+    assert measured.p50_ns and measured.device_bytes is None
+    assert list(tmp_path.iterdir()) == []  # the files never had a name
+
+
+async def test_writers_keep_their_rate_and_the_budget_is_charged(tmp_path: Path) -> None:
+    made = bench(tmp_path, rate=8 * MIB)
+    mix = MIX["writers-reader"]
+    try:
+        await made.prepare_files([mix])
+        filled = made.budget.spent_bytes
+        measured = await made.measure_block(mix, 1.0)
+    finally:
+        await made.close()
+    # A rate is a bound: a busy machine may stay below it. One operation of 1 MiB comes at once.
+    for name in ("direct write", "buffered write"):
+        assert measured.values[name] <= 8 * MIB / 1e6 * 1.3
+    spent = made.budget.spent_bytes - filled
+    assert 0 < spent <= 2 * 9 * MIB * 1.5
+
+
+async def test_a_spent_budget_refuses_the_block(tmp_path: Path) -> None:
+    mix = MIX["writers-reader"]
+    files = sum(files_bytes(32 * MIB, [mix]).values())
+    made = bench(tmp_path, most=files + 4 * MIB)
+    try:
+        await made.prepare_files([mix])
+        with pytest.raises(NotApplicable, match="write limit"):
+            await made.measure_block(mix, 1.0)
+    finally:
+        await made.close()
+
+
+async def test_files_that_do_not_fit_the_budget_are_not_written(tmp_path: Path) -> None:
+    made = bench(tmp_path, most=MIB)
+    with pytest.raises(BenchRefused):
+        await made.prepare_files([MIX["readers"]])
+    assert made.budget.spent_bytes == 0
+
+
+@pytest.mark.parametrize("name", ["readers", "streams", "ioprio", "cpu"])
+async def test_loads_without_writers(tmp_path: Path, name: str) -> None:
+    made = bench(tmp_path)
+    mix: Mix = msgspec.structs.replace(MIX[name], block_s=0.6)
+    try:
+        await made.prepare_files([mix])
+        measured = await made.measure_block(
+            mix, 0.6
+        )  # on a busy machine a role may not get a turn within 0.2 s
+    finally:
+        await made.close()
+    assert measured.operations > 0 and measured.onset is None
+    if mix.advantage:
+        high, low = measured.values["high IOPS"], measured.values["low IOPS"]
+        assert measured.values[mix.advantage] == pytest.approx(high / low)
+
+
+async def test_a_cancelled_block_ends_its_workers_and_the_next_one_works(tmp_path: Path) -> None:
+    made = bench(tmp_path)
+    mix = MIX["writers-reader"]
+    try:
+        await made.prepare_files([mix])
+        task = asyncio.ensure_future(made.measure_block(mix, 30.0, 5.0))
+        await asyncio.sleep(0.3)
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+        assert made._pool.workers == []
+        measured = await made.measure_block(mix, 0.6)
+        assert measured.values["reader IOPS"] > 0
+    finally:
+        await made.close()
+
+
+class Busy(MixedBench):
+    """A device with I/O in flight for as many looks; its counters move or stand still. A look takes no time."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch, looks: float, moving: bool) -> None:
+        super().__init__(Host(), PrivateDirectory("/d", -1), MIB, 1, ("loop7",), budget=WriteBudget(MIB))
+        self.looks, self.moving, self.looked, self.now = looks, moving, 0, 0.0
+
+        async def later(seconds: float) -> None:
+            self.now += seconds
+
+        monkeypatch.setattr("scenarios.iosched.measurement.mixed.asyncio", SimpleNamespace(sleep=later))
+        monkeypatch.setattr(
+            "scenarios.iosched.measurement.mixed.time", SimpleNamespace(monotonic=lambda: self.now)
+        )
+        monkeypatch.setattr(
+            "scenarios.iosched.measurement.mixed.leaf_counters", lambda *_: [self.looked * self.moving]
+        )
+
+    def _in_flight(self) -> str:
+        self.looked += 1
+        return "loop7" if self.looked <= self.looks else ""
+
+
+async def test_settling_waits_for_a_moment_without_io(monkeypatch: pytest.MonkeyPatch) -> None:
+    busy = Busy(monkeypatch, 1000, moving=True)
+    await busy.wait_until_settled()
+    assert busy.looked == 1001
+
+
+@pytest.mark.parametrize(
+    ("moving", "says"), [(True, "others' I/O never pauses"), (False, "comes back.*hangs")]
+)
+async def test_nothing_goes_on_where_that_moment_does_not_come(
+    monkeypatch: pytest.MonkeyPatch, moving: bool, says: str
+) -> None:
+    with pytest.raises(BenchRefused, match=f"^loop7: .*{says}"):
+        await Busy(monkeypatch, float("inf"), moving).wait_until_settled()
+
+
+async def test_nothing_goes_on_where_what_was_written_does_not_arrive(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made = bench(tmp_path)
+
+    async def slow(fd: int, seconds: float) -> bool:
+        return False
+
+    try:
+        await made.prepare_files([MIX["writers-reader"]])
+        monkeypatch.setattr(made._pool, "sync_files", slow)
+        with pytest.raises(BenchRefused, match="did not reach the device within 30 s"):
+            await made.measure_block(MIX["writers-reader"], 0.3)
+    finally:
+        await made.close()
+
+
+def test_a_coarser_histogram_counts_the_same() -> None:
+    fine = [(int(100 * 1.03**n), n + 1) for n in range(200)]
+    coarse = coarser_buckets(fine, COARSE)
+    assert sum(c for _, c in coarse) == sum(c for _, c in fine)
+    assert coarse[-1][0] == fine[-1][0] and len(coarse) < len(fine) / 3
+    assert [b for b, _ in coarse] == sorted({b for b, _ in coarse})
+
+
+def test_the_mixes_are_told_apart() -> None:
+    assert len({m.id for m in MIXES}) == len(MIXES)
+    assert [m.id for m in MIXES if m.has_writers] == ["writers-reader", "write-streams"]

@@ -1,0 +1,106 @@
+"""The rules as text, the private addresses and the routes: without a kernel."""
+
+from __future__ import annotations
+
+import ipaddress
+from pathlib import Path
+
+import pytest
+
+from probes.engine.namespaces import draw_addresses
+from probes.system.processor.cpu_times import parse_proc_stat
+from scenarios.rpfilter.measurement.quiet_cpu import choose_cpu
+from scenarios.rpfilter.measurement.route_set import MAX_ROUTES, scale_routes
+from scenarios.rpfilter.measurement.rules import Treatment
+from scenarios.rpfilter.measurement.scheduling_delay import schedstat_numbers, softirq_thread
+
+
+def test_only_the_rule_differs_between_the_variants() -> None:
+    texts = {
+        what: Treatment(what=what, protocol="IPv6").nft_ruleset.splitlines()
+        for what in ("none", "trivial", "check")
+    }
+    for name in ("trivial", "check"):
+        differing = [(a, b) for a, b in zip(texts["none"], texts[name], strict=True) if a != b]
+        assert len(differing) == 1
+        assert differing[0][0].strip() == ""
+    assert (
+        "\t\tmeta nfproto ipv6 fib saddr . mark . iif oif missing counter name caught drop" in texts["check"]
+    )
+
+
+@pytest.mark.parametrize("flags", [("saddr",), ("iif", "saddr"), ("iif", "mark", "saddr")])
+def test_flags_come_in_the_order_that_every_nft_understands(flags: tuple[str, ...]) -> None:
+    ordered = " . ".join(f for f in ("saddr", "mark", "iif") if f in flags)
+    assert f"fib {ordered} oif missing" in Treatment(what="check", protocol="IPv4", flags=flags).nft_ruleset
+
+
+def test_what_is_counted_stands_behind_the_check() -> None:
+    for priority in (-399, -290, 10, 299):
+        text = Treatment(what="check", protocol="IPv6", priority=priority).nft_ruleset
+        first, last = (int(x.split(";")[0].split()[-1]) for x in text.split("priority ")[1:])
+        assert first == priority < last
+
+
+def test_iptables_forms() -> None:
+    def last(**change: object) -> tuple[str, ...]:
+        return Treatment(what="check", protocol="IPv6", **change).iptables_commands[-1]  # type: ignore[arg-type]
+
+    assert last(loader="iptables-nft")[:5] == ("ip6tables-nft", "-w", "5", "-t", "mangle")
+    assert "--validmark" in last(loader="iptables-nft")
+    assert "--loose" not in last(loader="iptables-legacy", table="raw")
+    assert "--loose" in last(loader="iptables-legacy", flags=("saddr",))
+    assert Treatment(what="check", protocol="IPv6").iptables_commands == ()
+    assert "fib" not in Treatment(what="check", protocol="IPv6", loader="iptables-nft").nft_ruleset
+
+
+def test_addresses_are_private_and_drawn_anew() -> None:
+    drawn = [draw_addresses() for _ in range(50)]
+    for one in drawn:
+        for address in (*one.ipv6, *one.ipv4, one.spoofed6, one.spoofed4):
+            assert ipaddress.ip_address(address).is_private
+        assert ipaddress.ip_address(one.ipv6[0]) in ipaddress.ip_network(one.ipv6_net)
+        assert ipaddress.ip_address(one.spoofed6) in ipaddress.ip_network(one.spoofed6_net)
+        assert not ipaddress.ip_network(one.ipv6_net).overlaps(ipaddress.ip_network(one.spoofed6_net))
+        assert not ipaddress.ip_network(one.ipv4_net).overlaps(ipaddress.ip_network(one.spoofed4_net))
+    assert len({one.ipv6_net for one in drawn}) == 50
+
+
+@pytest.mark.parametrize("ipv6", [True, False])
+def test_routes_are_scaled_with_the_own_ones_first(ipv6: bool) -> None:
+    own = [("2001:db8::/32" if ipv6 else "192.0.2.0/24", "eth0"), ("::/0" if ipv6 else "0.0.0.0/0", "eth0")]
+    assert scale_routes(own, 1, ipv6=ipv6) == (own[0],)
+    many = scale_routes(own, 5000, ipv6=ipv6)
+    assert many[:2] == tuple(own)
+    assert len({prefix for prefix, _ in many}) == 5000
+    for prefix, _ in many:
+        ipaddress.ip_network(prefix)  # no host bits
+    assert len(scale_routes(own, 10**9, ipv6=ipv6)) == MAX_ROUTES
+
+
+def test_the_quietest_cpu_is_chosen() -> None:
+    """Waiting for I/O is no work; steal is time that the CPU does not give."""
+    before = parse_proc_stat(
+        "cpu  9 9 9 9\ncpu0 10 0 10 900 50 1 2 0 0 0\ncpu1 5 0 5 900 0 0 0 0 0 0\nintr 5\n"
+    ).cpus
+    after = parse_proc_stat("cpu0 11 0 10 950 99 1 2 0 0 0\ncpu1 5 0 5 900 0 0 0 3 0 0\n").cpus
+    assert choose_cpu({0, 1}, before, after) == 0
+    assert choose_cpu({0, 1, 2}, before, after) == 2
+    assert choose_cpu({0, 1}, before, before) == 1
+
+
+def test_ksoftirqd_is_told_from_a_process_of_that_name(tmp_path: Path) -> None:
+    rest = " ".join(["0"] * 40)
+    for pid, stat in (
+        ("13", f"13 (x (ksoftirqd/1) S 2 {rest}"),
+        ("14", f"14 (ksoftirqd/1) S 1 {rest}"),
+        ("15", f"15 (ksoftirqd/1) S 2 {rest}"),
+        ("self", ""),
+    ):
+        (tmp_path / pid).mkdir()
+        (tmp_path / pid / "stat").write_text(stat)
+    assert softirq_thread(0, tmp_path) is None
+    assert softirq_thread(1, tmp_path) == tmp_path / "15" / "schedstat"
+    (tmp_path / "15" / "stat").write_text(f"15 (ksoftirqd/11) S 2 {rest}")
+    assert softirq_thread(1, tmp_path) is None
+    assert schedstat_numbers(tmp_path / "15" / "schedstat") is None

@@ -1,0 +1,79 @@
+"""Rows for differences.toml: which component a fact belongs to, and that every name in it is known."""
+
+from __future__ import annotations
+
+import pytest
+
+from scenarios.triage.knowledge.differences import (
+    component_of,
+    is_ignored,
+    load_components,
+    load_movers,
+    load_patterns,
+    mover_of,
+)
+from scenarios.triage.knowledge.loads import load_groups
+
+ROWS = [
+    ("kernel/release", "kernel"),
+    ("kernel/config.PREEMPT", "kernel"),
+    ("kernel/preemption", "kernel defaults"),
+    ("mitigation/retbleed", "mitigations"),
+    ("kernel/parameters", "boot parameters"),
+    ("changed settings/boot parameter iommu", "boot parameters"),
+    ("changed settings/vm.swappiness", "settings"),
+    ("cpu/model", "machine"),
+    ("cpu/smt", "CPUs in use"),
+    ("cpu/offline", "CPUs in use"),
+    ("directory/file_system", "file system"),
+    ("directory/options", "file system"),
+    ("directory/layers", "disk"),
+    ("directory/disks", "disk"),
+    ("limits/cpus_allowed", "limits"),
+    ("run/host", "machine"),
+    ("memory/total", "machine"),
+    ("bios/version", "firmware"),
+    ("cpu/microcode", "firmware"),
+    ("cpu/governor", "frequency"),
+    ("cpu/frequency_driver", "frequency driver"),
+    ("kernel/clock_source", "kernel defaults"),
+    ("memory/transparent_huge_pages", "kernel defaults"),
+    ("mount:/data/type", "file system"),
+    ("mount:/data/options", "file system"),
+    ("disk:sda/model", "disk"),
+    ("disk:sda/scheduler", "scheduler"),
+    ("disk:sda/scheduler_settings", "kernel defaults"),
+    ("os/name", "system"),
+    ("module/nf_tables", "kernel"),
+    ("package/linux-image", "packages"),
+    ("packages/others", "other packages"),
+    ("sysctl/vm.swappiness", "settings"),
+    ("security/selinux", "security modules"),
+    ("cgroup/cpu", "limits"),
+    ("nic:eth0/driver", "network"),
+    ("run/version", "measurement"),
+]
+
+
+@pytest.mark.parametrize(("fact", "component"), ROWS)
+def test_a_fact_meets_its_component(fact: str, component: str) -> None:
+    mover = mover_of(fact)
+    assert mover is not None and mover.component == component
+
+
+def test_every_entry_is_sourced_and_has_a_row() -> None:
+    met = [mover_of(fact) for fact, _ in ROWS]
+    groups = {group.name for group in load_groups().entries}
+    for mover in load_movers().entries:
+        assert mover.sources and any(mover is one for one in met), mover.facts
+        assert component_of(mover.component) is not None
+        assert set(mover.moves) <= groups
+    for pattern in load_patterns().entries:
+        assert pattern.sources and {*pattern.slower, *pattern.equal} <= groups
+        assert all(component_of(name) for name in pattern.components)
+    names = {component.name for component in load_components().entries}
+    assert all(set(component.along) <= names for component in load_components().entries)
+
+
+def test_what_changes_from_run_to_run_is_left_out() -> None:
+    assert is_ignored("memory/available") and not is_ignored("memory/total")

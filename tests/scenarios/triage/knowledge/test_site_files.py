@@ -1,0 +1,58 @@
+"""A site's own files: root believes none that another user could have written, for rules name commands to run."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from scenarios.contract.knowledge_file import trusted_files
+from scenarios.triage.rules.known import written_rules
+from tests.needs import ROOT, needs
+
+OTHER = 65534
+RULE = """
+[[rule]]
+id = "site.mine"
+title = "a rule of this site"
+each = "/proc/version"
+when = "x == 1"
+text = "x"
+why = "x"
+[rule.read.x]
+command = ["/tmp/own"]
+"""
+
+
+def site(tmp_path: Path) -> Path:
+    folder = tmp_path / "knowledge.d"
+    folder.mkdir(mode=0o755)
+    (folder / "a.toml").write_text(RULE)
+    return folder
+
+
+def ids(folder: Path) -> set[str]:
+    return {rule.id for rule in written_rules(folder).rules}
+
+
+def test_a_sites_own_rule_is_read(tmp_path: Path) -> None:
+    folder = site(tmp_path)
+    assert trusted_files(folder) == ((folder / "a.toml",), ())
+    assert "site.mine" in ids(folder)
+
+
+@pytest.mark.real
+@needs(ROOT)
+@pytest.mark.parametrize("whose", ["file", "folder", "writable"])
+def test_root_believes_no_file_that_others_could_write(tmp_path: Path, whose: str) -> None:
+    folder = site(tmp_path)
+    if whose == "file":
+        os.chown(folder / "a.toml", OTHER, OTHER)
+    elif whose == "folder":
+        os.chown(folder, OTHER, OTHER)
+    else:
+        (folder / "a.toml").chmod(0o666)
+    assert "site.mine" not in ids(folder)
+    good, problems = trusted_files(folder)
+    assert good == () and len(problems) == 1 and "not read as root" in problems[0]

@@ -1,0 +1,129 @@
+"""Evidence and remedies of findings about several subjects; waits and lines that no list names."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from probes.reading.host import Host
+from probes.types import Absent
+from scenarios.contract import events as ev
+from scenarios.contract.finding import Finding
+from scenarios.triage.knowledge.waits import wait_reason
+from scenarios.triage.rules.engine import rule_of
+from scenarios.triage.rules.known import written_rules
+from scenarios.triage.rules.subjects.log import unlisted_lines
+from scenarios.triage.triage import apply_rule
+
+RULE = """
+[[rule]]
+id = "site.queue"
+title = "our queues"
+each = "/sys/x/*"
+read.now = { path = "now" }
+read.most = { path = "most" }
+when = "now < 5"
+text = "{name} is {now}"
+why = "we measured it"
+[[rule.remedy]]
+title = "Raise it"
+when = "now < most"
+set = { "/sys/x/{name}/now" = "9" }
+commands = ["show {name}", "systemctl restart ours"]
+"""
+
+
+def tree(root: Path, names: tuple[str, ...], **most: str) -> Host:
+    for name in names:
+        (root / f"sys/x/{name}").mkdir(parents=True)
+        (root / f"sys/x/{name}/now").write_text("1")
+        (root / f"sys/x/{name}/most").write_text(most.get(name, "9"))
+    return Host(str(root))
+
+
+def finding(tmp_path: Path, host: Host) -> Finding:
+    site = tmp_path / "site"
+    site.mkdir()
+    (site / "own.toml").write_text(RULE)
+    [text] = [rule for rule in written_rules(site).rules if rule.id == "site.queue"]
+    [found] = [e.finding for e in apply_rule(rule_of(text), host, lambda: 0.0) if isinstance(e, ev.Found)]
+    return found
+
+
+def test_each_row_cites_its_own_file(tmp_path: Path) -> None:
+    found = finding(tmp_path, tree(tmp_path / "t", ("a", "b", "c")))
+    rows = found.evidence[:3]
+    assert [row.source for row in rows] == [f"/sys/x/{name}/now" for name in "abc"]
+
+
+def test_a_remedy_is_for_all_of_its_subjects(tmp_path: Path) -> None:
+    found = finding(tmp_path, tree(tmp_path / "t", ("a", "b")))
+    [remedy] = found.remedy
+    assert remedy.commands[:2] == ("show a", "show b")
+    assert remedy.commands[-1] == "echo 9 | tee /sys/x/a/now /sys/x/b/now"
+    assert remedy.undo == ("echo 1 | tee /sys/x/a/now /sys/x/b/now",)
+
+
+def test_many_subjects_are_one_loop(tmp_path: Path) -> None:
+    found = finding(tmp_path, tree(tmp_path / "t", tuple("abcdef")))
+    assert found.remedy[0].commands[0] == 'for x in a b c d e f; do show "$x"; done'
+
+
+def test_a_remedy_that_changes_nothing_is_not_shown(tmp_path: Path) -> None:
+    found = finding(tmp_path, tree(tmp_path / "t", ("a", "b"), a="1"))
+    assert "a/now" not in " ".join(found.remedy[0].commands)
+    assert "b/now" in " ".join(found.remedy[0].commands)
+
+
+def test_a_service_that_is_not_installed_is_not_restarted(tmp_path: Path) -> None:
+    host = tree(tmp_path / "t", ("a",))
+    assert "systemctl restart ours" not in finding(tmp_path, host).remedy[0].commands
+
+
+def test_a_service_that_is_installed_is_restarted(tmp_path: Path) -> None:
+    host = tree(tmp_path / "t", ("a",))
+    (tmp_path / "t/usr/lib/systemd/system").mkdir(parents=True)
+    (tmp_path / "t/usr/lib/systemd/system/ours.service").write_text("")
+    assert "systemctl restart ours" in finding(tmp_path, host).remedy[0].commands
+
+
+@pytest.mark.parametrize(
+    ("line", "names"),
+    [
+        ("<4>[  900.1] frob 0000:c1:00.0: knob turned", ["frob 0000:c1:00.0"]),
+        ("<6>[  900.1] frob 0000:c1:00.0: knob turned", []),
+        ("[  900.1] TCP: eth0: Driver has suspect GRO, performance may be compromised.", ["TCP eth0"]),
+        ("[  900.1] frob 0000:c1:00.0: limiting to one queue", ["frob 0000:c1:00.0"]),
+    ],
+)
+def test_lines_that_no_list_names(tmp_path: Path, line: str, names: list[str]) -> None:
+    log = tmp_path / "sos_commands/kernel/dmesg"
+    log.parent.mkdir(parents=True)
+    (tmp_path / "proc").mkdir()
+    log.write_text(f"{line}\n")
+    rows = unlisted_lines(Host(str(tmp_path)), {})
+    assert not isinstance(rows, Absent)
+    assert [row.subject for row in rows if row["lines"]] == names
+
+
+@pytest.mark.parametrize(
+    ("functions", "modules", "kind", "where"),
+    [
+        (
+            ("rpc_wait_bit_killable", "nfs4_do_open"),
+            {"nfs4_do_open": "nfsv4"},
+            "network",
+            "rpc_wait_bit_killable",
+        ),
+        (("__schedule", "some_new_wait"), {"some_new_wait": "nfsv4"}, "network", "some_new_wait [nfsv4]"),
+        (("mutex_lock", "zio_wait"), {"zio_wait": "zfs"}, "block", "zio_wait [zfs]"),
+        (("schedule", "frobnicate"), {}, "unknown", "frobnicate"),
+        (("schedule", "frobnicate"), {"frobnicate": "ours"}, "unknown", "frobnicate [ours]"),
+    ],
+)
+def test_a_wait_is_named_by_its_stack(
+    functions: tuple[str, ...], modules: dict[str, str], kind: str, where: str
+) -> None:
+    reason = wait_reason(functions, modules)
+    assert (reason.kind, reason.function_name) == (kind, where)

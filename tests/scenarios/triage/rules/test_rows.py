@@ -1,0 +1,70 @@
+"""Every rule's own rows, and that nothing is found where nothing is known."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from probes.reading.host import Host
+from scenarios.triage.rules.engine import answer_of, complete_row, rule_finding, severity_of
+from scenarios.triage.rules.expression import _FUNCTIONS, _LAZY
+from scenarios.triage.rules.known import written_rules
+from scenarios.triage.rules.rule_file import RuleText, parse_rule_file
+from scenarios.triage.rules.table import SubjectRow
+from scenarios.triage.rules.words import FORMS
+from tests.every_case import assert_each
+
+WRITTEN = written_rules(Path("/nonexistent"), tested=False)
+RULES = WRITTEN.rules
+PAGE = Path(__file__).parents[4] / "scenarios/triage/rules/README.md"
+
+
+def filled(rule: RuleText, values: dict[str, object], root: Path) -> SubjectRow:
+    """The row's values in the place of what the rule would read."""
+    given = {name: tuple(v) if isinstance(v, list) else v for name, v in values.items()}
+    bare = SubjectRow(str(given.get("name", given.get("mountpoint", "it"))), given)
+    named = complete_row(rule, Host(str(root)), SubjectRow(bare.subject, {}))
+    columns = {name: given[name] if name in given else (lambda n=name: named[n]) for name in rule.read}
+    row = bare.with_columns(columns)
+    text = RuleText(**{**{f: getattr(rule, f) for f in rule.__struct_fields__}, "read": {}})
+    return complete_row(text, Host(str(root)), row)
+
+
+def test_no_file_has_a_mistake() -> None:
+    assert WRITTEN.problems == ()
+    assert len({rule.id for rule in RULES}) == len(RULES) > 80
+
+
+def test_the_page_s_rule_is_one_and_its_words_are_all(tmp_path: Path) -> None:
+    page = PAGE.read_text()
+    (tmp_path / "page.toml").write_text(page.partition("```toml\n")[2].partition("```")[0])
+    found = parse_rule_file(tmp_path / "page.toml")
+    assert found.problems == ()
+    [rule] = found.rules
+    check_rows(rule, tmp_path)
+    assert f"`{' '.join((*_FUNCTIONS, *sorted(_LAZY, reverse=True)))}`" in page
+    assert f"`{' '.join(FORMS)}`" in page
+
+
+def test_the_rows_of_each_rule(tmp_path: Path) -> None:
+    assert_each(RULES, lambda rule: check_rows(rule, tmp_path), name=lambda rule: rule.id)
+
+
+def check_rows(rule: RuleText, tmp_path: Path) -> None:
+    answers = {row.answer for row in rule.tests}
+    assert {"found", "fine"} <= answers, "a rule without a row for each answer"
+    for row in rule.tests:
+        full = filled(rule, row.row, tmp_path)
+        assert answer_of(rule, full)[0] == row.answer, (row, answer_of(rule, full))
+        if row.answer == "found":
+            said = rule_finding(rule, Host(str(tmp_path)), severity_of(rule, full), [full])
+            assert "{" not in said.title and said.evidence
+            both = rule_finding(rule, Host(str(tmp_path)), severity_of(rule, full), [full, full])
+            assert "{" not in both.title and len(both.subjects) == 2
+
+
+def test_where_nothing_is_known_nothing_is_found(tmp_path: Path) -> None:
+    def check(rule: RuleText) -> None:
+        answer, _ = answer_of(rule, filled(rule, {}, tmp_path))
+        assert answer in ("unknown", "not applicable")
+
+    assert_each(RULES, check, name=lambda rule: rule.id)

@@ -1,0 +1,189 @@
+"""A site's rule files: what is wrong is named with its line, and harms nothing else."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from probes.reading.host import Host
+from probes.types import Absent
+from scenarios.contract import events as ev
+from scenarios.triage.rules.engine import rule_of
+from scenarios.triage.rules.expression import Invalid, Value, parse_expression
+from scenarios.triage.rules.known import written_rules
+from scenarios.triage.rules.read import Read, read_value
+from scenarios.triage.rules.table import SubjectRow
+from scenarios.triage.rules.words import SentenceTemplate, fill_command
+from scenarios.triage.triage import apply_rule
+from tests.fakes.hosts.tree import Tree
+
+GOOD = """
+[[rule]]
+id = "site.limit"
+title = "our limit"
+each = "/sys/x/*"
+read.now = { path = "now" }
+when = "now > 5"
+text = "{name} is {now}"
+why = "we measured it"
+"""
+
+
+def test_a_sites_own_rule_is_asked(tmp_path: Path) -> None:
+    (tmp_path / "own.toml").write_text(GOOD)
+    [text] = [r for r in written_rules(tmp_path).rules if r.id == "site.limit"]
+    tree = tmp_path / "tree"
+    for name, now in (("a", "9"), ("b", "1"), ("c", "")):
+        (tree / f"sys/x/{name}").mkdir(parents=True)
+        if now:
+            (tree / f"sys/x/{name}/now").write_text(now)
+    events = list(apply_rule(rule_of(text), Host(str(tree)), lambda: 0.0))
+    assert [e.finding.title for e in events if isinstance(e, ev.Found)] == ["a is 9"]
+    last = events[-1]
+    assert isinstance(last, ev.Checked) and last.state == "spoke" and "/sys/x/c/now" in last.reason
+
+
+def test_the_last_line_is_one_of_those_that_are_counted(tmp_path: Path) -> None:
+    """Of two lines that match and one after them that does not."""
+    path = tmp_path / "sos_commands/kernel/dmesg"
+    path.parent.mkdir(parents=True)
+    path.write_text(
+        "[    0.0] Linux version 6.12.9\n[    1.0] fault one\n[    2.0] fault two\n[    3.0] fine\n"
+    )
+    (tmp_path / "own.toml").write_text(
+        GOOD.replace('{ path = "now" }', '{ log = "fault" }\nread.last = { last = "now" }')
+        .replace("/sys/x/*", "host")
+        .replace("now > 5", "now == 2 and last == 'fault two'")
+    )
+    [text] = [r for r in written_rules(tmp_path).rules if r.id == "site.limit"]
+    events = list(apply_rule(rule_of(text), Host(str(tmp_path)), lambda: 0.0))
+    assert [e.finding.id for e in events if isinstance(e, ev.Found)] == ["site.limit"]
+
+
+@pytest.mark.parametrize(
+    ("what", "value"),
+    [
+        (Read(path="/sys/x/size"), 4 << 20),  # `4096 kB`, compared in bytes
+        (Read(path="/proc/meminfo", key="Dirty"), 12 << 10),
+        (Read(path="/proc/meminfo", key="HugePages_Total"), 8),
+        (Read(path="/sys/x/chosen", choice=True), "madvise"),
+        (Read(path="/sys/x/mask"), 255),
+        (Read(path="/sys/x/digits"), 10),
+        (Read(path="/sys/x/digits", plain=True), "0010"),
+        (Read(path="/sys/x/load"), 0.25),
+        (Read(path="/sys/x", count=True), 5),
+        (Read(path="/sys/x/chosen", exists=True), True),
+        (Read(path="/sys/x/none", exists=True), False),
+    ],
+)
+def test_what_a_rule_reads_has_its_type_and_its_unit(tmp_path: Path, what: Read, value: Value) -> None:
+    tree = Tree(tmp_path).put("/proc/meminfo", "Dirty:    12 kB\nHugePages_Total:  8\n")
+    texts = {
+        "size": "4096 kB",
+        "chosen": "always [madvise] never",
+        "mask": "0xff",
+        "digits": "0010",
+        "load": "0.25",
+    }
+    for name, text in texts.items():
+        tree.put(f"/sys/x/{name}", f"{text}\n")
+    found = read_value(tree.host(), what, "", {})
+    assert (found, type(found)) == (value, type(value))
+
+
+@pytest.mark.parametrize(
+    ("what", "says"),
+    [
+        (Read(path="/proc/vmstat", key="oom_kill"), "what stands after oom_kill in /proc/vmstat"),
+        (Read(command=("tc", "-s", "qdisc"), match="x (\\d)"), "what x (\\d) finds in tc -s qdisc"),
+        (Read(log="EDAC"), "how many lines of the kernel's log match EDAC"),
+        (Read(last="lines"), "the last of the lines that lines counts"),
+    ],
+)
+def test_what_a_rule_reads_is_explained(what: Read, says: str) -> None:
+    assert what.source_words() == says
+
+
+@pytest.mark.parametrize(
+    ("wrong", "line", "says"),
+    [
+        (GOOD + '\n[[rule]]\nid = "site.x"\n', 11, "missing required field"),
+        (GOOD.replace("now > 5", "__import__('os').system('x')"), 2, "no function of rules"),
+        (GOOD.replace("now > 5", "now.real > 5"), 2, "Attribute"),
+        (GOOD.replace("now > 5", "now >"), 2, "is no expression"),
+        (GOOD.replace('id = "site.limit"', 'id = "site.limit'), 3, "line 3"),
+        (GOOD.replace("{now}", "{now:furlongs}"), 2, "furlongs is no form"),
+        (GOOD.replace('{ path = "now" }', '{ last = "lines" }'), 2, "lines is no read with a log"),
+        (GOOD.replace("/sys/x/*", "nothing"), 0, "there is no table nothing"),
+    ],
+)
+def test_a_broken_rule_is_named_with_its_line_and_harms_nothing_else(
+    tmp_path: Path, wrong: str, line: int, says: str
+) -> None:
+    (tmp_path / "own.toml").write_text(wrong)
+    (tmp_path / "z.toml").write_text(GOOD.replace("site.limit", "site.other"))
+    found = written_rules(tmp_path)
+    assert len(found.problems) == 1 and says in found.problems[0]
+    assert not line or found.problems[0].startswith(f"{tmp_path / 'own.toml'}:{line}: ")
+    assert "site.other" in {rule.id for rule in found.rules} and len(found.rules) > 100
+
+
+@pytest.mark.parametrize(
+    ("text", "names", "value"),
+    [
+        ("a and b", {"a": False, "b": Absent("no")}, False),
+        ("a and b", {"a": True, "b": Absent("no")}, None),
+        ("a or b", {"a": Absent("no"), "b": True}, True),
+        ("known(a) and a > 1", {"a": Absent("no")}, False),
+        ("given(a, b) + 1", {"a": Absent("no"), "b": 2}, 3),
+        ("a / b > 1", {"a": 1, "b": 0}, None),
+        ("x in ('a', 'b')", {"x": "b"}, True),
+    ],
+)
+def test_what_is_absent_makes_unknown_unless_the_rest_decides(
+    text: str, names: dict[str, object], value: object
+) -> None:
+    found = parse_expression(text).value(names)
+    assert isinstance(found, Absent) if value is None else found == value
+
+
+@pytest.mark.parametrize("text", ["'x' * 999999999", "[1] * 99999999"])
+def test_no_expression_fills_the_memory(text: str) -> None:
+    assert isinstance(parse_expression(text).value({}), Absent)
+
+
+@pytest.mark.parametrize("text", ["2 ** 999999", "lambda: 1", "[x for x in a]", "a[0]", "f'{a}'", "1" * 3000])
+def test_what_is_not_in_the_language(text: str) -> None:
+    with pytest.raises(Invalid):
+        parse_expression(text)
+
+
+@pytest.mark.parametrize(
+    ("line", "name", "typed_line"),
+    [
+        ("ethtool {name}", "eth0", "ethtool eth0"),
+        ("ethtool {name}", "a b", "ethtool 'a b'"),
+        ("ethtool {name}", "-i", ""),
+        ("cat x | grep {name}", "--file=/etc/shadow", ""),
+        ("cat -- x | grep {name}", "-f/etc/shadow", ""),
+        ("grep -- {name} /proc/interrupts", "-f/etc/shadow", "grep -- -f/etc/shadow /proc/interrupts"),
+        ("cat /sys/class/net/{name}/speed", "-i", "cat /sys/class/net/-i/speed"),
+        ("renice {name}", -5, "renice -5"),
+    ],
+)
+def test_a_name_is_never_an_option_of_a_remedys_command(line: str, name: str | int, typed_line: str) -> None:
+    assert fill_command(line, SubjectRow("x", {"name": lambda: name})) == typed_line
+
+
+def test_a_name_is_never_an_option_of_a_command_that_a_rule_runs() -> None:
+    asked = Read(command=("echo", "{name}"))
+    assert read_value(Host(), asked, "", {"name": "lo"}) == "lo"
+    refused = read_value(Host(), asked, "", {"name": "--version"})
+    assert isinstance(refused, Absent) and refused.kind == "invalid"
+
+
+def test_a_part_whose_value_is_unknown_is_left_out() -> None:
+    words = SentenceTemplate("{name}: {lost} lost[?; ring {ring} of {most}][?, {queues} queues]")
+    known = {"name": "eth0", "lost": 3, "ring": 256, "most": Absent("not told"), "queues": 8}
+    assert words.fill_sentence(known) == "eth0: 3 lost, 8 queues"

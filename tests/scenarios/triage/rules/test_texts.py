@@ -1,0 +1,167 @@
+"""Every `findings.toml`: each entry is filled, a shell reads its commands, a call gives what its templates ask."""
+
+from __future__ import annotations
+
+import ast
+import re
+import subprocess
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+from probes.units import latency_quantity
+from scenarios.contract import registry
+from scenarios.contract.finding import Finding, Remedy
+from scenarios.triage.rules.texts import FindingText, FindingTexts, texts
+from tests.every_case import assert_each
+
+ROOT = Path(__file__).parents[4] / "scenarios"
+FOLDERS = sorted(str(path.parent.relative_to(ROOT)) for path in ROOT.rglob("findings.toml"))
+FILES = {folder: texts(folder) for folder in FOLDERS}
+IN_APP = ("run/findings", "report/findings", "undo/findings", "report/texts", "report/results/texts")
+FILES |= {f"app/{file}": FindingTexts(ROOT.parent / "app" / f"{file}.toml") for file in IN_APP}
+ENTRIES = [(folder, *key) for folder, file in FILES.items() for key in file.all_entries]
+SAYING = ("scenarios", "probes/imports", "app/run", "app/report", "app/undo")
+OWN = frozenset((*Finding.__struct_fields__, "proof"))
+KINDS = {"finding": "finding", "remedy": "remedy", "evidence": "line", "text": "line"}
+
+
+class Call:
+    """`SAYS.finding("name", field=…)` somewhere in the scenarios; `scenario_names`: none where the name is computed."""
+
+    def __init__(self, where: str, folder: str, node: ast.Call, kind: str) -> None:
+        self.where, self.folder, self.kind = f"{where}:{node.lineno}", folder, KINDS[kind]
+        said = node.args[0]
+        self.names = [one.value for one in _either(said) if isinstance(one, ast.Constant)]
+        self.open = any(word.arg is None for word in node.keywords)
+        given = {word.arg for word in node.keywords if word.arg}
+        self.given = given - OWN if kind == "finding" else given
+
+
+def _either(said: ast.expr) -> Iterator[ast.expr]:
+    if isinstance(said, ast.IfExp):
+        yield from (*_either(said.body), *_either(said.orelse))
+    else:
+        yield said
+
+
+def calls() -> Iterator[Call]:
+    for path in ROOT.rglob("*.py"):
+        if " = texts(" not in (text := path.read_text()):
+            continue
+        tree = ast.parse(text)
+        files = {
+            node.targets[0].id: node.value.args[0].value
+            for node in tree.body
+            if isinstance(node, ast.Assign)
+            and isinstance(node.value, ast.Call)
+            and isinstance(node.value.func, ast.Name)
+            and node.value.func.id == "texts"
+        }
+        for node in ast.walk(tree):
+            match node:
+                case ast.Call(func=ast.Attribute(value=ast.Name(id=name), attr=kind)) if name in files:
+                    yield Call(path.name, files[name], node, kind)
+
+
+def test_each_call_gives_what_its_templates_ask_and_no_more() -> None:
+    assert_each(calls(), check_call, name=lambda call: call.where)
+
+
+def check_call(call: Call) -> None:
+    asked = [FILES[call.folder].required_fields(call.kind, name) for name in call.names]
+    if not asked:
+        return  # filled below, and where it is called
+    plain = [fields - {"subject"} if call.kind == "finding" else fields for fields in asked]
+    assert frozenset.intersection(*plain) <= call.given or call.open
+    assert call.given <= frozenset.union(*plain)
+
+
+def test_each_entry_is_filled_and_its_commands_are_read_by_a_shell() -> None:
+    assert_each(ENTRIES, check_entry)
+
+
+def check_entry(entry: tuple[str, str, str]) -> None:
+    folder, kind, name = entry
+    file = FILES[folder]
+    fields = dict.fromkeys(file.required_fields(kind, name), 3)
+    made = getattr(file, "evidence" if kind == "line" else kind)(name, **fields)
+    remedies = made.remedy if isinstance(made, Finding) else [made] if isinstance(made, Remedy) else []
+    for remedy in remedies:
+        for line in (*remedy.commands, *remedy.verify, *remedy.undo):
+            assert subprocess.run(["sh", "-n", "-c", line], check=False).returncode == 0, line
+
+
+def test_what_would_prove_a_finding_is_a_scenario() -> None:
+    found = [
+        made for file in FILES.values() for made in file.all_entries.values() if isinstance(made, FindingText)
+    ]
+    assert {name for made in found for name in (made.prove, *made.proofs.values()) if name} <= set(
+        registry.scenario_names()
+    )
+
+
+@cache
+def _strings() -> tuple[set[str], set[str]]:
+    """That stand in the code: whole ones, and how those begin that are filled in."""
+    spoken: set[str] = set()
+    begun: set[str] = set()
+    for path in (one for place in SAYING for one in (ROOT.parent / place).rglob("*.py")):
+        for node in ast.walk(ast.parse(path.read_text())):
+            if isinstance(node, ast.JoinedStr) and isinstance(node.values[0], ast.Constant):
+                begun.add(node.values[0].value)
+            elif isinstance(node, ast.Constant) and isinstance(node.value, str):
+                spoken.add(node.value)
+    for path in (ROOT.parent / "probes/imports/formats").glob("*.toml"):  # formats of imports that are data
+        spoken |= set(re.findall(r'"([\w.-]+)"', path.read_text()))
+    return spoken, begun
+
+
+def test_no_entry_is_left_over() -> None:
+    assert_each(FILES, check_all_entries_are_used)
+
+
+def check_all_entries_are_used(folder: str) -> None:
+    spoken, begun = _strings()
+    entries = FILES[folder].all_entries
+    named = {name for made in entries.values() for name in getattr(made, "remedy", ())}
+    left = [key for key in entries if key[1] not in spoken | named]
+    assert [key for key in left if not any(part and key[1].startswith(part) for part in begun)] == []
+
+
+@pytest.mark.parametrize(
+    ("text", "named"),
+    [
+        ("[finding.a]\nseverity = 'notice'", "finding.a"),
+        ("[remedy.b]\ntitle = 'x'\ncommand = ['y']", "remedy.b"),
+        ("[finding.c]\ntitle = 'x'\nremedy = ['d']", "remedy.d"),
+        ("[line.e]\ntext = '{x:furlongs}'", "furlongs"),
+        ("[remedy.f]\ntitle = 'x'\ncommands = [\"grep '{name}' file\"]", "remedy.f"),
+        ("[rule.g]\ntitle = 'x'", "rule"),
+        ("nonsense", "key"),
+    ],
+)
+def test_a_fault_is_named_by_file_and_entry(text: str, named: str, tmp_path: Path) -> None:
+    (tmp_path / "findings.toml").write_text(text)
+    with pytest.raises(ValueError, match=re.escape(str(tmp_path / "findings.toml"))) as error:
+        FindingTexts(tmp_path / "findings.toml").all_entries  # noqa: B018
+    assert named in str(error.value)
+
+
+def test_values_in_commands_are_quoted_and_several_make_a_line_each(tmp_path: Path) -> None:
+    (tmp_path / "findings.toml").write_text(
+        "[remedy.a]\ntitle = '{n:percent}'\ncommands = ['cat {name}', 'ls {each}', 'x{end:raw}', '{none:raw}']"
+    )
+    file = FindingTexts(tmp_path / "findings.toml")
+    made = file.remedy("a", n=0.5, name="a;b", each=("c", "d e"), end=" -y", none=())
+    assert made.commands == ("cat 'a;b'", "ls c", "ls 'd e'", "x -y")
+    with pytest.raises(KeyError, match="name"):
+        file.remedy("a", n=0.5)
+
+
+def test_a_quantity_is_one_value() -> None:
+    """It is a pair of words: filled in as two values it said "421, ns"."""
+    cost = latency_quantity(421)
+    assert str(cost) in texts("storage").evidence("engine-cost", cost=cost).text

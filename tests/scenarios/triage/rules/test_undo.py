@@ -1,0 +1,297 @@
+"""Each remedy on a host that is made: its commands change what it names, and its undo gives back what was read."""
+
+from __future__ import annotations
+
+import re
+import shlex
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from probes.reading.host import Host
+from scenarios.contract.finding import Remedy
+from scenarios.triage.rules.known import written_rules
+from scenarios.triage.rules.read import bracketed_word
+from scenarios.triage.rules.rule_file import RuleText
+from scenarios.triage.rules.settings import setting_lines
+from scenarios.triage.rules.texts import RemedyText
+from scenarios.triage.rules.words import fill_command
+from tests.every_case import assert_each
+from tests.fakes.hosts.server import Server
+from tests.scenarios.test_planted_faults import PLANTED, findings
+from tests.scenarios.triage.rules.test_rows import filled
+from tests.scenarios.triage.rules.test_texts import FILES
+
+WITH_SETTINGS = {
+    rule.id: rule for rule in written_rules(Path("/nonexistent")).rules if any(r.set for r in rule.remedy)
+}
+# The last word of the kernel's own pair (mm/page-writeback.c): setting the one sets the other to 0.
+PAIRS = {"dirty_bytes": "dirty_ratio", "dirty_background_bytes": "dirty_background_ratio"}
+PAIRS |= {ratio: size for size, ratio in PAIRS.items()}
+
+
+class Shell:
+    """The commands of remedies that write settings, done to a tree; it knows no others."""
+
+    def __init__(self, root: Path) -> None:
+        self.root = root
+        self.wrote: dict[str, str] = {}  # by path, what was there first
+
+    def run(self, command: str) -> None:
+        words = shlex.split(command.partition("  # ")[0])
+        if words[:3] == ["sudo", "sh", "-c"]:
+            return self.run(words[3])
+        words = words[words[0] == "sudo" :]
+        if words[:2] == ["sysctl", "-w"]:
+            for word in words[2:]:
+                name, _, value = word.partition("=")
+                self.sysctl(f"/proc/sys/{name.replace('.', '/')}", value)
+        elif words[0] == "echo" and words[2] == ">" and words[3].startswith(("/sys/", "/proc/irq/")):
+            self.write(words[3], words[1])
+        elif words[0] == "echo" and words[2:4] == ["|", "tee"]:
+            for word in words[4:]:
+                for place in self.root.glob(word.lstrip("/")):
+                    self.write(f"/{place.relative_to(self.root)}", words[1])
+        return None
+
+    def sysctl(self, path: str, value: str) -> None:
+        folder, _, name = path.rpartition("/")
+        if name in PAIRS:
+            assert value != "0", "the kernel refuses 0"
+            self.write(f"{folder}/{PAIRS[name]}", "0")
+        self.write(path, value)
+
+    def write(self, path: str, value: str) -> None:
+        place = self.root / path.lstrip("/")
+        old = place.read_text()
+        kinds = re.sub(r"[\[\]]", "", old).split()
+        picks = "[" in old
+        assert not picks or value in kinds, (path, value)
+        place.write_text(" ".join(f"[{k}]" if k == value else k for k in kinds) if picks else f"{value}\n")
+        self.wrote.setdefault(path, old)
+
+
+def settings(root: Path) -> dict[str, str]:
+    places = (p for top in ("proc/sys", "proc/irq", "sys") for p in (root / top).rglob("*") if p.is_file())
+    return {str(p.relative_to(root)): " ".join(bracketed_word(p.read_text()).split()) for p in places}
+
+
+def done_and_undone(root: Path, remedy: Remedy) -> set[str]:
+    before, shell = settings(root), Shell(root)
+    for command in remedy.commands:
+        shell.run(command)
+    changed = settings(root)
+    assert changed != before, "its commands change nothing"
+    for command in remedy.verify:
+        for path in re.findall(r"(?<= )/(?:sys|proc)/[^ |*']+(?= |$)", command):
+            assert (root / path.lstrip("/")).exists(), command
+    for command in remedy.undo:
+        shell.run(command)
+    assert settings(root) == before
+    return set(shell.wrote)
+
+
+@pytest.fixture(scope="module")
+def healthy(tmp_path_factory: pytest.TempPathFactory) -> Server:
+    server = Server(tmp_path_factory.mktemp("server"))
+    for name, value in (
+        ("kernel/pid_max", "32768"), ("kernel/threads-max", "1000000"),
+        ("net/ipv4/tcp_timestamps", "1"), ("net/ipv4/tcp_moderate_rcvbuf", "1"),
+        ("net/core/netdev_max_backlog", "1000"), ("net/core/netdev_budget", "300"),
+        ("net/core/netdev_budget_usecs", "8000"), ("net/ipv4/neigh/default/gc_thresh3", "1024"),
+        ("net/ipv4/neigh/default/gc_thresh2", "512"), ("vm/overcommit_ratio", "50"),
+        ("fs/file-max", "100000"), ("vm/nr_hugepages", "30000"), ("vm/vfs_cache_pressure", "100"),
+    ):  # fmt: skip
+        server.put(f"proc/sys/{name}", value)
+    return server
+
+
+@pytest.fixture
+def server(healthy: Server) -> Iterator[Server]:
+    with healthy.planted():
+        yield healthy
+
+
+FAULTS = [(rule, files) for rule, _, files in PLANTED if rule in WITH_SETTINGS]
+OTHERS = pytest.mark.soak("every third of the remedies")
+
+
+@pytest.mark.parametrize(
+    ("rule", "files"),
+    [pytest.param(*fault, marks=[OTHERS] if n % 3 else []) for n, fault in enumerate(FAULTS)],
+    ids=lambda one: one if isinstance(one, str) else "",
+)
+def test_what_a_remedy_sets_comes_back(server: Server, rule: str, files: dict[str, str]) -> None:
+    for path, text in files.items():
+        server.put(path, text)
+    for place in server.root.glob("proc/irq/*/effective_affinity_list"):
+        used = place.read_text() or "0"
+        server.put(str(place.relative_to(server.root)).replace("effective", "smp"), used)
+    made = [remedy for remedy in findings(server.root, rule)[rule].remedy if remedy.undo]
+    assert made or "proc/cmdline" in files  # a boot parameter
+    text = WITH_SETTINGS[rule]
+    keys = {
+        key
+        for one in text.remedy
+        for key, value in one.set.items()
+        if not key.startswith(("/", "{")) and "else ''" not in text.let.get(value.strip("{}"), "")
+    }
+    for remedy in made:
+        before = {path: path.read_text() for path in server.root.rglob("*") if path.is_file()}
+        wrote = done_and_undone(server.root, remedy)
+        changed = {key for key in keys if f"/proc/sys/{key.replace('.', '/')}" in wrote}
+        assert changed or not keys
+        assert all(any(key in line for line in remedy.persistent) for key in changed), "not all of it is kept"
+        for path, text in before.items():
+            path.write_text(text)
+
+
+RAISES = re.compile(
+    r"(?i)\b(raise|more|enlarge|larger|double|lift|room|widen|extend|increase|usual (number|length))\b"
+)
+
+
+def numbers(text: str) -> list[float]:
+    return [float(number) for number in re.findall(r"(?<![\w.-])\d+(?:\.\d+)?(?![\w.-])", text)]
+
+
+RAISED = [
+    (rule, files)
+    for rule, files in FAULTS
+    if any(RAISES.search(one.title) for one in WITH_SETTINGS[rule].remedy)
+]
+
+
+@pytest.mark.parametrize("times", [1, 3, 1000])
+@pytest.mark.parametrize(("rule", "files"), RAISED, ids=lambda one: one if isinstance(one, str) else "")
+def test_a_setting_that_is_to_be_raised_is_never_lowered(
+    server: Server, rule: str, files: dict[str, str], times: int
+) -> None:
+    """Whatever it was: a host may have more already than the value that suits most."""
+    for path, text in files.items():
+        server.put(path, text)
+    for key in {key for one in WITH_SETTINGS[rule].remedy if RAISES.search(one.title) for key in one.set}:
+        place = server.root / (f"proc/sys/{key.replace('.', '/')}" if key[0] not in "/{" else key[1:])
+        if times > 1 and place.exists():
+            place.write_text(re.sub(r"\d+", lambda found: str(int(found[0]) * times), place.read_text()))
+    found = findings(server.root, rule)
+    for remedy in (one for one in (found[rule].remedy if rule in found else ()) if RAISES.search(one.title)):
+        shell = Shell(server.root)
+        for command in remedy.commands:
+            shell.run(command)
+        for path, was in shell.wrote.items():
+            now = (server.root / path[1:]).read_text()
+            assert all(a <= b for a, b in zip(numbers(was), numbers(now), strict=True)), (path, was, now)
+
+
+def test_each_command_that_raises_is_above_what_undoes_it(tmp_path: Path) -> None:
+    rules = written_rules(Path("/nonexistent"), tested=False).rules
+    assert_each(rules, lambda rule: check_raising_commands(rule, tmp_path), name=lambda rule: rule.id)
+
+
+def check_raising_commands(rule: RuleText, tmp_path: Path) -> None:
+    """In every row of its own: `ethtool -G eth0 rx 8192` is undone by less, and no number is fixed."""
+    raising = [one for one in rule.remedy if RAISES.search(one.title)]
+    for one in raising:
+        fixed = [line for line in one.commands if re.search(r" (-[A-Z]\w*|-[bw]|rpc\.nfsd) ?\w* \d", line)]
+        assert not fixed, f"{fixed} may be less than what the host has"
+    for row in (row.row for row in rule.tests if row.answer == "found"):
+        full = filled(rule, row, tmp_path)
+        for one in raising:
+            for undo in (line for line in one.undo if "{" in line):
+                alike = [line for line in one.commands if line.split()[:2] == undo.split()[:2]]
+                for a, b in ((fill_command(undo, full), fill_command(line, full)) for line in alike):
+                    assert all(x <= y for x, y in zip(numbers(a), numbers(b), strict=False)), (a, b)
+
+
+def test_every_remedy_with_settings_is_tried() -> None:
+    assert {rule for rule, _ in FAULTS} == set(WITH_SETTINGS)
+
+
+@pytest.mark.parametrize(
+    ("ratio", "size", "other"), [("20", "0", "10"), ("0", "1048576", "10"), ("0", "99999744", "0")]
+)
+def test_write_back_in_bytes_or_in_shares_comes_back(
+    tmp_path: Path, ratio: str, size: str, other: str
+) -> None:
+    vm = tmp_path / "proc/sys/vm"
+    vm.mkdir(parents=True)
+    texts = {"dirty_ratio": ratio, "dirty_bytes": size, "dirty_background_ratio": other}
+    texts["dirty_background_bytes"] = "0" if other != "0" else "8192"
+    for name, text in texts.items():
+        (vm / name).write_text(f"{text}\n")
+    made = setting_lines(
+        Host(str(tmp_path)), {"vm.dirty_bytes": "4096000", "vm.dirty_background_bytes": "8192000"}, "x"
+    )
+    done_and_undone(tmp_path, Remedy(title="", commands=made.commands, undo=made.undo))
+
+
+def test_policies_that_differ_get_their_own_values_back(tmp_path: Path) -> None:
+    for number, governor in enumerate(("powersave", "powersave", "ondemand", "userspace")):
+        place = tmp_path / f"sys/devices/system/cpu/cpufreq/policy{number}/scaling_governor"
+        place.parent.mkdir(parents=True)
+        place.write_text(f"{governor}\n")
+    pattern = "/sys/devices/system/cpu/cpufreq/policy*/scaling_governor"
+    made = setting_lines(Host(str(tmp_path)), {pattern: "performance"}, "x")
+    done_and_undone(tmp_path, Remedy(title="", commands=made.commands, undo=made.undo))
+
+
+def test_a_setting_that_cannot_be_read_is_not_taken_back_to_a_guess(tmp_path: Path) -> None:
+    (tmp_path / "proc").mkdir()
+    made = setting_lines(
+        Host(str(tmp_path)), {"vm.swappiness": "10", "/sys/block/sda/queue/nr_requests": "256"}, "x"
+    )
+    assert made.commands == made.undo == made.persistent == ()
+
+
+def test_a_setting_that_has_its_value_is_left_out(tmp_path: Path) -> None:
+    place = tmp_path / "proc/sys/vm"
+    place.mkdir(parents=True)
+    (place / "swappiness").write_text("10\n")
+    (place / "zone_reclaim_mode").write_text("1\n")
+    made = setting_lines(Host(str(tmp_path)), {"vm.swappiness": "10", "vm.zone_reclaim_mode": "0"}, "x")
+    assert made.commands == ("sysctl -w vm.zone_reclaim_mode=0",)
+    assert made.undo[0] == "sysctl -w vm.zone_reclaim_mode=1"
+
+
+ACTIONS = ("/sysrq-trigger", "/abort", "/cgroup.procs", "/drop_caches")  # what is no setting
+
+
+def touched(line: str) -> set[str]:
+    found: set[str] = set()
+    for part in re.split(r"\|\||&&", line.partition("   # ")[0]):
+        if (
+            "echo " in part
+            and "> " in part
+            and (path := part.rpartition("> ")[2].strip()).startswith(("/sys", "/proc", "{"))
+        ):
+            found.add(path)
+        elif (sysctls := re.match(r"\s*sysctl (?:-w )?(.*=.*)", part)) is not None:
+            found |= {word.partition("=")[0] for word in shlex.split(sysctls[1])}
+    return {one for one in found if not one.endswith(ACTIONS)}
+
+
+WRITTEN = [
+    (f"{folder}.{name}", text)
+    for folder, file in FILES.items()
+    for (kind, name), text in file.all_entries.items()
+    if kind == "remedy" and isinstance(text, RemedyText) and any(map(touched, text.commands))
+]
+
+
+def test_each_remedy_in_words_undoes_all_that_it_touches() -> None:
+    assert_each(WRITTEN, lambda entry: check_undo_of_words(entry[1]), name=lambda entry: entry[0])
+
+
+def check_undo_of_words(text: RemedyText) -> None:
+    undone = {one for line in text.undo for one in touched(line)}
+    assert {one for line in text.commands for one in touched(line)} <= undone
+
+
+def test_rules_name_their_settings_as_data() -> None:
+    rules = written_rules(Path("/nonexistent")).rules
+    lined = [
+        (rule.id, line) for rule in rules for one in rule.remedy for line in one.commands if touched(line)
+    ]
+    assert lined == []

@@ -1,0 +1,105 @@
+"""Triage as a stream: a broken rule or a third party's scenario never takes it down."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from importlib.metadata import EntryPoint
+from pathlib import Path
+
+import pytest
+
+from probes.reading.host import Host
+from probes.types import Absent
+from scenarios.contract import events as ev
+from scenarios.contract import registry
+from scenarios.contract.finding import Finding
+from scenarios.contract.rule import HostRule, Inapplicable, Unreadable
+from scenarios.triage import triage
+from scenarios.triage.triage import examine_host
+from tests.fakes.hosts.tree import Tree
+
+
+def speaks(host: Host) -> Iterator[Finding]:
+    yield Finding(id="x.y", severity="warning", title="something")
+
+
+def silent(host: Host) -> Iterator[Finding]:
+    return iter(())
+
+
+def unreadable(host: Host) -> Iterator[Finding]:
+    raise Unreadable("needs root")
+
+
+def inapplicable(host: Host) -> Iterator[Finding]:
+    raise Inapplicable("no disk")
+
+
+def broken(host: Host) -> Iterator[Finding]:
+    yield Finding(id="x.z", severity="warning", title="half")
+    raise ZeroDivisionError("a bug")
+
+
+@pytest.mark.parametrize(
+    ("check", "state", "findings"),
+    [
+        (speaks, "spoke", 1),
+        (silent, "ok", 0),
+        (unreadable, "unreadable", 0),
+        (inapplicable, "not applicable", 0),
+        (broken, "unreadable", 0),
+    ],
+)
+def test_every_way_a_rule_can_end(check, state: str, findings: int) -> None:  # type: ignore[no-untyped-def]
+    rule = HostRule("x", "x", "x", check)
+    events = list(triage.apply_rule(rule, Host("/nonexistent"), lambda: 1.0))
+    assert sum(isinstance(e, ev.Found) for e in events) == findings
+    last = events[-1]
+    assert isinstance(last, ev.Checked) and last.state == state
+
+
+def test_a_scenario_that_cannot_be_loaded_is_offered_with_the_reason(monkeypatch: pytest.MonkeyPatch) -> None:
+    ghost = EntryPoint("ghost", "no.such.module:Ghost", registry.GROUP)
+    monkeypatch.setattr(registry, "external_entry_points", lambda group: [ghost])
+    offers = list(triage.scenario_offers(Host("/nonexistent"), lambda: 0.0))
+    assert offers[-1].id == "ghost" and "ModuleNotFoundError" in offers[-1].blocked
+    assert {o.id for o in offers[:-1]} == set(registry.folders_with("scenario.py"))
+
+
+def test_what_needs_nothing_is_offered_first_and_the_quickest_of_it_before_the_others() -> None:
+    offers = list(triage.scenario_offers(Host("/nonexistent"), lambda: 0.0))
+    assert [(bool(o.needs), o.takes_s) for o in offers] == sorted((bool(o.needs), o.takes_s) for o in offers)
+
+
+def test_every_folder_with_rules_is_asked() -> None:
+    asked = {getattr(rule.check, "__module__", "") for rule in triage.all_rules() if not rule.detail}
+    assert asked == {f"scenarios.{name}.rules" for name in registry.folders_with("rules.py")}
+
+
+def test_every_rule_answers_on_an_empty_tree(tmp_path) -> None:  # type: ignore[no-untyped-def]
+    """Absent is not zero: on a tree that holds nothing, no rule finds anything."""
+    host = Host(str(tmp_path))
+    for rule in triage.all_rules():
+        events = list(triage.apply_rule(rule, host, lambda: 0.0))
+        assert [e for e in events if isinstance(e, ev.Found)] == [], rule.id
+        last = events[-1]
+        assert isinstance(last, ev.Checked)
+        assert not last.fault, (rule.id, last.reason)
+
+
+def test_a_host_is_read_for_so_long_and_no_longer(tmp_path: Path) -> None:
+    """What was not read is said so; nothing about it is called well."""
+    Tree(tmp_path).put("/proc/cpuinfo", "processor : 0\n").disk("/sys/devices/a/sda")
+    host = Host(str(tmp_path))
+    host.until_s = 0.0
+    events = list(examine_host(host, lambda: 0.0))
+    checks = [e for e in events if isinstance(e, ev.Checked)]
+    assert checks and {e.state for e in checks} <= {"unreadable", "not applicable"}
+    assert not [e for e in events if isinstance(e, ev.Found)]
+    assert host.read_file_text("/proc/cpuinfo").kind == "timeout"  # type: ignore[union-attr]
+    assert host.list_names("/sys") == Absent(
+        "/sys was not read: the time for reading this host is over", "timeout", "/sys"
+    )
+    assert isinstance(host.read_command("true"), Absent) and not host.path_exists("/proc/cpuinfo")
+    host.until_s = None
+    assert host.read_file_text("/proc/cpuinfo") == "processor : 0"
