@@ -72,7 +72,7 @@ from __future__ import annotations
 from typing import ClassVar
 
 from probes.units import format_duration
-from scenarios import ranges as of
+from scenarios.contract import ranges as of
 from scenarios.contract.results.document import Part, paragraph_of
 from scenarios.contract.results.result import Result
 

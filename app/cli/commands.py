@@ -50,7 +50,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
         "Find the outlier among many nodes, and the setting that differs on it.",
     ),
     "pin": ("app.cli.measuring.pin", "Run a command on dedicated cores (on one NUMA node if possible)."),
-    "peer": ("app.cli.measuring.peer", "Act as the network test partner for one client."),
+    "peer": ("app.features.peer.command", "Act as the network test partner for one client."),
     "undo": ("app.cli.telling.undo", "Undo what a killed run left behind."),
     "bundle": ("app.cli.telling.bundle", "Make one file of hostdx, for hosts that have only a Python."),
     "completion": ("app.cli.telling.completion", "Print the completion script for bash, zsh or fish."),

@@ -13,7 +13,7 @@ from tests.app import forked
 ROOT = Path(__file__).resolve().parents[2]
 CODE = (
     "import sys; sys.path.insert(0, {root!r}); del sys.argv[1]; from importlib.metadata import EntryPoint; "
-    "from scenarios import registry; from app.cli import main; "
+    "from scenarios.contract import registry; from app.cli import main; "
     "registry.external_entry_points = lambda group: [EntryPoint('fake', 'tests.app.fake_scenario:Fake', group)]; main()"
 )
 

@@ -7,9 +7,9 @@ from collections.abc import Sequence
 from typing import Literal
 
 from probes.engine.measured import BenchRefused, Measured, MeasuredBatch, NotApplicable
+from scenarios.rpfilter.measurement.firewall_rules import Treatment
 from scenarios.rpfilter.measurement.lab_messages import LabReady
 from scenarios.rpfilter.measurement.route_set import RouteSet
-from scenarios.rpfilter.measurement.rules import Treatment
 from tests.fakes.clock import FakeClock
 
 

@@ -25,8 +25,9 @@ from probes.engine.namespaces import (
     draw_addresses,
 )
 from probes.system.network.offload import read_segmentation, set_offload
-from scenarios.rpfilter.measurement import rules as netrules
+from scenarios.rpfilter.measurement import firewall_rules as netrules
 from scenarios.rpfilter.measurement.copied_routes import copy_routes
+from scenarios.rpfilter.measurement.firewall_rules import Treatment
 from scenarios.rpfilter.measurement.lab_messages import (
     Answer,
     CountedSlices,
@@ -40,7 +41,6 @@ from scenarios.rpfilter.measurement.lab_messages import (
     requests,
 )
 from scenarios.rpfilter.measurement.quiet_cpu import quietest_cpu
-from scenarios.rpfilter.measurement.rules import Treatment
 from scenarios.rpfilter.measurement.scheduling_delay import HeldUp
 from scenarios.rpfilter.measurement.sender import (
     Stop,

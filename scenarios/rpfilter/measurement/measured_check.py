@@ -9,7 +9,7 @@ from probes.system.firewall.reverse_path import Protocol, ReversePathRule
 from probes.system.firewall.rp_filter import WORDS
 from probes.types import Absent
 from scenarios.rpfilter.facts import Facts
-from scenarios.rpfilter.measurement.rules import Loader
+from scenarios.rpfilter.measurement.firewall_rules import Loader
 
 DEFAULT_FLAGS = ("saddr", "mark", "iif")
 Here: TypeAlias = Literal["loaded", "not loaded", "unknown"]

@@ -10,6 +10,7 @@ from typing import Literal
 
 from probes.children.line_child import LineChild
 from probes.engine.measured import BenchRefused, Measured, MeasuredBatch, NotApplicable, VariantsUnfit
+from scenarios.rpfilter.measurement.firewall_rules import Treatment
 from scenarios.rpfilter.measurement.lab_messages import (
     Activate,
     Answer,
@@ -25,7 +26,6 @@ from scenarios.rpfilter.measurement.lab_messages import (
     answers,
 )
 from scenarios.rpfilter.measurement.route_set import RouteSet
-from scenarios.rpfilter.measurement.rules import Treatment
 
 _START_S = 10.0
 _ANSWER_S = 20.0

@@ -8,8 +8,8 @@ from probes.files.safe_read import read_own_data
 from probes.system.firewall.reverse_path import Protocol
 from scenarios.contract.plan import Metric, Variant, Workload
 from scenarios.rpfilter.facts import Facts
+from scenarios.rpfilter.measurement.firewall_rules import Treatment
 from scenarios.rpfilter.measurement.measured_check import MeasuredCheck, choose_check
-from scenarios.rpfilter.measurement.rules import Treatment
 
 NS = Metric("ns/packet", "ns/packet", better="less")
 MB = Metric("MB/s", "MB/s")

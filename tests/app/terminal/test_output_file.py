@@ -112,7 +112,7 @@ def test_what_waits_for_a_reader_is_bounded(tmp_path: Path, monkeypatch: pytest.
 def test_a_paused_terminal_does_not_hold_up_who_speaks() -> None:
     code = (
         "import os\n"
-        "from app import output\n"
+        "from app.terminal import output\n"
         "reader, writer = os.pipe()\n"
         "os.set_blocking(writer, False)\n"
         "try:\n"

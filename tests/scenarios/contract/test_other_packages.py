@@ -97,4 +97,4 @@ def test_a_users_interrupt_ends_what_imports_a_package(
 
 def test_a_name_that_is_none_is_not_listed(entries: list[metadata.EntryPoint]) -> None:
     entries += [metadata.EntryPoint(name, "x:X", GROUP) for name in (f"a{ESCAPE}", "--yes", "a b", "storage")]
-    assert registry.scenario_names() == registry.folders_with("scenario.py")
+    assert registry.scenario_names() == registry.bundled_names()

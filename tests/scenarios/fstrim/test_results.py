@@ -11,7 +11,7 @@ from app.report.full_report import report
 from scenarios.contract.results.document import Bullets, Table
 from scenarios.fstrim.results import LedgerRow, TrimLedger
 
-DEMO = Path(app.__file__).parent / "recording" / "demos" / "fstrim.jsonl"
+DEMO = Path(app.__file__).parent / "recordings" / "demos" / "fstrim.jsonl"
 
 
 def test_the_bundled_recording_answers_the_question() -> None:

@@ -14,9 +14,9 @@ import pytest
 
 from probes.engine.measured import BenchRefused, NotApplicable
 from probes.reading.process_stat import is_running, read_own_stat
+from scenarios.rpfilter.measurement.firewall_rules import Treatment
 from scenarios.rpfilter.measurement.network import Network
 from scenarios.rpfilter.measurement.route_set import RouteSet
-from scenarios.rpfilter.measurement.rules import Treatment
 from tests.needs import NOT_INIT, ROOT, need, needs, not_here, program
 from tests.real.network_state import namespaces_in_use, network_state
 from tests.real.polled import within
@@ -205,7 +205,7 @@ def test_without_root_in_a_user_namespace() -> None:
         from scenarios.rpfilter.measurement.lab import Lab
         from scenarios.rpfilter.measurement.lab_messages import Activate, MeasureRequest, MeasureSlices, SetUp
         from scenarios.rpfilter.measurement.route_set import RouteSet
-        from scenarios.rpfilter.measurement.rules import Treatment
+        from scenarios.rpfilter.measurement.firewall_rules import Treatment
         os.setgroups([]); os.setgid(65534); os.setuid(65534)
         import ctypes
         ctypes.CDLL(None).prctl(4, 1, 0, 0, 0)  # PR_SET_DUMPABLE: setuid cleared it, and /proc/self would be root's

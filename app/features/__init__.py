@@ -1,0 +1,1 @@
+"""Features: each owns its commands, screens and parts of reports. The core imports none of them."""
