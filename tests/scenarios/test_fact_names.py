@@ -9,14 +9,14 @@ from pathlib import Path
 
 import pytest
 
-from probes.host import Host
+from probes.reading.host import Host
 from probes.system.firewall.summary import firewall_facts
 from probes.system.summary import summary_facts
 from probes.types import Fact, Json
-from scenarios.compare.differences import compare_fingerprints
-from scenarios.compare.run_summary import FactKey
-from scenarios.peers.facts import FactTable, spell_facts
-from scenarios.triage import scenario_facts
+from scenarios.analysis.compare.differences import compare_fingerprints
+from scenarios.analysis.compare.run_summary import FactKey
+from scenarios.analysis.peers.facts import FactTable, spell_facts
+from scenarios.triage.triage import scenario_facts
 from tests.every_case import assert_each
 from tests.fakes.hosts import odd_machines
 from tests.fakes.hosts.server import Server
