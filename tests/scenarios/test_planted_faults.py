@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from probes.reading.host import Host
+from probes.system.network.nic import read_nics
 from scenarios.contract import events as ev
 from scenarios.contract.finding import Finding
 from scenarios.contract.rule import HostRule
@@ -411,3 +412,40 @@ def test_a_card_is_one_that_a_sosreport_holds_few_files_of(tmp_path: Path) -> No
     (commands / "ethtool_ens1").write_text("Settings for ens1:\n\tSpeed: 25000Mb/s\n\tLink detected: yes\n")
     (tmp_path / "sys/class/net/br0/statistics").mkdir(parents=True)
     assert set(findings(tmp_path, "net.errors")) == {"net.errors"}
+
+
+def write_files(root: Path, files: dict[str, str]) -> None:
+    for path, text in files.items():
+        (root / path).parent.mkdir(parents=True, exist_ok=True)
+        (root / path).write_text(text)
+
+
+COMMANDS = "sos_commands/networking"
+OUTPUTS_OF_A_CARD = {
+    f"{COMMANDS}/ethtool_-g_ens1": "Pre-set maximums:\nRX:\t8192\nCurrent hardware settings:\nRX:\t512\n",
+    f"{COMMANDS}/ethtool_-S_ens1": "NIC statistics:\n     rx_packets: 10000000\n     rx_out_of_buffer: 900000\n",
+    f"{COMMANDS}/ethtool_-i_ens1": "driver: ice\nversion: 6.12\n",
+    "sos_commands/kernel/sysctl_-a": "net.ipv4.tcp_rmem = 4096 131072 212992\n",
+}
+FEW_FILES = {f"sys/class/net/ens1/{name}": text for name, text in (("speed", "100000"), ("operstate", "up"))}
+PRINTED = {f"{COMMANDS}/ethtool_ens1": "Settings for ens1:\n\tSpeed: 100000Mb/s\n\tLink detected: yes\n"}
+
+
+@pytest.mark.parametrize("files", [FEW_FILES, PRINTED], ids=["sysfs", "ethtool"])
+def test_a_card_that_one_file_or_output_tells_is_found(tmp_path: Path, files: dict[str, str]) -> None:
+    write_files(tmp_path, OUTPUTS_OF_A_CARD | files)
+    card = read_nics(Host(str(tmp_path)))["ens1"]
+    assert (card.speed_mbit, card.driver, card.bus, card.state) == (100000, "ice", "", "up")
+    assert {id: f.severity for id, f in findings(tmp_path, "net.missed", "tcp.buffers").items()} == {
+        "net.missed": "warning",
+        "tcp.buffers": "warning",
+    }
+
+
+def test_a_disk_without_its_device_has_a_queue(tmp_path: Path) -> None:
+    write_files(tmp_path, {"sys/block/sdc/queue/nr_requests": "4\n"})
+    assert findings(tmp_path, "storage.queue")["storage.queue"].severity == "warning"
+    write_files(
+        tmp_path, {"sys/block/sdc/queue/nr_requests": "256\n", "sys/block/sdc/device/queue_depth": "1\n"}
+    )
+    assert findings(tmp_path, "storage.queue")["storage.queue"].severity == "notice"  # a USB disk has 1

@@ -20,7 +20,7 @@ _NO_DISKS = frozenset({"ram", "zram", "rom", "floppy", "loop"})
 
 
 def disk_rows(host: Host) -> list[SubjectRow] | Absent:
-    """One row per whole disk with a size, in order of names: nothing that is built on others, no loops."""
+    """One row per whole disk but an empty drive, in order of names: nothing that is built on others, no loops."""
     names = host.list_names("/sys/block")
     if isinstance(names, Absent) and not block_devices(host):
         return names
@@ -30,8 +30,7 @@ def disk_rows(host: Host) -> list[SubjectRow] | Absent:
         if not d.parent
         and not d.slaves
         and d.kind not in _NO_DISKS
-        and is_present(d.size_bytes)
-        and d.size_bytes > 0
+        and d.size_bytes != 0
         and not d.name.startswith(("dm-", "md"))
     ]
 

@@ -55,10 +55,10 @@ _COUNTERS = (
 
 def card_rows(host: Host) -> list[SubjectRow] | Absent:
     """One row per card (also a virtual machine's), software interfaces left out. Speeds in bit/s, counts since boot."""
-    names = host.list_names(ROOT)
-    if isinstance(names, Absent):
-        return names
     cards = host.compute_once(read_nics)
+    names = host.list_names(ROOT)
+    if isinstance(names, Absent) and not cards:
+        return names
     emulated = read_virtualisation(host).is_virtual
     return [_card_row(host, card, emulated) for card in cards.values() if card.physical]
 
@@ -108,9 +108,18 @@ def _card_row(host: Host, card: Nic, emulated: bool) -> SubjectRow:
         "pausing": partial(_largest_sum, host, card.name, _PAUSING),
         "damaged": partial(_largest_sum, host, card.name, _DAMAGED),
         "stuck": partial(_driver_sum, host, card.name, _STUCK),
-        **{name: partial(host.read_integer, f"{base}/statistics/{name}") for name in _COUNTERS},
+        **{name: partial(_card_counter, host, card.name, name) for name in _COUNTERS},
     }
     return SubjectRow(card.name, columns, base)
+
+
+def _card_counter(host: Host, card: str, name: str) -> Value:
+    """Return the kernel's counter; in a captured tree without it the driver's counter of that name."""
+    count = host.read_integer(f"{ROOT}/{card}/statistics/{name}")
+    if is_present(count) or host.live:
+        return count
+    counters = own_counters(host, card)
+    return counters.get(name, count) if is_present(counters) else count
 
 
 def _is_up(card: Nic, host: Host) -> Value:

@@ -19,7 +19,8 @@ def tcp_rows(host: Host) -> list[SubjectRow] | Absent:
         if isinstance(text, str):
             for line in text.splitlines():
                 values |= _counters_of_pair(text, line)
-    if not values:
+    buffers = host.read_file_text("/proc/sys/net/ipv4/tcp_rmem", 4096)
+    if not values and isinstance(buffers, Absent):
         text = host.read_file_text("/proc/net/snmp")
         return (
             text
