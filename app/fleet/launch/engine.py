@@ -208,7 +208,7 @@ class _Connection(EventHandler):  # type: ignore[misc]
         self._out = 0  # bytes that ClusterShell still has
 
     @property
-    def most_line(self) -> int:
+    def max_line_bytes(self) -> int:
         return self._call.max_line_bytes
 
     def open(self, task: Task) -> None:

@@ -8,7 +8,7 @@ from probes.number_text import parse_unsigned
 
 _MAX_WORD = 200
 _PATH = re.compile(
-    r"~?(?:(?:[\w@.,+%-]|\$\w|\$\{\w+\})*/)+(?:[\w@.,+%*-]|\$\w|\$\{\w+\})*(?:(?::\d+)+|:)?|\.{1,2}|/|\$\w+|\$\{\w+\}"
+    r"(?:file:)?~?(?:(?:[\w@.,+%-]|\$\w|\$\{\w+\})*/)+(?:[\w@.,+%*-]|\$\w|\$\{\w+\})*(?:(?::\d+)+|:)?|\.{1,2}|/|\$\w+|\$\{\w+\}"
 )
 _MOUNTED = re.compile(r"(?:/[\w@.,+%-]*)+(?::(?:/[\w@.,+%-]*)+)?:(?:ro|rw|z|Z)")  # --volume of a container
 _REMOTE = re.compile(
@@ -67,6 +67,15 @@ _WORDS = frozenset(
     "autovacuum processlist tables databases".split()
 )
 
+# Options and variables whose values say how something runs, in words of the program's own
+_DESCRIBING = re.compile(
+    r"--?(?:name|mode|type|format|level|log-level|ioengine|engine|rw|verify|model|tokenizer|stage|section|method|algo|"
+    r"algorithm|strategy|policy|scheduler|partition|device|backend|bind-to|map-by|mpi|info|compress|suite|case|test)"
+    r"|(?:OMP|KMP|GOMP|MKL|OPENBLAS|NCCL|UCX|FI|I_MPI|OMPI_MCA|MV2|CUDA|HSA|ROCR|MALLOC|GLIBC|TBB|LC)_[A-Z0-9_a-z]+|"
+    r"LD_PRELOAD|LD_LIBRARY_PATH|GOGC|GOMAXPROCS|GODEBUG|TZ|LANG|TMPDIR|PYTHONHASHSEED"
+)
+_DESCRIPTION = re.compile(r"[A-Za-z][A-Za-z0-9_.:/=%+,-]{0,40}")
+
 
 def is_harmless(word: str, known_words: Collection[str] = ()) -> bool:
     """Return True if the form of the word shows that it is no secret. `known_words` are the program's own."""
@@ -91,6 +100,15 @@ def harmless_part_of_url(word: str) -> str | None:
 def holds_random_part(word: str) -> bool:
     """True where a part of the word has small and large letters and digits, as keys have and names have not."""
     return any(_RANDOM.fullmatch(part) for part in re.split(r"[/.=:@,]", word))
+
+
+def describes_itself(name: str, value: str) -> bool:
+    """Return True if the name says that the value is a word of the program's own, and the value looks like one."""
+    return (
+        _DESCRIBING.fullmatch(name) is not None
+        and _DESCRIPTION.fullmatch(value) is not None
+        and not holds_random_part(value)
+    )
 
 
 def _is_round(digits: str) -> bool:

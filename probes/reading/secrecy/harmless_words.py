@@ -10,6 +10,7 @@ from collections.abc import Collection, Iterable
 
 from probes.reading.secrecy.harmless_forms import (
     SEPARATORS,
+    describes_itself,
     harmless_part_of_url,
     holds_random_part,
     is_harmless,
@@ -31,14 +32,6 @@ _SWITCH = re.compile(r"-XX:[+-]?[A-Za-z]{1,60}")
 _SUBCOMMAND = re.compile(r"[a-z][a-z_-]{1,24}")
 _STARTED = re.compile(r"[A-Za-z][A-Za-z_.+-]{1,30}")
 _PLAIN = re.compile(r"[^\n`]{1,80}")
-# options and variables whose values say how something runs, in words of the program's own
-_DESCRIBING = re.compile(
-    r"--?(?:name|mode|type|format|level|log-level|ioengine|engine|rw|verify|model|tokenizer|stage|section|method|algo|"
-    r"algorithm|strategy|policy|scheduler|partition|device|backend|bind-to|map-by|mpi|info|compress|suite|case|test)"
-    r"|(?:OMP|KMP|GOMP|MKL|OPENBLAS|NCCL|UCX|FI|I_MPI|OMPI_MCA|MV2|CUDA|HSA|ROCR|MALLOC|GLIBC|TBB|LC)_[A-Z0-9_a-z]+|"
-    r"LD_PRELOAD|LD_LIBRARY_PATH|GOGC|GOMAXPROCS|GODEBUG|TZ|LANG|TMPDIR|PYTHONHASHSEED"
-)
-_DESCRIPTION = re.compile(r"[A-Za-z][A-Za-z0-9_.:/=%+,-]{0,40}")
 _ASSIGNED = re.compile(r"(-{0,2}[A-Za-z][\w.-]{0,60})([=:])(.*)", re.DOTALL)
 _MASKED = re.compile(rf"(?:-{{0,2}}[A-Za-z][\w.-]{{0,60}}[=:]?|-[A-Za-z]+)?{re.escape(MASK)}")
 _SHELL = frozenset(("do", "then", "else", "while", "if"))
@@ -113,7 +106,7 @@ def _keep_harmless(word: str, known_words: Collection[str], depth: int = 0) -> s
             or (sign == ":" and "@" in value)
         ):
             return LEFT_OUT  # base64 ends so; a user and a password stand so before a host
-        if sign == "=" and _describes(name, value):
+        if sign == "=" and describes_itself(name, value):
             return word
         return f"{name}{sign}" + ",".join(
             _keep_harmless(part, known_words, depth + 1) for part in value.split(",")
@@ -160,16 +153,7 @@ def _says_what_runs(program: str, before: str, word: str, behind: int) -> bool:
         return _SUBCOMMAND.fullmatch(word) is not None
     if program.rstrip(":") in WITHOUT_SECRETS or (program in LAUNCHERS and before.startswith("-")):
         return _PLAIN.fullmatch(word) is not None and not holds_random_part(word)
-    return _describes(before, word)
-
-
-def _describes(name: str, value: str) -> bool:
-    """True where the name says that the value is a word of the program's own, and the value looks like one."""
-    return (
-        _DESCRIBING.fullmatch(name) is not None
-        and _DESCRIPTION.fullmatch(value) is not None
-        and not holds_random_part(value)
-    )
+    return describes_itself(before, word)
 
 
 def _is_name(word: str) -> bool:

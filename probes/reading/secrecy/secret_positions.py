@@ -9,7 +9,7 @@ It serves for command lines only: in a sentence most words would be masked.
 import re
 from collections.abc import Iterator, Sequence
 
-from probes.reading.secrecy.harmless_forms import SEPARATORS, holds_random_part, is_harmless
+from probes.reading.secrecy.harmless_forms import SEPARATORS, describes_itself, holds_random_part, is_harmless
 from probes.reading.secrecy.known_programs import LAUNCHERS, WITH_SUBCOMMANDS, WITHOUT_SECRETS
 
 _PARTS = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])|\d+")
@@ -30,6 +30,13 @@ _USER_OPTION = re.compile(r"-[uU]|--user(?:name)?|-[uU]\w+|--user(?:name)?=.+")
 _ATTACHED = re.compile(r"(-[pPwW])[^-=].{3,}")
 _USER_LETTER = re.compile(r"-[a-zA-Z]*[uUn]")
 _USER_PAIR = re.compile(r"([A-Za-z_][\w.@+-]*[:%,/]).+", re.DOTALL)
+# options whose values are names of hosts, users, objects and the like
+_ADDRESSING = re.compile(
+    r"-[hHuUdDnrliIogGqfFbcmvzZRQ]|--?(?:[\w-]*host(?:name)?|server|user(?:name)?|login|database|db|dbname|cluster|region|zone|namespace|project|"
+    r"bucket|group|owner|account|queue|topic|label|tag|image|network|interface|service|role|profile|domain|realm|"
+    r"principal|filter|query|field|fields|sort|cmd|command|action|vo|voms|rm|nv|it|inventory|limit|tags|target|job-name|"
+    r"constraint|gres|mail-type|mail-user|qos|time|mem|repo|exclude|include|format|output|states?|version)"
+)
 _USERS = frozenset(("root", "admin", "administrator", "user", "userid", "sa"))
 _COLON_PAIR = re.compile(r"([A-Za-z_][\w.+-]*:)(?!/)(.+)")
 _WITH_COLONS = frozenset(("rsync", "scp", "sftp", "ssh", "rclone"))  # host:path
@@ -73,10 +80,10 @@ def _find(words: Sequence[str]) -> Iterator[int | None]:
         if header and (before in ("-H", "--header") or word.startswith(("-H", "--header="))):
             yield None if _HARMLESS_HEADER.fullmatch(header[2]) or is_harmless(word) else header.end(1)
         elif pair:
-            is_secret = (names_secret(pair[1]) or about_secrets or sets) and not is_harmless(
-                word[pair.end(1) :]
-            )
-            yield pair.end(1) if is_secret else None
+            value = word[pair.end(1) :]
+            is_guarded = names_secret(pair[1]) or about_secrets or sets
+            is_known = program in WITHOUT_SECRETS | LAUNCHERS or _names_value(pair[1][:-1], value)
+            yield None if is_harmless(value) or (is_known and not is_guarded) else pair.end(1)
         elif word.startswith("-") and before != "<<<":
             attached = _ATTACHED.fullmatch(word) if names_user and program not in WITHOUT_SECRETS else None
             yield 2 if attached and not is_harmless(word) and not is_harmless(word[2:]) else None
@@ -88,6 +95,7 @@ def _find(words: Sequence[str]) -> Iterator[int | None]:
             yield _begin_in_value(word, before, program)
         elif (
             earlier.startswith("-")
+            and not before.startswith("-")
             and not is_harmless(before)
             and _begin_in_value(before, earlier, program) == 0
         ):
@@ -109,9 +117,16 @@ def _begin_in_value(word: str, option: str, program: str) -> int | None:
     if _LETTER.fullmatch(option):
         return 0
     pair = _USER_PAIR.fullmatch(word)
-    if pair and not _USER_LETTER.fullmatch(option) and pair[1][:-1].lower() not in _USERS:
-        return None
-    return pair.end(1) if pair else None
+    if pair and (_USER_LETTER.fullmatch(option) or pair[1][:-1].lower() in _USERS):
+        return pair.end(1)
+    return None if _names_value(option, word) else 0
+
+
+def _names_value(option: str, value: str) -> bool:
+    """True where the option is one of those that take no secret. What has no dash is an assignment of a shell."""
+    return (
+        not option.startswith("-") or bool(_ADDRESSING.fullmatch(option)) or describes_itself(option, value)
+    )
 
 
 def _begin_in_argument(word: str, before: str, program: str) -> int | None:
