@@ -85,7 +85,7 @@ def test_no_command_line_keeps_it_busy(part: str) -> None:
     [
         ("tool --reset-by hunter", "tool --reset-by ***"),
         ("tool --enrol=velvet", "tool --enrol=***"),
-        ("isdct -psid velvet", "isdct -psid ***"),
+        ("tool -entry velvet", "tool -entry ***"),
         ("tool --host=node7 --output /a/b --count 12 --mode fast", ""),
         ("srun --reservation spring ./a.out", ""),
     ],
