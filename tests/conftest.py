@@ -10,6 +10,7 @@ import asyncio
 import gc
 import os
 import re
+import subprocess
 import sys
 from collections.abc import Iterator
 from functools import cache
@@ -27,6 +28,7 @@ from hypothesis import settings  # noqa: E402
 
 from probes.engine.command.supervised import Supervisors  # noqa: E402
 from scenarios.triage.rules import words  # noqa: E402
+from tests.app import forked  # noqa: E402
 from tests.needs import need  # noqa: E402
 
 WORKERS = 4  # most real tests wait half of their time
@@ -180,6 +182,20 @@ def shown_to_root() -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(words, "is_root", lambda: True)
         yield
+
+
+@pytest.fixture(scope="session", autouse=True)
+def own_modules_are_forked() -> Iterator[None]:
+    """The children that hostdx starts in this process, many hundred, without the imports of a start."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(subprocess, "Popen", forked.OwnModulePopen)
+        yield
+
+
+@pytest.fixture
+def own_modules_are_started(monkeypatch: pytest.MonkeyPatch) -> None:
+    """For a test that finds a child by its words or its environment."""
+    monkeypatch.setattr(subprocess, "Popen", forked.StartingPopen)
 
 
 @pytest.fixture

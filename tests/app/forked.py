@@ -1,5 +1,6 @@
 """`Popen` and `run` as in subprocess, for `python -P -m app.cli …` without the imports of a start: a parent process
-that has imported hostdx forks once for each command.
+that has imported hostdx forks once for each command. `OwnModulePopen` does so for the children that hostdx starts
+in the test process (`own_module`).
 
 The command becomes a child of the test process, with its own pid, arguments, environment, directory, streams and exit
 status. A real start is made instead where a fork would differ: another locale, other PYTHON* variables, other options
@@ -9,6 +10,7 @@ tests that find a process by its words or by /proc/PID/environ: a fork has those
 
 from __future__ import annotations
 
+import atexit
 import ctypes
 import fcntl
 import gc
@@ -28,8 +30,9 @@ import time
 import types
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, NoReturn
 
+from probes.children import start
 from probes.reading.process_stat import is_running
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -41,6 +44,9 @@ OF_THE_SCREEN = ("app.tui",)
 PR_SET_CHILD_SUBREAPER = 36  # prctl(2)
 HEADER_BYTES = 8
 PARENT_SECONDS = 10.0
+LOST_OUTPUT = 120  # Python's exit status where the last flush fails
+MAX_STREAMS = 16
+MAX_STARTS = 20  # of own modules before a parent is started for them alone: its imports cost as much
 NAMESPACES = ("cgroup", "ipc", "mnt", "net", "pid", "user", "uts")
 
 
@@ -50,6 +56,7 @@ class Request(NamedTuple):
     directory: str
     new_session: bool
     has_terminal: bool = False  # standard input becomes the session's controlling terminal
+    kept: tuple[int, ...] = ()  # the numbers of the streams after the first three
 
 
 class ForkingParent:
@@ -117,7 +124,7 @@ def must_start(argv: Sequence[str], environment: Mapping[str, str]) -> bool:
     """Whether a fork would differ from a start."""
     words = [name for name in environment if name.startswith("PYTHON") and name != "PYTHONPATH"]
     locale = next((value for name in ("LC_ALL", "LC_CTYPE", "LANG") if (value := environment.get(name))), "")
-    forkable = len(argv) > 3 and tuple(argv[:2]) == PARENT[:2] and argv[2] in ("-m", "-c")
+    forkable = len(argv) > 3 and tuple(argv[:2]) == PARENT[:2] and argv[2] in ("-m", "-c", start.__file__)
     if not forkable or words or locale != LOCALE:
         return True
     return parent_of_this_process().inherited != inherited_state()
@@ -127,6 +134,9 @@ def list_commands(name: str, value: str) -> list[int]:
     """Return the pids of the commands that run with that variable: /proc/PID/environ of a fork does not tell it."""
     made = {} if _parent is None else _parent.environments
     return [pid for pid, told in made.items() if told.get(name) == value and is_running(pid)]
+
+
+StartingPopen = subprocess.Popen  # whatever stands there later
 
 
 class Popen(subprocess.Popen[Any]):
@@ -139,18 +149,41 @@ class Popen(subprocess.Popen[Any]):
         _restore, *as_other, new_session, group = given[16:]
         words = argv if isinstance(argv, str) else [os.fspath(word) for word in argv]
         told = os.environ if environment is None else environment
-        plain = not shell and executable is None and before is None and not kept and group == -1
+        plain = not shell and executable is None and before is None and group == -1
+        plain = plain and not set(kept) & {0, 1, 2} and len(kept) + 3 <= MAX_STREAMS
         plain = plain and all(value in (None, -1) for value in as_other)
         if not plain or must_start(words, told) or not Path(directory or ".").is_dir():
             return super()._execute_child(*given)
-        request = Request(words, dict(told), os.path.abspath(directory or "."), new_session)  # noqa: PTH100
+        place = os.path.abspath(directory or ".")  # noqa: PTH100
+        request = Request(words, dict(told), place, new_session, kept=tuple(kept))
         streams = [own if own != -1 else number for number, own in enumerate((reads, writes, errors))]
+        streams += kept
         try:
             self.pid = parent_of_this_process().fork(request, streams)
         finally:
             self._close_pipe_fds(*given[10:16])
         self._child_created = True
         return None
+
+
+class OwnModulePopen(Popen):
+    """subprocess.Popen of a test process: forks what `own_module` names, once a parent is worth its imports."""
+
+    starts = 0
+
+    def _execute_child(self, *given: Any) -> None:
+        argv = given[0]
+        is_own = not isinstance(argv, str) and len(argv) > 3 and argv[2] == start.__file__
+        if not is_own or not self._is_worth_a_parent():
+            return StartingPopen._execute_child(self, *given)  # type: ignore[attr-defined, no-any-return]
+        return super()._execute_child(*given)
+
+    @classmethod
+    def _is_worth_a_parent(cls) -> bool:
+        if _parent is not None:
+            return _parent.owner == os.getpid()
+        cls.starts += 1
+        return cls.starts > MAX_STARTS
 
 
 def run(
@@ -225,10 +258,7 @@ def become(request: Request, streams: Sequence[int], parent: int) -> None:
     if request.new_session:
         os.setsid()
     os.chdir(request.directory)
-    for number, stream in enumerate(streams):
-        os.dup2(stream, number)
-    for stream in streams:
-        os.close(stream)
+    place_streams(streams, (0, 1, 2, *request.kept))
     if request.has_terminal:
         fcntl.ioctl(0, termios.TIOCSCTTY, 0)
     for name, mode, number in (("stdin", "r", 0), ("stdout", "w", 1), ("stderr", "w", 2)):
@@ -245,11 +275,22 @@ def become(request: Request, streams: Sequence[int], parent: int) -> None:
     gc.enable()
 
 
+def place_streams(streams: Sequence[int], numbers: Sequence[int]) -> None:
+    """Give each stream its number, and close the old one."""
+    above = max((*streams, *numbers)) + 1
+    moved = [fcntl.fcntl(stream, fcntl.F_DUPFD_CLOEXEC, above) for stream in streams]
+    for stream in streams:
+        os.close(stream)
+    for stream, number in zip(moved, numbers, strict=True):
+        os.dup2(stream, number)
+        os.close(stream)
+
+
 def serve(connection: socket.socket) -> Request:
     """Fork for each request. Return in each fork; end the process where nobody is left who asks."""
     owner = os.getppid()
     while True:
-        header, streams, _, _ = socket.recv_fds(connection, HEADER_BYTES, 3)
+        header, streams, _, _ = socket.recv_fds(connection, HEADER_BYTES, MAX_STREAMS)
         if not header:
             os._exit(0)
         request = pickle.loads(connection.recv(int.from_bytes(header), socket.MSG_WAITALL))
@@ -266,8 +307,12 @@ def serve(connection: socket.socket) -> Request:
 
 
 def run_as_python(argv: Sequence[str]) -> None:
-    """`python -P -m MODULE …` or `python -P -c CODE …`."""
+    """`python -P -m MODULE …`, `python -P -c CODE …`, or what `own_module` gives."""
     _, _, how, what, *words = argv
+    if how == start.__file__:
+        sys.argv[:] = [how, what, *words]
+        start.main()
+        return
     if how == "-m":
         sys.argv[:] = [what, *words]
         runpy.run_module(what, run_name="__main__", alter_sys=True)
@@ -277,7 +322,48 @@ def run_as_python(argv: Sequence[str]) -> None:
     exec(compile(what, "<string>", "exec"), module.__dict__)
 
 
+def run_to_end(argv: Sequence[str]) -> NoReturn:
+    """End as an interpreter does, but for the destructors of what is left: they would copy all of the parent's memory,
+    which takes 35 ms.
+    """
+    number = 0
+    try:
+        run_as_python(argv)
+        status = 0
+    except SystemExit as end:
+        status = end.code if isinstance(end.code, int) else int(end.code is not None)
+        if end.code is not None and not isinstance(end.code, int):
+            print(end.code, file=sys.stderr)
+    except BaseException as error:
+        sys.excepthook(type(error), error, error.__traceback__)
+        status, number = 1, signal.SIGINT if isinstance(error, KeyboardInterrupt) else 0
+    threading._shutdown()  # type: ignore[attr-defined]
+    atexit._run_exitfuncs()
+    status = status if flush_streams() else LOST_OUTPUT
+    if number:
+        signal.signal(number, signal.SIG_DFL)
+        os.kill(os.getpid(), number)
+    os._exit(status & 0xFF)
+
+
+def flush_streams() -> bool:
+    """Return whether all output was taken."""
+    try:
+        if sys.stdout is not None and not sys.stdout.closed:
+            sys.stdout.flush()
+    except Exception as error:
+        seen = {"exc_type": type(error), "exc_value": error, "exc_traceback": None, "err_msg": None}
+        sys.unraisablehook(types.SimpleNamespace(**seen, object=sys.stdout))
+        return False
+    try:
+        if sys.stderr is not None and not sys.stderr.closed:
+            sys.stderr.flush()
+    except Exception:
+        return False
+    return True
+
+
 if __name__ == "__main__":
     gc.disable()
     import_packages(OF_COMMANDS)
-    run_as_python(serve(socket.socket(fileno=int(sys.argv[2]))).argv)
+    run_to_end(serve(socket.socket(fileno=int(sys.argv[2]))).argv)

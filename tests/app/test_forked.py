@@ -13,6 +13,7 @@ from typing import Any
 
 import pytest
 
+from probes.children.own_module import own_module
 from tests.app import forked
 
 SEEN = """
@@ -41,6 +42,11 @@ ENDS = {
     "a signal": ("import os; os.kill(os.getpid(), 15)", -signal.SIGTERM),
     "what is left to do": ("import atexit; atexit.register(print, 'last'); print('first')", 0),
     "nobody reads": ("import os, sys; os.close(1); print('lost')", 120),
+    "Ctrl-C": ("raise KeyboardInterrupt", -signal.SIGINT),
+    "a thread goes on": (
+        "import threading as t; t.Thread(target=lambda: (t.Event().wait(0.1), print(1))).start()",
+        0,
+    ),
 }
 
 
@@ -59,11 +65,26 @@ def environment() -> dict[str, str]:
 @pytest.mark.parametrize("alone", [False, True])
 def test_it_sees_what_a_start_sees(environment: dict[str, str], tmp_path: Path, alone: bool) -> None:
     options = {"env": environment, "cwd": tmp_path, "input": b"in", "start_new_session": alone}
+    if alone:
+        options["pass_fds"] = [2**8 + 1]
+        os.dup2(0, 2**8 + 1)
     started, made = (outcome(run, SEEN, **options) for run in (subprocess.run, forked.run))
     assert started[0] == made[0] == 0, made[2]
     seen = json.loads(made[1])
     assert seen == json.loads(started[1])
     assert (seen["parent"], seen["directory"], seen["read"]) == (os.getpid(), str(tmp_path), "in")
+
+
+def test_an_own_module_sees_what_a_start_of_it_sees(environment: dict[str, str], tmp_path: Path) -> None:
+    (tmp_path / "seen.py").write_text(SEEN)
+    environment["PYTHONPATH"] = str(tmp_path)
+    made = []
+    for popen in (forked.StartingPopen, forked.Popen):
+        with popen(own_module("seen", "a"), env=environment, stdin=-1, stdout=-1, stderr=-1) as process:
+            out, error = process.communicate(b"in", 60)
+        assert process.returncode == 0, error
+        made.append(json.loads(out))
+    assert made[0] == made[1] and made[0]["words"][0] == [str(tmp_path / "seen.py"), "a"]
 
 
 @pytest.mark.parametrize("end", ENDS)
@@ -108,7 +129,7 @@ def test_its_pid_is_a_child_that_is_signalled_and_times_out(environment: dict[st
         {"preexec_fn": lambda: os.environ.update(MADE="by a start")},
         {"env": {"LC_ALL": "C"}},
         {"env": {"PYTHONOPTIMIZE": "1"}},
-        {"pass_fds": [1]},
+        {"pass_fds": [2]},
         {"umask": 0o27},
     ],
     ids=lambda options: next(iter(options)),

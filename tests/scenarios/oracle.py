@@ -12,6 +12,8 @@ class LateModule:
         self._name = name
 
     def __getattr__(self, name: str) -> Any:
+        if name.startswith("__"):  # pytest asks each name of a module for what it wraps
+            raise AttributeError(name)
         return getattr(import_module(self._name), name)
 
 

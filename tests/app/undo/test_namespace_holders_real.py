@@ -20,6 +20,7 @@ from tests.real.polled import within
 pytestmark = [pytest.mark.real]
 
 
+@pytest.mark.usefixtures("own_modules_are_started")
 async def test_the_holder_is_ended_and_a_bystander_is_not() -> None:
     name = f"hostdx-holder-{os.getpid()}"
     bystander = subprocess.Popen([sys.executable, "-c", "input()", name], stdin=subprocess.PIPE)
