@@ -108,14 +108,19 @@ def _load_values(session: RunSession, workload: str, metric: str) -> dict[str, f
 
 def group_means(session: RunSession, verdict: ev.RunVerdict) -> SidesOfPair:
     """Return the means of the baseline and of the variant in each group behind the verdict, in the order measured."""
-    behind = {group.index for group in session.groups_behind(verdict)}
-    first = session.counted_from.get(verdict.workload, 0)
-    groups: dict[int, dict[str, list[float]]] = {}
-    for block in session.blocks.get(verdict.workload, ()):
-        value = block.values.get(verdict.metric, math.nan)
-        counts = block.group in behind if behind else block.group >= first
-        if counts and is_counted(block) and abs(value) < MAX_VALUE:
-            groups.setdefault(block.group, {}).setdefault(block.variant, []).append(value)
-    both = [group for group in groups.values() if verdict.baseline in group and verdict.variant in group]
-    left, right = ([fmean(group[side]) for group in both] for side in (verdict.baseline, verdict.variant))
-    return left, right
+
+    def compute() -> SidesOfPair:
+        behind = {group.index for group in session.groups_behind(verdict)}
+        first = session.counted_from.get(verdict.workload, 0)
+        groups: dict[int, dict[str, list[float]]] = {}
+        for block in session.blocks.get(verdict.workload, ()):
+            value = block.values.get(verdict.metric, math.nan)
+            counts = block.group in behind if behind else block.group >= first
+            if counts and is_counted(block) and abs(value) < MAX_VALUE:
+                groups.setdefault(block.group, {}).setdefault(block.variant, []).append(value)
+        both = [group for group in groups.values() if verdict.baseline in group and verdict.variant in group]
+        left, right = ([fmean(group[side]) for group in both] for side in (verdict.baseline, verdict.variant))
+        return left, right
+
+    key = (verdict.workload, verdict.metric, verdict.baseline, verdict.variant, verdict.groups)
+    return session.compute_once(("group means", key), compute)

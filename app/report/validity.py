@@ -39,6 +39,10 @@ class Sign(NamedTuple):
 
 def list_trust_signs(session: RunSession) -> list[Sign]:
     """Empty where nothing was measured."""
+    return session.compute_once("trust signs", lambda: _list_signs(session))
+
+
+def _list_signs(session: RunSession) -> list[Sign]:
     measured = [v for v in session.verdicts.values() if wording.is_measured(v)]
     if not measured:  # levels of one side alone: they are of the host as it was, too
         alone = session.blocks and session.watched

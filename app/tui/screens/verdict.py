@@ -142,13 +142,14 @@ class VerdictScreen(RunScreen):
         super().show()
 
     def _adapt_layout(self) -> None:
+        """Set all classes, then let Textual style what stands on the screen once."""
+        before = self.classes
         compared = bool(self.query_one(VerdictList).build_rows())
-        self.set_class(bool(advised_steps(self.feed)), "-todo")
-        self.set_class(compared, "-compared")
-        self.set_class(not compared, "-uncompared")
-        self.set_class(
-            compared and not any(e.measured for e in self.query_one(VerdictList).effect_rows()), "-unmeasured"
-        )
+        self.set_class(bool(advised_steps(self.feed)), "-todo", update=False)
+        self.set_class(compared, "-compared", update=False)
+        self.set_class(not compared, "-uncompared", update=False)
+        is_measured = any(e.measured for e in self.query_one(VerdictList).effect_rows())
+        self.set_class(compared and not is_measured, "-unmeasured", update=False)
         figures = not compared and bool(self.current_session().blocks)  # as wide as the screen
         tabled = (
             compared and on_top(self.current_session(), self.app.size.width, self.app.size.height) is not None
@@ -159,12 +160,12 @@ class VerdictScreen(RunScreen):
             and not figures
             and not tabled
         )
-        self.set_class(figures, "-figures")
+        self.set_class(figures, "-figures", update=False)
         middle = self.query_one("#middle")
         about = self.query_one(VerdictDetails)
         about.display = compared or bool(about.detail_lines(self.app.size.width))
         beside_it = beside_it and about.display and (compared or not self._is_cramped())
-        self.set_class(beside_it, "-beside")
+        self.set_class(beside_it, "-beside", update=False)
         if beside_it and about.has_borders:
             inner = (self.app.size.width * (62 if self.has_class("-broad") else 100) // 100 - 2) // 2 - 4
             need = max(
@@ -174,11 +175,12 @@ class VerdictScreen(RunScreen):
             middle.styles.height = min(MAX_NEXT_LINES, max(4, need), max(4, self._middle_lines() - 2)) + 2
         else:
             middle.styles.height = "auto"
-        self.set_class(
-            tabled and about.has_borders and not self.has_class("-broad") and self._is_full(), "-full"
-        )
+        has_little_room = about.has_borders and not self.has_class("-broad")
+        self.set_class(tabled and has_little_room and self._is_full(), "-full", update=False)
+        self._mark_unpaired(update=False)
+        if self.classes != before:
+            self.update_node_styles()
         self._share_free_lines()
-        self._mark_unpaired()
 
     def _is_full(self) -> bool:
         """Return the line that says that there is no room for the groups; Enter shows them."""
@@ -241,10 +243,12 @@ class VerdictScreen(RunScreen):
             return high // 2
         return high * 76 // 100 - min(MAX_TABLE_LINES, len(table.build_rows()) + 3) - MIN_FINDINGS_LINES
 
-    def _mark_unpaired(self) -> None:
+    def _mark_unpaired(self, update: bool = True) -> None:
         """Where there are no groups the raw values stand in their place, and not once more below."""
         chosen = self._plot_subject()
-        self.set_class(chosen is None or not pair_ratios(self.current_session(), *chosen), "-unpaired")
+        self.set_class(
+            chosen is None or not pair_ratios(self.current_session(), *chosen), "-unpaired", update=update
+        )
 
     def _plot_subject(self) -> PlotSubject | None:
         entry = self.query_one(VerdictList).selected_effect()
