@@ -41,6 +41,7 @@ LOCALE = "C.UTF-8"
 PARENT = (sys.executable, "-P", str(Path(__file__).resolve()), "app.cli")
 OF_COMMANDS = ("app.cli", "app.recordings", "app.report", "app.run", "app.undo", "scenarios")
 OF_THE_SCREEN = ("app.tui",)
+OWN_MODULES = ("app.undo.", "probes.hang_safe.")  # no bench: a fork's own forks take longer than a start's
 PR_SET_CHILD_SUBREAPER = 36  # prctl(2)
 HEADER_BYTES = 8
 PARENT_SECONDS = 10.0
@@ -174,7 +175,7 @@ class OwnModulePopen(Popen):
     def _execute_child(self, *given: Any) -> None:
         argv = given[0]
         is_own = not isinstance(argv, str) and len(argv) > 3 and argv[2] == start.__file__
-        if not is_own or not self._is_worth_a_parent():
+        if not is_own or not argv[3].startswith(OWN_MODULES) or not self._is_worth_a_parent():
             return StartingPopen._execute_child(self, *given)  # type: ignore[attr-defined, no-any-return]
         return super()._execute_child(*given)
 
