@@ -41,7 +41,10 @@ LOCALE = "C.UTF-8"
 PARENT = (sys.executable, "-P", str(Path(__file__).resolve()), "app.cli")
 OF_COMMANDS = ("app.cli", "app.recordings", "app.report", "app.run", "app.undo", "scenarios")
 OF_THE_SCREEN = ("app.tui",)
-OWN_MODULES = ("app.undo.", "probes.hang_safe.")  # no bench: a fork's own forks take longer than a start's
+OWN_MODULES = (
+    "app.undo.",
+    "probes.reading.hang_safe.",
+)  # no bench: a fork's own forks take longer than a start's
 PR_SET_CHILD_SUBREAPER = 36  # prctl(2)
 HEADER_BYTES = 8
 PARENT_SECONDS = 10.0
