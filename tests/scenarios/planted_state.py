@@ -25,6 +25,7 @@ WAITS = (
 )
 GUEST = {"sys/class/dmi/id/sys_vendor": "QEMU", "sys/class/dmi/id/product_name": "Standard PC"}
 CEPH = "sos_commands/ceph_mon/ceph_health_detail"
+SPILLED = "1 OSD(s) experiencing BlueFS spillover"
 SETTINGS = "etc/cvmfs/default.local"
 CRYPTO = (
     "name : xts(aes)\ndriver : {}\npriority : {}\n\nname : cbc(aes)\ndriver : cbc-aes-aesni\npriority : 400\n"
@@ -56,6 +57,7 @@ PLANTED: list[tuple[str, str, dict[str, str]]] = [
     ("storage.btrfs-quota", "warning", {f"sys/fs/btrfs/0a1b/qgroups/0_{n}": "" for n in range(400)}),
     ("storage.ceph-health", "warning", {CEPH: "HEALTH_WARN 12 slow ops, oldest one blocked for 312 sec\n"}),
     ("storage.ceph-health", "critical", {CEPH: "HEALTH_ERR 1 full osd(s)\n"}),
+    ("storage.ceph-spillover", "warning", {CEPH: f"HEALTH_WARN {SPILLED}\n[WRN] BLUEFS_SPILLOVER: {SPILLED}\n"}),
     ("storage.cvmfs-config", "warning", {SETTINGS: 'CVMFS_HTTP_PROXY="DIRECT"\nCVMFS_QUOTA_LIMIT=20000\n'}),
     ("storage.gluster", "warning", {"sos_commands/gluster/gluster_volume_status": "Brick n3:/brick1 N/A N/A N N/A\n"}),
     ("power.events", "warning", {"sos_commands/ipmitool/ipmitool_-I_usb_sel_elist":
@@ -81,6 +83,7 @@ TRAPS: list[tuple[str, dict[str, str]]] = [
     ("storage.unfit-disk", {f"{SDB}/device/model": "ST8000DM004-2CX188"}),
     ("memory.swap-order", {"proc/swaps": SWAPS.format(100, -2)}),
     ("storage.ceph-health", {CEPH: "HEALTH_OK\n"}),
+    ("storage.ceph-spillover", {CEPH: "HEALTH_OK\n"}),
     (
         "storage.cvmfs-config",
         {SETTINGS: 'CVMFS_HTTP_PROXY="http://squid:3128;DIRECT"\nCVMFS_QUOTA_LIMIT=20000\n'},

@@ -74,7 +74,13 @@ PORTS = (
     "Slave Interface: eth0\nMII Status: up\nSpeed: 25000 Mbps\nAggregator ID: 1\n\n"
     "Slave Interface: eth1\nMII Status: up\nSpeed: 25000 Mbps\nAggregator ID: 1\n"
 )
+REBUILD = {
+    "sys/block/md0/size": "2048",
+    "sys/block/md0/md/level": "raid1",
+    "sys/block/md0/md/sync_action": "recover",
+}
 PLANTED: list[tuple[str, str, dict[str, str]]] = [
+    ("storage.raid-busy", "warning", {f"{SYS}/dev/raid/speed_limit_max": "1000", **REBUILD}),
     ("net.duplex", "warning", {f"{NIC}/duplex": "half"}),
     ("net.speed", "warning", {f"{NIC}/speed": "100"}),
     ("net.speed", "notice", {f"{NIC}/speed": "10000"}),
@@ -449,3 +455,44 @@ def test_a_disk_without_its_device_has_a_queue(tmp_path: Path) -> None:
         tmp_path, {"sys/block/sdc/queue/nr_requests": "256\n", "sys/block/sdc/device/queue_depth": "1\n"}
     )
     assert findings(tmp_path, "storage.queue")["storage.queue"].severity == "notice"  # a USB disk has 1
+
+
+def test_titles_name_what_is_at_fault(server: Server) -> None:
+    """By the values of the host that a title must carry."""
+    line, ports = "[    9.0] ", PORTS.replace("eth1\nMII Status: up", "eth1\nMII Status: down")
+    cases: list[tuple[str, dict[str, str], tuple[str, ...]]] = [
+        ("net.bond-port", {BOND: ports}, ("bond0", "eth1")),
+        ("host.debug-kernel", {"proc/cmdline": "ro slub_debug=FZPU"}, ("slub_debug=FZPU",)),
+        ("storage.cvmfs-config", {"etc/cvmfs/default.local": "CVMFS_QUOTA_LIMIT=1234\n"}, ("1234",)),
+        ("log.controller", log("hpsa 0000:03:00.0: controller lockup detected: 0x1"), ("0000:03:00.0",)),
+        ("log.disk-offline", log(f"{line}sd 0:0:1:0: [sdb] rejecting I/O to offline device"), ("sdb",)),
+        ("storage.raid-busy", {f"{SYS}/dev/raid/speed_limit_max": "1234", **REBUILD}, ("md0", "1234")),
+    ]
+    for rule, files, values in cases:
+        with server.planted():
+            for path, text in files.items():
+                server.put(path, text)
+            finding = findings(server.root, rule)[rule]
+        assert all(value in finding.title for value in values), finding.title
+
+
+def test_a_rebuild_that_is_held_back_may_run_faster(server: Server) -> None:
+    path = f"{SYS}/dev/raid/speed_limit_max"
+    for limit, count in (("1000", 1), ("200000", 0)):
+        for place, text in {path: limit, **REBUILD}.items():
+            server.put(place, text)
+        finding = findings(server.root, "storage.raid-busy")["storage.raid-busy"]
+        assert (
+            sum("speed_limit_max" in line for remedy in finding.remedy for line in remedy.commands) == count
+        )
+
+
+def test_an_overflow_of_the_neighbour_table_has_its_setting(server: Server) -> None:
+    for path, text in log("neighbour: arp_cache: neighbor table overflow!").items():
+        server.put(path, text)
+    for limits in ({}, {"gc_thresh2": "512", "gc_thresh3": "1024"}):  # as captured without them, and with
+        for name, value in limits.items():
+            server.put(f"{SYS}/net/ipv4/neigh/default/{name}", value)
+        remedies = findings(server.root, "log.neighbours")["log.neighbours"].remedy
+        lines = [line for remedy in remedies for line in (*remedy.commands, *remedy.persistent)]
+        assert any("gc_thresh3" in line and "16384" in line for line in lines), lines
