@@ -114,6 +114,18 @@ class NodeCall:
         self._phase = "connecting"
         wire.send(self.errand.order_head(self.node))
 
+    @property
+    def is_starting(self) -> bool:
+        """True until its Python has said its first word: until then ssh and the login cost this host CPU time."""
+        return self._phase in ("waiting", "connecting", "looking")
+
+    def discount_time(self, seconds: float) -> None:
+        """Leave out a time in which the launcher did not listen: an answer may lie in the pipe unread."""
+        self._began_s += seconds
+        self._sign_s += seconds
+        if self._stop_s is not None:
+            self._stop_s += seconds
+
     def start_command(self) -> None:
         """Its turn has come: it begins, at once or when it is ready."""
         self.going = True

@@ -8,6 +8,7 @@ import os
 import shlex
 import signal
 import subprocess
+import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
@@ -42,6 +43,9 @@ except ImportError as _error:
 
 CHUNK = 1 << 18  # bytes of a bundle on their way at once
 TICK_S = 0.25
+# Connections whose node has not said a word yet: each costs CPU time here (ssh's key exchange is 20 to 50 ms). A
+# thousand at once took so long that the limit of many was over before this host had come to start them.
+MAX_STARTING = 64 * (os.cpu_count() or 1)
 GRACE_S = 0.5  # of a command whose output is closed, to end by itself
 MAX_NODES = 100_000
 MAX_LINE_BYTES = 8 << 20  # bytes
@@ -301,6 +305,7 @@ class ConnectionEngine(EventHandler):  # type: ignore[misc]
         self._open: dict[str, NodeCall] = {}
         self._racks: Mapping[str, str] = {}
         self._at_once = self._most = 1
+        self._heard_s = 0.0  # when the launcher listened last
         self.interrupted = self._told_to_stop = False
 
     def make_calls(
@@ -317,6 +322,7 @@ class ConnectionEngine(EventHandler):  # type: ignore[misc]
             self._waiting.setdefault(racks.get(call.node, ""), []).append(call)
         timer = self._task.timer(TICK_S, handler=self, interval=TICK_S, autoclose=True)
         self._most, self._at_once, self._racks = most, at_once, racks
+        self._heard_s = time.monotonic()
         try:
             with handle_signals_by(self._on_signal), hold_back_signals():  # where a thread gets it
                 self._start_waiting()
@@ -328,8 +334,14 @@ class ConnectionEngine(EventHandler):  # type: ignore[misc]
     def ev_timer(self, _timer: object) -> None:
         if self._told_to_stop or signal.sigtimedwait(STOPS, 0) is not None:
             self._interrupt_calls()
+        now = time.monotonic()
+        late_s = now - self._heard_s - TICK_S
+        self._heard_s = now
         for call in list(self._open.values()):
+            if late_s > TICK_S:
+                call.discount_time(late_s)
             call.give_up_if_silent()
+        self._start_waiting()
         self._every()
         if self.tree and not self._open:
             self._task.abort()
@@ -349,12 +361,14 @@ class ConnectionEngine(EventHandler):  # type: ignore[misc]
 
     def _start_waiting(self) -> None:
         busy = Counter(self._racks.get(node, "") for node in self._open)
+        starting = 0 if self.tree else sum(call.is_starting for call in self._open.values())
         for rack, waiting in self._waiting.items():
-            while waiting and len(self._open) < self._most:
+            while waiting and len(self._open) < self._most and starting < MAX_STARTING:
                 if busy[rack] >= (self._at_once if waiting[-1].going else 2 * self._at_once):
                     break
                 call = waiting.pop()
                 busy[rack] += 1
+                starting += not self.tree
                 self._open[call.node] = call
                 _Connection(call, self._close_call, tree=self.tree).open(self._task)
         at_work = Counter(self._racks.get(node, "") for node, call in self._open.items() if call.going)

@@ -103,6 +103,34 @@ def test_one_that_hangs_is_given_up(fleet: FakeFleet, monkeypatch: pytest.Monkey
     assert states(found) == {"hang1": "hung"}
 
 
+def test_few_connections_are_started_at_once(fleet: FakeFleet, monkeypatch: pytest.MonkeyPatch) -> None:
+    from app.fleet.launch import engine
+
+    monkeypatch.setattr(engine, "MAX_STARTING", 3)
+    starting: list[int] = []
+    fill = engine.ConnectionEngine._start_waiting
+
+    def filled(self: engine.ConnectionEngine) -> None:
+        fill(self)
+        starting.append(sum(call.is_starting for call in self._open.values()))
+
+    monkeypatch.setattr(engine.ConnectionEngine, "_start_waiting", filled)
+    found = campaign(fleet, TRIAGE, *(f"light{n}" for n in range(12)), "gone1", fanout=100)
+    found.triage_nodes()
+    assert max(starting) == 3 and Counter(states(found).values()) == {"answered": 12, "unreachable": 1}
+
+
+def test_a_launcher_that_does_not_listen_for_a_time_gives_nobody_up(
+    fleet: FakeFleet, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("app.fleet.launch.call.LOGIN_S", 0.5)
+    found = campaign(fleet, TRIAGE, "n1", "n2")
+    busy = iter([4.0])
+    monkeypatch.setattr(found._engine, "_every", lambda: time.sleep(next(busy, 0.0)))
+    found.triage_nodes()
+    assert set(states(found).values()) == {"answered"}
+
+
 def test_a_bundle_goes_over_the_connection_too(fleet: FakeFleet, monkeypatch: pytest.MonkeyPatch) -> None:
     from app.fleet.launch import campaign as launcher
 
