@@ -21,6 +21,8 @@ from probes.types import Absent, is_present
 if TYPE_CHECKING:
     from concurrent.futures import Future
 
+CPUINFO_S = 10.0
+
 
 class _Implementer(msgspec.Struct, frozen=True):
     """`parts`: names by their numbers, as /proc/cpuinfo writes both."""
@@ -95,7 +97,7 @@ def ask_cpuinfo(host: Host) -> "Future[Described]":
 def read_brand(host: Host) -> str | Absent:
     """The model, by py-cpuinfo where /proc/cpuinfo tells none."""
     model = read_cpu(host).model
-    return model if is_present(model) else ask_cpuinfo(host).result().brand
+    return model if is_present(model) else _await_cpuinfo(host).brand
 
 
 def arm_parts(host: Host) -> str:
@@ -111,10 +113,18 @@ def arm_parts(host: Host) -> str:
 def read_flags(host: Host) -> frozenset[str] | Absent:
     """By py-cpuinfo where /proc/cpuinfo tells none."""
     return (
-        read_cpu(host).flags
-        or ask_cpuinfo(host).result().flags
-        or Absent("nothing here reports the CPU's flags")
+        read_cpu(host).flags or _await_cpuinfo(host).flags or Absent("nothing here reports the CPU's flags")
     )
+
+
+def _await_cpuinfo(host: Host) -> Described:
+    """What py-cpuinfo says within `CPUINFO_S`: the tools that it starts have no limit of their own."""
+    try:
+        return ask_cpuinfo(host).result(timeout=CPUINFO_S)
+    except TimeoutError:
+        return Described(
+            Absent(f"py-cpuinfo gave no answer within {CPUINFO_S:.0f} s", "timeout", "py-cpuinfo")
+        )
 
 
 def _start_cpuinfo(host: Host) -> "Future[Described]":

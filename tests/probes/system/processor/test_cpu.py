@@ -230,3 +230,22 @@ def test_what_proc_does_not_tell_is_asked_of_py_cpuinfo_once_and_in_the_backgrou
     facts = {f"{one.subject} {one.name}": one.value for one in summary_facts(host) if isinstance(one, Fact)}
     assert facts["cpu model"] == "Neoverse-N1" and facts["cpu vendor"] == "ARM"
     assert asked == ["py-cpuinfo"]
+
+
+def test_tools_of_py_cpuinfo_that_hang_are_not_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Unnamed(Host):
+        def read_file_text(
+            self, path: str, limit_bytes: int = 1 << 20, *, may_hang: bool = False
+        ) -> str | Absent:
+            if path == "/proc/cpuinfo":
+                return "processor\t: 0\n"
+            return super().read_file_text(path, limit_bytes, may_hang=may_hang)
+
+    released = threading.Event()
+    monkeypatch.setattr("cpuinfo.get_cpu_info", lambda: {"brand_raw": str(released.wait(60.0))})
+    monkeypatch.setattr("probes.system.processor.cpu.CPUINFO_S", 0.1)
+    try:
+        brand = read_brand(Unnamed())
+        assert isinstance(brand, Absent) and brand.kind == "timeout"
+    finally:
+        released.set()

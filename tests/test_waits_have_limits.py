@@ -1,0 +1,106 @@
+"""A wait for another process, a socket or a thread has a time limit, or stands here with the reason for having none.
+
+Read off the syntax. A limit is an argument of the call, `WNOHANG`, or `asyncio.timeout` or `wait_for` around it.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.syntax import ROOT, modules, tree
+
+CHILDREN = {
+    "os.wait",
+    "os.waitpid",
+    "os.wait3",
+    "os.wait4",
+    "os.waitid",
+    "signal.sigwait",
+    "signal.sigwaitinfo",
+    "signal.pause",
+}
+STARTED = {"subprocess.run", "subprocess.call", "subprocess.check_call", "subprocess.check_output"}
+WITHOUT_ARGUMENT = {
+    "wait",
+    "communicate",
+    "join",
+    "acquire",
+    "result",
+}  # of Popen, Thread, Lock, Future: a limit is one
+OF_STREAMS = {"recv", "recvfrom", "recvmsg", "recv_into", "accept", "readline"}
+TIMEOUT = "settimeout, or not blocking, where the socket is made"
+MEASURED = "the wait is the operation that is measured, between two processes of ours that die together"
+DONE = "asked for when it is done"
+# Why it has none.
+ALLOWED = {
+    "app/fleet/launch/agent.py": "on a node: the launcher speaks or ends the connection",
+    "app/run/consent.py": "a person is asked; Ctrl-C ends it",
+    "app/run/signals.py": DONE,
+    "probes/engine/command/run_server.py": "the user's command, of any length; the client's limit ends its supervisor",
+    "probes/engine/command/supervisor.py": "waitid said that it has ended",
+    "probes/engine/command/taskstats.py": TIMEOUT,
+    "probes/engine/loads/calls.py": MEASURED,
+    "probes/engine/loads/loopback.py": MEASURED,
+    "probes/engine/pool.py": "its only caller sets the limit",
+    "scenarios/contention/measurement/operations.py": MEASURED,
+    "scenarios/fullstack/measurement/peer.py": TIMEOUT,
+    "scenarios/fullstack/measurement/remote.py": "its only caller sets the limit",
+    "scenarios/fullstack/measurement/station.py": DONE,
+    "scenarios/fullstack/measurement/zero_copy.py": TIMEOUT,
+    "scenarios/rpfilter/measurement/sender.py": TIMEOUT,
+}  # fmt: skip
+
+
+def waits_forever(call: ast.Call) -> bool:
+    """Return True where nothing in the call itself ends the wait."""
+    name = ast.unparse(call.func)
+    named = {keyword.arg for keyword in call.keywords}
+    method = name.rpartition(".")[2] if "." in name else ""
+    if name in CHILDREN:
+        return "WNOHANG" not in ast.unparse(call)
+    if name in STARTED:
+        return "timeout" not in named
+    if name == "select.select":
+        return len(call.args) < 4
+    if method in OF_STREAMS:
+        return True
+    return method in WITHOUT_ARGUMENT and not call.args and not named & {"timeout", "blocking"}
+
+
+def unlimited_waits(node: ast.AST, limited: bool = False) -> Iterator[ast.Call]:
+    if isinstance(node, ast.AsyncWith):
+        limited |= any("timeout" in ast.unparse(item.context_expr) for item in node.items)
+    if isinstance(node, ast.Call):
+        if not limited and waits_forever(node):
+            yield node
+        limited |= ast.unparse(node.func) in ("asyncio.wait_for", "wait_for")
+    for child in ast.iter_child_nodes(node):
+        yield from unlimited_waits(child, limited)
+
+
+@pytest.mark.parametrize(
+    "path", modules("app", "probes", "scenarios"), ids=lambda path: str(path.relative_to(ROOT))
+)
+def test_each_wait_has_a_limit_or_a_reason(path: Path) -> None:
+    lines = [f"{call.lineno}: {ast.unparse(call)}" for call in unlimited_waits(tree(path))]
+    assert bool(lines) == (str(path.relative_to(ROOT)) in ALLOWED), (
+        lines or "it waits for nothing: not a line of ALLOWED"
+    )
+
+
+@pytest.mark.parametrize(
+    ("text", "count"),
+    [
+        ("child.wait()", 1), ("child.wait(timeout=2)", 0), ("os.waitpid(p, 0)", 1), ("os.waitpid(p, os.WNOHANG)", 0),
+        ("subprocess.run(['x'])", 1), ("subprocess.run(['x'], timeout=1)", 0), ("select.select([a], [], [])", 1),
+        ("select.select([a], [], [], 1)", 0), ("','.join(x)", 0), ("thread.join()", 1), ("end.recv(1)", 1),
+        ("async def f():\n async with asyncio.timeout(1):\n  await child.wait()", 0),
+        ("async def f():\n await asyncio.wait_for(child.communicate(), 1)", 0),
+    ],
+)  # fmt: skip
+def test_what_counts_as_a_wait_without_a_limit(text: str, count: int) -> None:
+    assert len(list(unlimited_waits(ast.parse(text)))) == count
