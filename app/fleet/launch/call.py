@@ -121,10 +121,11 @@ class NodeCall:
 
     def discount_time(self, seconds: float) -> None:
         """Leave out a time in which the launcher did not listen: an answer may lie in the pipe unread."""
-        self._began_s += seconds
-        self._sign_s += seconds
+        now = self._now()  # what began in that time began no later than now
+        self._began_s = min(now, self._began_s + seconds)
+        self._sign_s = min(now, self._sign_s + seconds)
         if self._stop_s is not None:
-            self._stop_s += seconds
+            self._stop_s = min(now, self._stop_s + seconds)
 
     def start_command(self) -> None:
         """Its turn has come: it begins, at once or when it is ready."""

@@ -151,6 +151,14 @@ def test_a_time_in_which_the_launcher_was_busy_is_no_silence(node: Node, phase: 
     assert node.wire.aborted and node.end(None).state == "hung"
 
 
+def test_a_call_begun_while_the_launcher_was_busy_took_no_negative_time(node: Node) -> None:
+    """Its answer's line could not be read again, and the node was lost."""
+    node.t += 1.0
+    node.up_to("running").call.discount_time(4.0)
+    node.call.take_output_line(b"{}")
+    assert node.words(exit=0).end().seconds == 0.0
+
+
 def test_a_run_that_talks_is_ended_by_its_limit(node: Node) -> None:
     node.up_to("running")
     for _ in range(21):
