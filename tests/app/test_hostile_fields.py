@@ -39,21 +39,35 @@ def test_every_type_of_event_and_every_text_field_is_attacked() -> None:
     assert all(hostile.leaks(encode(e).decode()) for e in events if type(e) not in NUMBERS)
 
 
+def assert_letters_only(argv: list[str], capfd: pytest.CaptureFixture[str]) -> None:
+    assert run_command_line(argv) == 0
+    said = capfd.readouterr()
+    assert hostile.leaks(said.out + said.err) == [], argv
+    assert "owned" in said.out, argv
+    if "json" in argv or "--json" in argv:
+        assert json.loads(said.out)
+
+
+def test_lists_hold_letters_only(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
+    for number, make in enumerate(STREAMS.values()):
+        name = f"20260101T00000{number}Z-owned-\x1b]0;\u202e.jsonl"
+        hostile.write(tmp_path / "hostdx" / "recordings" / name, make())
+    assert_letters_only(["recordings"], capfd)
+    assert_letters_only(["recordings", "--json"], capfd)
+
+
 @pytest.mark.parametrize("stream", STREAMS)
-def test_reports_and_lists_hold_letters_only(
+def test_reports_hold_letters_only(
     stream: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
     name = "20260101T000000Z-owned-\x1b]0;\u202e.jsonl"
     path = hostile.write(tmp_path / "hostdx" / "recordings" / name, STREAMS[stream]())
-    lists = (["recordings"], ["recordings", "--json"])
-    for argv in (*([*command, str(path)] for command in COMMANDS), *lists):
-        assert run_command_line(argv) == 0
-        said = capfd.readouterr()
-        assert hostile.leaks(said.out + said.err) == [], argv
-        assert "owned" in said.out, argv
-        if "json" in argv or "--json" in argv:
-            assert json.loads(said.out)
+    for command in COMMANDS:
+        assert_letters_only([*command, str(path)], capfd)
     kept = tmp_path / "kept"
     assert run_command_line(["report", str(path), "-o", str(kept)]) == 0
     assert hostile.leaks(kept.read_text()) == []

@@ -241,6 +241,7 @@ PLANTED: list[tuple[str, str, dict[str, str]]] = [
 
 PLANTED += classes.PLANTED + services.PLANTED + state.PLANTED + layers.PLANTED
 TRAPS = classes.TRAPS + services.TRAPS + state.TRAPS + layers.TRAPS
+TRAPS_AT_ONCE = 8
 RULES = written_rules(Path("/nonexistent"), tested=False).rules
 LINES = Path(__file__).parents[1] / "data" / "kernel_log"
 OF_LINES = {
@@ -279,6 +280,23 @@ def check_cases_of_rule(rule: RuleText) -> None:
 @pytest.fixture(scope="module")
 def healthy(tmp_path_factory: pytest.TempPathFactory) -> Server:
     return Server(tmp_path_factory.mktemp("server"))
+
+
+def traps_apart() -> list[list[tuple[str, dict[str, str]]]]:
+    """Return all traps in groups that are planted together: no two of a group have a folder in common."""
+    groups: list[list[tuple[str, dict[str, str]]]] = []
+    for rule, files in TRAPS:
+        folders = {path.rpartition("/")[0] for path in files}
+        taken = [{path.rpartition("/")[0] for _, other in group for path in other} for group in groups]
+        fitting = zip(groups, taken, strict=True)
+        free = next(
+            (group for group, there in fitting if len(group) < TRAPS_AT_ONCE and not folders & there), None
+        )
+        if free is None:
+            groups.append([(rule, files)])
+        else:
+            free.append((rule, files))
+    return groups
 
 
 @pytest.fixture
@@ -352,8 +370,15 @@ def test_a_choice_is_no_fault(server: Server, trap: Callable[[Server], object]) 
 def test_what_looks_like_a_fault_is_none(server: Server, rule: str, files: dict[str, str]) -> None:
     for path, text in files.items():
         server.put(path, text)
+    assert rule not in findings(server.root, rule)
+
+
+@pytest.mark.parametrize("traps", traps_apart(), ids=lambda traps: traps[0][0])
+def test_no_other_rule_takes_it_for_a_fault(server: Server, traps: list[tuple[str, dict[str, str]]]) -> None:
+    for path, text in (item for _, files in traps for item in files.items()):
+        server.put(path, text)
     found = findings(server.root)
-    assert rule not in found and not found.keys() - BY_VERSION - {"memory.balancing"}, found
+    assert not found.keys() - BY_VERSION - {"memory.balancing"}, (found, [rule for rule, _ in traps])
 
 
 def test_a_bridge_of_larger_packets_than_its_card_is_found(tmp_path: Path) -> None:

@@ -81,6 +81,19 @@ def test_triages_have_facts_and_findings(tmp_path: Path) -> None:
     assert [(one.finding, one.count, one.of) for one in found.findings] == [("host.pressure", 12, 12)]
 
 
+def test_what_is_no_answer_of_a_node_is_missing_or_passed_over(tmp_path: Path) -> None:
+    for name, change in {"a": {}, "other": {"scenario": "x"}, "skipped": {"status": "skipped"}}.items():
+        path = triage(tmp_path / f"{name}.json", name)
+        path.write_text(json.dumps(json.loads(path.read_text()) | change))
+    triage(tmp_path / ".hidden.json", "hidden")
+    fleet = read_fleet([str(tmp_path)])
+    assert list(fleet.rounds[0]) == ["a"]
+    assert {(one.node, one.state) for one in fleet.missing} == {
+        ("other.json", "unreadable"),
+        ("skipped", "skipped"),
+    }
+
+
 def test_a_fleet_runs_folder_with_its_rounds_and_who_did_not_answer(tmp_path: Path) -> None:
     elsewhere = recording(tmp_path / "elsewhere.jsonl", "another")
     tmp_path = tmp_path / "fleet"

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import csv
 import io
+import math
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from app.recordings.reader import load as read_recording
@@ -68,6 +70,11 @@ def test_what_was_compared_with_nothing_has_a_row_of_its_own() -> None:
         ("", "A", "2000", ""),
         ("", "B", "4000", ""),
     ]
+    infinite = msgspec.structs.replace(verdict(), ratio=math.inf, ci95=(0.25, math.nan))
+    told = session()
+    told.apply(infinite)
+    (row,) = read(csv_of_recording(told, "r.jsonl"))
+    assert (row["ratio"], row["ratio_ci95_low"], row["ratio_ci95_high"]) == ("", "0.25", "")
 
 
 @pytest.mark.parametrize("name", [*HOSTILE, 'a,"b"\nc', "\udce9"])

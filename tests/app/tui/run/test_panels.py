@@ -51,7 +51,7 @@ def feed_of(demo: str) -> RunFeed:
 
 @pytest.mark.parametrize(
     "demo",
-    some_always(("storage", "box", "rpfilter"), (name.removeprefix("demo:") for name in store.list_demos())),
+    some_always(("storage", "rpfilter"), (name.removeprefix("demo:") for name in store.list_demos())),
 )
 async def test_both_screens_are_filled_at_every_moment_of_a_replay(demo: str, tmp_path: Path) -> None:
     """Up to 28 of 40 rows were blank in the first seconds of live, 20 of one load's chart, 31 of a verdict so far."""

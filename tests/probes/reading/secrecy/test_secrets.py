@@ -164,8 +164,8 @@ def test_no_text_keeps_it_busy(part: str) -> None:
     began = time.process_time()
     with limit_time(60.0):
         for head, tail in (("env ", "=x curl"), ("curl ", ":x@h:1"), ("mysql http://", "@h")):
-            mask_secrets(head + part * (30_000 // len(part)) + tail)
-    assert time.process_time() - began < 2.5
+            mask_secrets(head + part * (10_000 // len(part)) + tail)
+    assert time.process_time() - began < 0.8
 
 
 def test_a_value_may_be_the_next_word() -> None:
