@@ -17,7 +17,7 @@ COPIED = (
     "probes",
     "scenarios",
     "tests/contracts.py",
-    "tests/scenarios/test_contract.py",
+    "tests/scenarios/contract/test_contract.py",
     "pyproject.toml",
 )
 

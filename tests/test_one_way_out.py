@@ -19,7 +19,9 @@ SHOWS = {
 }  # fmt: skip
 STREAMS = {"sys.stdout", "sys.stderr", "sys.__stdout__", "sys.__stderr__"}
 DOORS = {
-    "app/bundle/stub.py": {"sys.stderr"},  # before hostdx is there: fixed words, a version and its own path
+    "app/features/bundle/stub.py": {
+        "sys.stderr"
+    },  # before hostdx is there: fixed words, a version and its own path
     "app/cli/program.py": {"sys.stderr"},  # where the code that cleans it is not found
     "app/terminal/output.py": {"sys.stdout", "sys.stderr"},
     "app/tui/app.py": {"sys.__stdout__"},  # its size

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from app.cli.commands import COMMANDS, FOR_THE_SCREEN
+from app.cli.commands import FOR_THE_SCREEN, with_features
 from scenarios.contract import registry
 
 ROOT = Path(__file__).parent.parent
@@ -27,7 +27,7 @@ def test_each_path_that_it_names_is_there() -> None:
 def test_each_command_and_scenario_is_there() -> None:
     listed = {name for line in re.findall(r"^hostdx +([a-z| ]+)", README, re.M) for name in line.split()}
     commands = set(re.findall(r"`hostdx ([a-z]+)", README))
-    assert commands <= set(COMMANDS)
-    assert set(COMMANDS) - FOR_THE_SCREEN - {"completion"} <= listed
+    assert commands <= set(with_features())
+    assert set(with_features()) - FOR_THE_SCREEN - {"completion"} <= listed
     table = set(re.findall(r"^\| `([a-z]+)` \|", README, re.M))
     assert table == {name for name in registry.scenario_names() if (ROOT / "scenarios" / name).is_dir()}

@@ -1,14 +1,23 @@
 """The commands, each in a module of its own that is imported when it is called for."""
 
+from __future__ import annotations
+
 from difflib import get_close_matches
+from typing import TYPE_CHECKING, cast
 
 import click
 
 from app import __version__
 from app.cli.lazy_group import LazyGroup
 from app.cli.look import look_options
-from app.terminal.failure import USAGE, Failure
+from app.feature import COMMANDS as EXTERNAL
+from app.feature import command_entries
+from app.terminal.failure import COULD_NOT, USAGE, Failure
 from app.terminal.output import print_result
+from probes.reading.other_package import entry_points_of, load_entry
+
+if TYPE_CHECKING:
+    from importlib.metadata import EntryPoint
 
 # name -> (module, what its line in --help says); a command that does not work yet is not here
 COMMANDS: dict[str, tuple[str, str]] = {
@@ -36,23 +45,11 @@ COMMANDS: dict[str, tuple[str, str]] = {
         "Compare two sets of recordings: what differs, and how sure that is.",
     ),
     "report": ("app.cli.recorded.report", "Make a report of a recording, for a ticket."),
-    "watch": ("app.cli.measuring.watch", "Measure every night, and say when something became slower."),
-    "history": ("app.cli.recorded.history", "Show since when a load is slower, and what had changed then."),
     "baseline": ("app.cli.recorded.baseline", "Keep recordings, to compare later runs with them."),
-    "import": (
-        "app.cli.recorded.import_",
-        "Make recordings of other tools' results and recompute their figures.",
-    ),
     "recordings": ("app.cli.recorded.recordings", "List the recordings and the runs under way."),
     "rm": ("app.cli.recorded.rm", "Delete recordings."),
-    "fleet": (
-        "app.cli.fleet.group",
-        "Find the outlier among many nodes, and the setting that differs on it.",
-    ),
     "pin": ("app.cli.measuring.pin", "Run a command on dedicated cores (on one NUMA node if possible)."),
-    "peer": ("app.features.peer.command", "Act as the network test partner for one client."),
     "undo": ("app.cli.telling.undo", "Undo what a killed run left behind."),
-    "bundle": ("app.cli.telling.bundle", "Make one file of hostdx, for hosts that have only a Python."),
     "completion": ("app.cli.telling.completion", "Print the completion script for bash, zsh or fish."),
     "man": ("app.cli.telling.man", "Print the manual page."),
     "pulse": ("app.cli.pulse", ""),
@@ -65,14 +62,65 @@ FOR_THE_SCREEN = frozenset({"pulse", "places"})  # what it asks a child for; nob
 MIN_SIMILARITY = 0.7  # below it a name is another word: `nosuch` was taken for `iosched`
 
 
+def with_features() -> dict[str, tuple[str, str]]:
+    """Return the core's commands and those of our features, in the order of `--help`."""
+    entries = command_entries()
+    ordered: dict[str, tuple[str, str]] = {}
+    for name, command in COMMANDS.items():
+        ordered[name] = command
+        ordered |= {
+            other: (entry.target, entry.help) for other, entry in entries.items() if entry.after == name
+        }
+    return ordered
+
+
 class RootCommands(LazyGroup):
-    command_modules = COMMANDS
+    """The core's commands, our features', then those of other packages."""
+
+    @property
+    def command_modules(self) -> dict[str, tuple[str, str]]:  # type: ignore[override]
+        return with_features()
+
+    def external_commands(self) -> dict[str, EntryPoint]:
+        own = self.command_modules
+        return {entry.name: entry for entry in entry_points_of(EXTERNAL) if entry.name not in own}
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return [*self.command_modules, *sorted(self.external_commands())]
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """Raises Failure where another package's command cannot be loaded."""
+        if cmd_name in self.command_modules or (entry := self.external_commands().get(cmd_name)) is None:
+            return super().get_command(ctx, cmd_name)
+        try:
+            command = load_entry(entry)
+        except Exception as error:  # another package's module raises what it likes
+            raise Failure(
+                f"{cmd_name}: cannot be loaded: {type(error).__name__}: {error}", COULD_NOT
+            ) from None
+        if not isinstance(command, click.Command):
+            raise Failure(f"{cmd_name}: {entry.value} is no click command", COULD_NOT)
+        return command
+
+    def help_lines(self) -> list[tuple[str, str]]:
+        lines = super().help_lines()
+        for name, entry in sorted(self.external_commands().items()):
+            try:
+                command = load_entry(entry)
+                lines.append((name, cast("click.Command", command).get_short_help_str(400)))
+            except Exception as error:
+                lines.append((name, f"cannot be loaded: {type(error).__name__}: {error}"))
+        return lines
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
-        names = self.list_commands(ctx)
-        if args[0] not in names and not args[0].startswith("-"):
+        own = self.command_modules  # other packages are asked only for a name that is not ours
+        if (
+            args[0] not in own
+            and not args[0].startswith("-")
+            and args[0] not in (names := self.list_commands(ctx))
+        ):
             from scenarios.contract import registry
 
             suggestions = {name: name for name in names} | {

@@ -9,7 +9,8 @@ import click
 
 
 class LazyGroup(click.Group):
-    """`command_modules`: by name, the module that has a command of that name, and its line in --help ("": none)."""
+    """`command_modules`: by name, the module that has a command of that name, or `module:attribute`, and its line in
+    --help ("": none)."""
 
     command_modules: ClassVar[Mapping[str, tuple[str, str]]]
 
@@ -17,13 +18,16 @@ class LazyGroup(click.Group):
         return list(self.command_modules)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        if cmd_name not in self.list_commands(ctx):
+        if cmd_name not in self.command_modules:
             return None
-        attribute = f"{cmd_name}_" if keyword.iskeyword(cmd_name) else cmd_name
-        command: click.Command = getattr(import_module(self.command_modules[cmd_name][0]), attribute)
+        module, _, attribute = self.command_modules[cmd_name][0].partition(":")
+        attribute = attribute or (f"{cmd_name}_" if keyword.iskeyword(cmd_name) else cmd_name)
+        command: click.Command = getattr(import_module(module), attribute)
         return command
+
+    def help_lines(self) -> list[tuple[str, str]]:
+        return [(name, line) for name, (_, line) in self.command_modules.items() if line]
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         with formatter.section("Commands"):
-            lines = [(name, self.command_modules[name][1]) for name in self.list_commands(ctx)]
-            formatter.write_dl([(name, line) for name, line in lines if line])
+            formatter.write_dl(self.help_lines())

@@ -45,9 +45,11 @@ def replay(recording: str | None, speed: float, **look: object) -> int:
     return open_screen("replay", path, look, speed)
 
 
-def open_screen(mode: str, path: str | None, look: Mapping[str, object], speed: float = 1.0) -> int:
-    """`look`: what `look_options` say."""
+def open_screen(
+    mode: str, path: str | None, look: Mapping[str, object], speed: float = 1.0, target: str = ""
+) -> int:
+    """`look`: what `look_options` say. `target`: in mode `feature`, who opens its screen on `path`."""
     if not (sys.stdin and sys.stdin.isatty() and sys.stdout and sys.stdout.isatty()):
         raise Failure("the app needs a terminal; `hostdx --help` lists the commands that need none", USAGE)
     open_app = import_module("app.tui.app").open_app  # 0.2 s: only where a screen is opened
-    return int(open_app(mode, path, speed, look["ascii_only"], not look["no_mouse"], look["theme"]))
+    return int(open_app(mode, path, speed, look["ascii_only"], not look["no_mouse"], look["theme"], target))

@@ -5,9 +5,11 @@ import os
 import re
 from collections.abc import Sequence
 from pathlib import Path
+from typing import cast
 
 import msgspec
 
+from app.feature import call_target, own_features
 from app.recordings import store
 from app.recordings.limits import SIZE_LIMIT
 from app.recordings.sides import read_run_summaries
@@ -166,12 +168,14 @@ def list_baselines() -> list[Baseline]:
 
 
 def _kept_files(folder: Path) -> tuple[Path, ...]:
-    """Of the watch's nights those that the newest baseline is made of, or is being made of."""
-    if folder.name != WATCH:
-        return tuple(sorted(store.list_files(folder)))
-    from app.recordings.nights import Nights
-
-    return Nights(folder).baseline_paths
+    """Return the recordings in the folder; of a baseline that a feature keeps, those that the feature names."""
+    targets = (feature.baselines.get(folder.name) for feature in own_features())
+    target = next(filter(None, targets), "")
+    return (
+        cast("tuple[Path, ...]", call_target(target, folder))
+        if target
+        else tuple(sorted(store.list_files(folder)))
+    )
 
 
 def _check_name(name: str) -> str:

@@ -14,6 +14,8 @@ from scenarios.contract.verdict.verdict import OrderEffect
 from scenarios.experiment.order import baseline_first, order_effect
 from scenarios.experiment.schedule.recorded_trains import blocks_in_batch, groups_in_batch
 
+UNKNOWN_HOST = "unknown host"  # of an import whose files do not say
+
 AnyValue = TypeVar("AnyValue")
 AResult = TypeVar("AResult", bound=ev.Result)
 
@@ -197,6 +199,9 @@ class RunSession:
         there = dict.fromkeys(variants)
         planned = dict.fromkeys(v.id for v in self.planned_variants if v.id in there)
         return list(planned | there)
+
+    def has_result_tagged(self, tag: str) -> bool:
+        return any(type(result).__struct_config__.tag == tag for result in self.results.values())
 
     def find_result(self, kind: type[AResult]) -> AResult | None:
         """The one of that type, or of a type made from it."""

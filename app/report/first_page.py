@@ -1,7 +1,6 @@
 """The report's first page: who and when, both sides' numbers, whether to trust them, and what to do."""
 
-from app.recordings.imported import UNKNOWN_HOST
-from app.recordings.session import RunSession
+from app.recordings.session import UNKNOWN_HOST, RunSession
 from app.report import wording
 from app.report.figures import latency
 from app.report.figures.verdict_table import effects_part, is_aside, notes_on_values

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 
+from app.feature import external_sections
 from app.recordings.session import RunSession
 from app.report import wording
 from app.report.figures.tiles import summary_tiles
@@ -45,6 +46,7 @@ def report(
             first.title, (*summary_tiles(session), *describe_run(session, recording, label), *first.parts)
         ),
         *rest,
+        *external_sections(session),
         *(doc.ReportSection(title, tuple(parts), appendix=True) for title, parts in appendix),
     ]
     return doc.ReportDocument(

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Literal, TypeAlias
 if TYPE_CHECKING:
     from app.tui.children.feed import RunFeed
 
-Mode: TypeAlias = Literal["home", "recordings", "attach", "replay", "fleet"]
+Mode: TypeAlias = Literal["home", "recordings", "attach", "replay", "feature"]
 REMOTE_FPS = "10"  # a frame costs bytes on the line, and nothing here moves more often than twice a second
 
 
@@ -39,14 +39,16 @@ def open_app(
     ascii: bool = False,
     mouse: bool = True,
     theme: str | None = None,
+    target: str = "",
 ) -> int:
-    """Opens the terminal app and returns its exit status. Raises Failure for a recording that cannot be read."""
+    """Opens the terminal app and returns its exit status; in mode `feature` with the screen that `target` opens on the
+    folder `recording`. Raises Failure for a recording that cannot be read."""
     from app.run.launch import HOSTDX
     from app.tui.children.event_child import EventChild
 
     prepare_environment()
     gc.disable()  # what is imported never becomes garbage: a tenth of the start; `Shell` turns it on again
-    watches = recording is None or mode == "fleet"
+    watches = recording is None or mode == "feature"
     # where all CPUs have work the first screen would come after twice the time: then it comes first
     at_once = watches and os.getloadavg()[0] < (os.cpu_count() or 1)
     child = EventChild([*HOSTDX, "triage", "--events", "-"]) if at_once else None
@@ -58,7 +60,7 @@ def open_app(
         feed = _open_run_feed(mode, Path(recording), speed) if recording is not None and not watches else None
         shell = Shell(triage=child, feed=feed, ascii_only=ascii or wants_ascii())
         shell.lists_recordings = mode == "recordings"
-        shell.fleet = Path(recording) if recording is not None and watches else None
+        shell.first_screen = (target, Path(recording)) if recording is not None and watches else None
         shell.watches_host = watches
         if theme is not None:
             shell.theme = f"hostdx-{theme}"

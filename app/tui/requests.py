@@ -303,27 +303,14 @@ class Errands(App[int]):
 
     def open_report(self, path: Path) -> None:
         self.show_message("writing the report")
-        self._show_document(["report", str(path), "--format", "document"], path.name, "report")
+        self.show_document(["report", str(path), "--format", "document"], path.name, "report")
 
     def open_comparison(self, a: Sequence[Path], b: Sequence[Path]) -> None:
         self.show_message("comparing")
         argv = ["compare", *map(str, a), "--format", "document", "--", *map(str, b)]
-        self._show_document(argv, "comparison", "comparison")
+        self.show_document(argv, "comparison", "comparison")
 
-    def open_fleet(self, folder: Path) -> None:
-        from app.tui.screens.many.fleet import FleetScreen, judge_folder
-        from scenarios.analysis.peers.judgement import FleetJudgement
-
-        def show(judgement: FleetJudgement) -> None:
-            self.message = ""
-            self.push_screen(FleetScreen(folder, judgement))
-
-        judge_folder(self, folder, show, self.show_message)
-
-    def open_fleet_report(self, folder: Path) -> None:
-        self._show_document(["fleet", "judge", "--format", "document", str(folder)], folder.name, "report")
-
-    def _show_document(self, argv: Sequence[str], name: str, document_name: str) -> None:
+    def show_document(self, argv: Sequence[str], name: str, document_name: str) -> None:
         from app.tui.screens.report import ReportScreen
         from scenarios.contract.results.document import ReportDocument
 

@@ -9,7 +9,7 @@ import time
 from collections import deque
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 from rich.text import Text
 from textual import events
@@ -20,6 +20,7 @@ from textual.css.query import NoMatches
 from textual.dom import DOMNode
 from textual.screen import Screen
 
+from app.feature import call_target, external_screens, screens_at
 from app.terminal.failure import COULD_NOT, Failure
 from app.terminal.glyphs import clean_text
 from app.terminal.printable import make_printable
@@ -28,6 +29,7 @@ from app.tui.children.event_child import EventChild
 from app.tui.ending import ends_from_outside, resume_only_after_suspend
 from app.tui.requests import Errands
 from app.tui.screens.base import MIN_SIZE_CELLS, Base
+from probes.reading.other_package import load_entry
 from scenarios.contract.events import Pulse
 
 if TYPE_CHECKING:
@@ -86,7 +88,7 @@ class Shell(Errands):
         self._clock = time.monotonic()
         self._home = feed is None
         self.lists_recordings = False  # opens on the list, over the home screen
-        self.fleet: Path | None = None  # opens on this folder of many nodes
+        self.first_screen: tuple[str, Path] | None = None  # a feature's, on this folder
         self.pulses: deque[Pulse] = deque(maxlen=PULSES)  # the last ones
         self.first_pulse: Pulse | None = (
             None  # since the host was read: what is proposed does not flip with each
@@ -160,8 +162,9 @@ class Shell(Errands):
         if self._home:
             if self.lists_recordings:
                 self.call_after_refresh(self.open_recordings)
-            if self.fleet is not None:
-                self.call_after_refresh(self.open_fleet, self.fleet)
+            if self.first_screen is not None:
+                target, folder = self.first_screen
+                self.call_after_refresh(call_target, target, self, folder)
         else:
             self.push_screen(self._run_screen())
 
@@ -273,17 +276,23 @@ class Shell(Errands):
         from app.tui.screens.live import LiveScreen
         from app.tui.screens.verdict import VerdictScreen
 
-        if which in ("inside", "paths"):
-            from app.tui.screens.command_timeline import CallPathsScreen, InsideScreen
+        if which == "inside":
+            from app.tui.screens.command_timeline import InsideScreen
 
-            return InsideScreen() if which == "inside" else CallPathsScreen()
+            return InsideScreen()
+        for screen in screens_at("run"):
+            if screen.name == which:
+                return cast("Base", call_target(screen.target))
         if is_imported(self.feed.session):  # nothing of it was ever under way
             return VerdictScreen()
         which = which or ("verdict" if self.feed.session.ended is not None else "live")
         return VerdictScreen() if which == "verdict" else LiveScreen()
 
     def show_run(self, which: str = "") -> None:
-        """The live or the verdict screen, `inside` or `paths`, in place of the run screen or plan that is on top."""
+        """Show the live or the verdict screen, `inside` or a feature's by its name.
+
+        It takes the place of the run screen or plan that is on top.
+        """
         from app.tui.screens.before.plan import PlanScreen
         from app.tui.screens.run import RunScreen
 
@@ -359,6 +368,28 @@ class Shell(Errands):
 
         if not isinstance(about, KeysScreen):
             self.push_screen(KeysScreen(about, filtering=filtering))
+
+    def action_scenario(self, id: str) -> None:
+        self.open_plan(id)
+
+    def action_recording(self, name: str) -> None:
+        from app.recordings.store import resolve_recording
+
+        self.open_recording(resolve_recording(name))
+
+    def action_undo_left(self) -> None:
+        self.offer_undo(asked=True)
+
+    def action_use_theme(self, name: str) -> None:
+        self.theme = name
+
+    def action_external_screen(self, name: str) -> None:
+        """Open a screen of another package; where it cannot be made, why is said."""
+        entry = next(entry for entry in external_screens() if entry.name == name)
+        try:
+            self.push_screen(cast("Callable[[], Screen[None]]", load_entry(entry))())
+        except Exception as error:  # another package's code raises what it likes
+            self.show_message(f"{name}: {type(error).__name__}: {error}")
 
     def action_palette(self) -> None:
         if isinstance(self.screen, Base):

@@ -4,6 +4,8 @@ The first that recognises the content parses it. What nothing recognises is refu
 """
 
 from collections.abc import Callable
+from contextlib import suppress
+from functools import cache
 from typing import NamedTuple
 
 import msgspec
@@ -31,6 +33,7 @@ from probes.imports.storage import (
 )
 from probes.imports.sysstat import iostat, pidstat, sar, sysstat_json, vmstat
 from probes.imports.validity import apply_validity
+from probes.reading import other_package
 
 
 class ImportKind(NamedTuple):
@@ -98,12 +101,27 @@ KINDS: tuple[ImportKind, ...] = (
 )
 
 
+IMPORTERS = "hostdx.importers"  # the entry point group of other packages: an ImportKind each
+
+
+@cache
+def all_kinds() -> tuple[ImportKind, ...]:
+    """Return our kinds, then those of other packages; one that cannot be loaded is left out."""
+    kinds = [*KINDS]
+    for entry in other_package.entry_points_of(IMPORTERS):
+        with suppress(Exception):  # another package's module raises what it likes
+            kind = other_package.load_entry(entry)
+            if isinstance(kind, ImportKind):
+                kinds.append(kind)
+    return tuple(kinds)
+
+
 def find_kind(identifier: str) -> ImportKind | None:
-    return next((kind for kind in KINDS if kind.id == identifier), None)
+    return next((kind for kind in all_kinds() if kind.id == identifier), None)
 
 
 def recognise_kind(source: ImportSource) -> ImportKind | None:
-    return next((kind for kind in KINDS if kind.is_recognised(source)), None)
+    return next((kind for kind in all_kinds() if kind.is_recognised(source)), None)
 
 
 def parse(source: ImportSource, kind: ImportKind | None = None) -> ImportResult:

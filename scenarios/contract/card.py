@@ -12,13 +12,14 @@ from typing import TYPE_CHECKING, Literal, TypeAlias
 
 import msgspec
 
+from probes.reading import other_package
+from probes.reading.other_package import load_entry
 from scenarios import GROUP
 from scenarios.contract import ranges as of
-from scenarios.contract.entry_object import load_entry
 from scenarios.contract.folders import packages_with
 
 if TYPE_CHECKING:
-    from importlib.metadata import EntryPoint
+    pass
 
 # resolution: tells how small a difference shows on this host, so that nothing undecided in it is left to be done;
 # whole: runs others, and its ranked answer says itself what to do about each; battery: a run of it alone compares
@@ -80,20 +81,14 @@ def bundled_cards() -> tuple[Card, ...]:
     return tuple(card for card in declared_cards if isinstance(card, Card))
 
 
-@cache
-def external_entry_points() -> dict[str, EntryPoint]:
-    from importlib import metadata  # it takes longer than all cards of our own
-
-    return {entry.name: entry for entry in metadata.entry_points(group=GROUP)}
-
-
 @lru_cache(maxsize=1024)
 def card_of(id: str) -> Card:
     """Return the scenario's card; an empty card for an unknown id, because a foreign recording may name anything."""
     if id in NO_RUNS:
         return Card(id=id)
     matching_card = next((card for card in bundled_cards() if card.id == id), None)
-    if matching_card is None and (entry := external_entry_points().get(id)) is not None:
+    entries = {} if matching_card else {e.name: e for e in other_package.entry_points_of(GROUP)}
+    if (entry := entries.get(id)) is not None:
         try:
             card = msgspec.convert(msgspec.to_builtins(getattr(load_entry(entry), "card", None)), Card)
             matching_card = msgspec.structs.replace(card, id=id)

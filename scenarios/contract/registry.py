@@ -8,14 +8,13 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, cast
 
+from probes.reading import other_package
+from probes.reading.other_package import load_entry, package_guard
 from scenarios import GROUP as GROUP
-from scenarios.contract.entry_object import load_entry, package_guard
 from scenarios.contract.folders import SCENARIOS
 from scenarios.contract.other_packages import NAME, check_declaration
 
 if TYPE_CHECKING:
-    from importlib.metadata import EntryPoints
-
     from scenarios.contract.model import Scenario
 
 
@@ -26,7 +25,7 @@ def bundled_names() -> tuple[str, ...]:
 
 def scenario_names() -> tuple[str, ...]:
     """Return every id; `offer_order` gives the order in which a person is offered the scenarios."""
-    others = (entry.name for entry in external_entry_points(group=GROUP))
+    others = (entry.name for entry in other_package.entry_points_of(GROUP))
     return tuple(sorted({*bundled_names(), *filter(NAME.fullmatch, others)}))
 
 
@@ -49,7 +48,7 @@ def load(name: str) -> Scenario:
             ):
                 return _checked_scenario(kind())
         raise ImportError(f"{module.__name__} has no class with the id {name}")
-    for entry in external_entry_points(group=GROUP):
+    for entry in other_package.entry_points_of(GROUP):
         if entry.name == name:
             with package_guard():
                 kind_of_another = cast("type[Scenario]", load_entry(entry))
@@ -57,15 +56,6 @@ def load(name: str) -> Scenario:
                 check_declaration(scenario)
                 return scenario
     raise KeyError(name)
-
-
-def external_entry_points(group: str) -> EntryPoints:
-    """Return the entry points of other packages. Their modules are imported only when asked for, because that takes
-    longer than a bundled scenario.
-    """
-    from importlib import metadata
-
-    return metadata.entry_points(group=group)
 
 
 def _checked_scenario(scenario: Scenario) -> Scenario:

@@ -3,15 +3,18 @@
 Nothing is written and no load is started. What arrives first is what a person looks for first.
 """
 
+from __future__ import annotations
+
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from importlib import import_module
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Literal, cast
 
 from msgspec import structs
 
+from probes.reading import other_package
 from probes.reading.host import Host, OutOfTime
-from probes.types import Entry
+from probes.types import Absent, Entry, Unread
 from scenarios.contract import events as ev
 from scenarios.contract.finding import Finding, fold_alike, rank_of
 from scenarios.contract.folders import packages_with
@@ -21,21 +24,59 @@ from scenarios.triage.rules.engine import rule_of
 from scenarios.triage.rules.known import written_rules
 
 if TYPE_CHECKING:
+    from importlib.metadata import EntryPoint
+
     from scenarios.contract.model import Scenario
 
+RULES, FACTS = "hostdx.rules", "hostdx.facts"  # entry point groups of other packages
 OUT_OF_TIME = "not read within the time limit: too much to read, or too slow"
 
 
 def all_rules() -> tuple[HostRule, ...]:
-    """Return the rules in code (`rules.py`) and in data (`rules.toml`), then the site's own."""
+    """Return the rules in code (`rules.py`), in data (`rules.toml`) and of the site, then those of other packages."""
     coded = (rule for name in packages_with("rules.py") for rule in import_module(f"{name}.rules").RULES)
-    return (*coded, *(rule_of(text) for text in written_rules().rules))
+    return (*coded, *(rule_of(text) for text in written_rules().rules), *_external_rules())
+
+
+def _external_rules() -> Iterator[HostRule]:
+    """Yield the rules of other packages; of one that cannot be loaded a rule that says so."""
+    for entry in other_package.entry_points_of(RULES):
+        try:
+            rules = tuple(cast("Iterable[HostRule]", other_package.load_entry(entry)))
+            if strange := next((rule for rule in rules if not isinstance(rule, HostRule)), None):
+                raise TypeError(f"{type(strange).__name__} is no HostRule")
+        except Exception as error:  # another package's module raises what it likes
+            rules = (_unreadable_rule(entry.name, f"cannot be loaded: {type(error).__name__}: {error}"),)
+        yield from rules
+
+
+def _unreadable_rule(name: str, reason: str) -> HostRule:
+    def check(host: Host) -> Iterable[Finding]:
+        raise Unreadable(reason)
+
+    return HostRule(f"{name}.rules", name, f"the rules of the package {name}", check)
 
 
 def scenario_facts(host: Host) -> Iterator[Entry]:
     """Yield the facts that the scenarios' own files (`glance.py`) add to triage."""
     for name in packages_with("glance.py"):
         yield from import_module(f"{name}.glance").glance(host)
+    for entry in other_package.entry_points_of(FACTS):
+        yield from _external_facts(entry, host)
+
+
+def _external_facts(entry: EntryPoint, host: Host) -> Iterator[Entry]:
+    """Yield the facts of another package, or one that says why it has none."""
+    try:
+        glance = cast("Callable[[Host], Iterable[Entry]]", other_package.load_entry(entry))
+        with other_package.package_guard():
+            facts = tuple(glance(host))
+    except OutOfTime:
+        raise
+    except Exception as error:
+        reason = f"the package's code failed: {type(error).__name__}: {error}"
+        facts = (Unread(entry.name, "facts", Absent(reason, "invalid", entry.value)),)
+    yield from facts
 
 
 def fact_events(host: Host, time: Callable[[], float]) -> Iterator[ev.AnyEvent]:

@@ -13,8 +13,8 @@ from tests.app import forked
 ROOT = Path(__file__).resolve().parents[2]
 CODE = (
     "import sys; sys.path.insert(0, {root!r}); del sys.argv[1]; from importlib.metadata import EntryPoint; "
-    "from scenarios.contract import registry; from app.cli import main; "
-    "registry.external_entry_points = lambda group: [EntryPoint('fake', 'tests.app.fake_scenario:Fake', group)]; main()"
+    "from probes.reading import other_package; from app.cli import main; "
+    "other_package.entry_points_of = lambda group: [EntryPoint('fake', 'tests.app.fake_scenario:Fake', group)]; main()"
 )
 
 

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from app.cli.commands import COMMANDS
+from app.cli.commands import with_features
 from app.recordings.reader import load
 from app.report.forms import html
 from app.report.full_report import report
@@ -122,7 +122,7 @@ def hostdx(tmp_path_factory: pytest.TempPathFactory) -> Hostdx:
 
 
 def test_each_command_is_among_them() -> None:
-    assert {line.split()[0] for line, _ in LINES.values()} == set(COMMANDS) - {"pulse"}  # has no end
+    assert {line.split()[0] for line, _ in LINES.values()} == set(with_features()) - {"pulse"}  # has no end
 
 
 @pytest.mark.parametrize("name", some_always([name for name in LINES if name not in OTHER_FORMS], LINES))

@@ -12,9 +12,9 @@ from pathlib import Path
 
 import pytest
 
-from app.bundle import build
-from app.bundle.build import BuiltBundle
 from app.cli.entry import run_command_line
+from app.features.bundle import build
+from app.features.bundle.build import BuiltBundle
 from app.terminal.failure import Failure
 from app.terminal.output_file import OutputFile, check_outputs, write_bytes, write_files
 from tests.app.cli.test_command_line import own_state  # noqa: F401

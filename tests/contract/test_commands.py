@@ -10,11 +10,15 @@ import pytest
 from textual.binding import Binding
 from textual.dom import DOMNode
 
+import app.features
 import app.tui
 from app.cli.commands import hostdx
+from probes.reading import other_package
 from probes.types import Json
 from scenarios.contract import registry
 from tests.contract.frozen import assert_frozen
+
+STARTED = ("app.features.bundle.stub", "app.features.fleet.launch.agent")  # programs, not modules
 
 
 def describe_parameter(parameter: click.Parameter) -> dict[str, Json]:
@@ -54,7 +58,7 @@ def describe_commands(
 
 
 def test_commands_and_options(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(registry, "external_entry_points", lambda group: [])  # of this tree alone
+    monkeypatch.setattr(other_package, "entry_points_of", lambda group: ())  # of this tree alone
     assert_frozen("commands", describe_commands(hostdx, "hostdx"))
 
 
@@ -78,13 +82,15 @@ def test_options_of_scenarios() -> None:
 def test_keys() -> None:
     """A list for each screen, for the app and for each part of a screen with keys of its own; how a class is called is
     no promise."""
-    for module in walk_packages(app.tui.__path__, "app.tui."):
-        import_module(module.name)
+    for package in (app.tui, app.features):
+        for module in walk_packages(package.__path__, f"{package.__name__}."):
+            if module.name not in STARTED:
+                import_module(module.name)
     classes, keys = [DOMNode], dict[str, Json]()
     while classes:
         one = classes.pop()
         classes += one.__subclasses__()
-        if one.__module__.startswith("app.tui") and (own := one.__dict__.get("BINDINGS")):
+        if one.__module__.startswith(("app.tui", "app.features")) and (own := one.__dict__.get("BINDINGS")):
             bindings = [b if isinstance(b, Binding) else Binding(*b) for b in own]
             keys[one.__name__] = sorted(b.key for b in bindings)
     assert {"Shell", "HomeScreen"} & keys.keys(), "the screens were not found"

@@ -9,10 +9,13 @@ import subprocess
 import sys
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from importlib.metadata import EntryPoint
 from pathlib import Path
 
 import pytest
 
+from app import feature
+from app.feature import REPORT_PARTS
 from app.recordings.reader import load
 from app.recordings.session import RunSession
 from app.report.full_report import report
@@ -23,12 +26,14 @@ from probes.reading.host import Host
 from scenarios.contract import events as ev
 from scenarios.contract.action import Action
 from scenarios.contract.model import Applied, RunRefused, missing_attributes
+from scenarios.contract.results.document import paragraph_of
 from tests.fakes.noise import white
 from tests.fakes.run import FakeRun, conduct
 from tests.needs import MOUNT_NAMESPACE, need, not_here
 from tests.plugin import hostdx_thp
 
 HERE = Path(__file__).parent
+DEFRAG = "/sys/kernel/mm/transparent_hugepage/defrag"
 
 
 class TreeRun(FakeRun):
@@ -178,6 +183,47 @@ def test_installed_it_is_offered_and_planned(installed: dict[str, str], tmp_path
     plan = json.loads(subprocess.run(asked, env=installed, capture_output=True, text=True).stdout)
     assert plan["scenario"] == "thp"
     assert plan.get("refusal") or {a["target"] for a in plan["actions"]} >= {hostdx_thp.SETTING}
+
+
+def test_installed_it_brings_one_of_each(installed: dict[str, str], tmp_path: Path) -> None:
+    def told(*words: str) -> str:
+        return subprocess.run(
+            [*HOSTDX, *words], env=installed, capture_output=True, text=True, check=True
+        ).stdout
+
+    tree = tmp_path / "tree"
+    for path, text in ((hostdx_thp.SETTING, "[always] madvise never\n"), (DEFRAG, "[always] defer never\n")):
+        (tree / path.lstrip("/")).parent.mkdir(parents=True, exist_ok=True)
+        (tree / path.lstrip("/")).write_text(text)
+    recorded = tmp_path / "triage.jsonl"
+    recorded.write_text(told("triage", "--root", str(tree), "--events", "-"))
+    session = load(recorded)
+    assert "thp.defrag" in {finding.id for finding in session.worst_first}
+    assert any(fact.name == "huge pages" and fact.value == "always" for fact in session.facts.values())
+    assert told("thp", "--root", str(tree)).strip() == "always"
+    assert " thp " in told("--help")
+    (tmp_path / "result.txt").write_text("thpbench: 12.5 GB/s\n")
+    told("import", str(tmp_path / "result.txt"))
+    listed = json.loads(told("recordings", "--json"))
+    assert "thpbench" in json.dumps(listed) or listed
+    names = "from app.feature import external_screens; print(*(one.name for one in external_screens()))"
+    shown = subprocess.run(
+        [sys.executable, "-c", names], env=installed, capture_output=True, text=True, check=True
+    )
+    assert shown.stdout.split() == ["huge-pages"]
+
+
+async def test_its_part_stands_in_the_report(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    run = await ran(tmp_path, monkeypatch, never=1.0)
+    session = RunSession()
+    for event in run.events:
+        session.apply(event)
+    entry = EntryPoint("Huge pages", "tests.plugin.hostdx_thp:part", REPORT_PARTS)
+    broken = EntryPoint("Broken", "no.such.module:part", REPORT_PARTS)
+    monkeypatch.setattr(hostdx_thp, "part", lambda session: (paragraph_of("own"),), raising=False)
+    monkeypatch.setattr(feature, "entry_points_of", lambda group: (entry, broken))
+    sections = {section.title: section for section in report(session, "r.jsonl").sections}
+    assert sections["Huge pages"].parts == (paragraph_of("own"),) and sections["Broken"].parts
 
 
 # The setting is a file of the test's own in a mount namespace of its own: the host's is never touched.

@@ -1,3 +1,3 @@
-from tests.app.bundle.conftest import bundle
+from tests.app.features.bundle.conftest import bundle
 
 __all__ = ["bundle"]

@@ -17,9 +17,9 @@ from pathlib import Path
 
 import pytest
 
-from app.watch.battery import WatchSettings
-from app.watch.timer import NAME, WatchTimer
-from probes.children.environment import STARTED_AS
+from app.features.watch import timer as timers
+from app.features.watch.battery import WatchSettings
+from app.features.watch.timer import NAME, WatchTimer
 from tests.syntax import ROOT
 
 RECIPES = ROOT / ".packaging"
@@ -52,7 +52,7 @@ def staged(bundle: Path, root: Path, machine: str) -> Path:
         ).stdout
         _write(root / path, gzip.compress(said, mtime=0) if path.endswith(".gz") else said)
     with pytest.MonkeyPatch.context() as patched:  # as the package's own program would print them
-        patched.setenv(STARTED_AS, "/usr/bin/hostdx")
+        patched.setattr(timers, "own_command", lambda: ("/usr/bin/hostdx",))
         timer = WatchTimer(at="02:30", wanted=WatchSettings())
         _write(root / UNITS / f"{NAME}.service", timer.service_unit.encode())
         _write(root / UNITS / f"{NAME}.timer", timer.timer_unit.encode())

@@ -5,12 +5,11 @@ import click
 from app.cli.look import add_color_option
 from app.cli.options import form_option, output_option
 from app.cli.recording_argument import recording_argument
+from app.feature import call_target, report_forms
 from app.recordings import store as recordings
 from app.recordings.reader import load
-from app.recordings.session import RunSession
 from app.report import json_document
 from app.report.forms.delivery import deliver_document
-from app.terminal.failure import USAGE, Failure
 from app.terminal.output_file import deliver_text
 
 
@@ -22,9 +21,14 @@ from app.terminal.output_file import deliver_text
     "html",
     "json",
     "csv",
-    "folded",
-    help="csv: the numbers, a row a load; `hostdx man` says the columns. folded: call paths, for speedscope or "
-    "flamegraph.pl, in microseconds a run.",
+    *report_forms(),
+    help="; ".join(
+        (
+            "csv: the numbers, a row a load, `hostdx man` says the columns",
+            *(f"{name}: {entry.help}" for name, entry in report_forms().items()),
+        )
+    )
+    + ".",
 )
 @click.option("--with-arguments", is_flag=True, help="Show whole command lines, not only the program.")
 @output_option
@@ -38,8 +42,8 @@ def report(recording: str, form: str, output: str | None, with_arguments: bool) 
         from app.report.forms import csv_rows
 
         deliver_text("report", output, csv_rows.csv_of_recording(session, path.name))
-    elif form == "folded":
-        deliver_text("report", output, _folded_stacks(session, path.name))
+    elif form in report_forms():
+        deliver_text("report", output, str(call_target(report_forms()[form].target, session, path.name)))
     else:
         from app.report.full_report import report as made
 
@@ -47,13 +51,3 @@ def report(recording: str, form: str, output: str | None, with_arguments: bool) 
         document = made(session, name, label=label, with_arguments=with_arguments)
         deliver_document("report", output, document, form)
     return 0
-
-
-def _folded_stacks(session: RunSession, name: str) -> str:
-    from app.report.figures.flame import fold_stacks
-    from scenarios.analysis.profile.results import CallPaths
-
-    call_paths = session.find_result(CallPaths)
-    if call_paths is None:
-        raise Failure(f"report: {name} holds no call paths: its run was made without --call-paths", USAGE)
-    return "".join(f"{line}\n" for tree in call_paths.value for line in fold_stacks(tree))

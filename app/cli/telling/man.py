@@ -1,6 +1,7 @@
 """`hostdx man`: the manual page in roff, made from the commands and options as they are declared."""
 
 from collections.abc import Iterator
+from typing import cast
 
 import click
 import msgspec
@@ -50,13 +51,15 @@ def render_page(root: click.Context) -> Iterator[str]:
         yield from _option_lines(command, context)
         if isinstance(command, click.Group):
             yield from _subcommand_lines(command, context)
-    from app.fleet.rows import COLUMNS
+    from app.feature import load_target, own_features
+
+    tables = [table for feature in own_features() for table in feature.columns]
     from app.report.forms.csv_rows import COMPARED, MEASURED  # 60 ms that no other command needs
 
     for columns, title in (
         (MEASURED, "REPORT \\-\\-FORMAT CSV"),
         (COMPARED, "COMPARE \\-\\-FORMAT CSV"),
-        (COLUMNS, "FLEET JUDGE \\-\\-FORMAT NDJSON, \\-\\-PARQUET"),
+        *((cast("dict[str, str]", load_target(table.target)), table.title) for table in tables),
     ):
         yield f".SH {title}"
         for column, meaning in columns.items():

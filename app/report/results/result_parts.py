@@ -1,12 +1,11 @@
 """A scenario's own results in the report: by their type a view of its own, a drawing, or a table of the fields."""
 
+from app.feature import parts_of_result
 from app.recordings.session import RunSession
 from app.report import wording
 from probes import units
 from probes.types import Json
 from scenarios.analysis.compare.bounding_box import Boxed
-from scenarios.analysis.imported.results import HistoriesResult
-from scenarios.analysis.profile.results import CallPaths
 from scenarios.contract.results.document import Heading, Part, Picture, Table, paragraph_of
 from scenarios.contract.results.result import Result
 
@@ -17,29 +16,14 @@ MAX_DEPTH = 8  # a foreign recording's facts nest as deeply as they like
 def result_parts(session: RunSession, result: Result) -> tuple[Part, ...]:
     if result.result_parts is not None:
         return result.result_parts
-    match result:
-        case Boxed():
-            from app.report.figures.box import box_lines, box_svg, drawable_boxes
+    if isinstance(result, Boxed):
+        from app.report.figures.box import box_lines, box_svg, drawable_boxes
 
-            boxes = drawable_boxes(result.value)
-            return tuple(Picture(tuple(box_lines(box, WIDTH, 20)), box_svg(box)) for box in boxes)
-        case HistoriesResult():
-            from app.report.results.history import (  # 40 ms; triage has none
-                course_lines,
-                drawable_histories,
-                history_svg,
-            )
-
-            course = drawable_histories(result.value)
-            return (Picture(tuple(course_lines(course, WIDTH)), history_svg(course)),) if course else ()
-        case CallPaths():
-            from app.report.figures.flame import flame_lines, flame_svg
-
-            return tuple(
-                part
-                for tree in result.value
-                for part in (Picture(tuple(flame_lines(tree)), flame_svg(tree)), *tree.inside_calls)
-            )
+        boxes = drawable_boxes(result.value)
+        return tuple(Picture(tuple(box_lines(box, WIDTH, 20)), box_svg(box)) for box in boxes)
+    drawn = parts_of_result(result, WIDTH)
+    if drawn is not None:
+        return drawn
     return _field_parts(session, result.as_json)
 
 

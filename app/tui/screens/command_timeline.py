@@ -1,4 +1,4 @@
-"""Inside the runs of a command: one curve at a time, live and in the replay; and its call paths."""
+"""Inside the runs of a command: one curve at a time, live and in the replay."""
 
 from __future__ import annotations
 
@@ -9,11 +9,9 @@ from textual.widget import Widget
 
 from app.terminal.lines import Line
 from app.tui.screens.run import RunScreen
-from app.tui.widgets.icicle import Icicle
 from app.tui.widgets.measuring.inside_plot import inside_lines
 from app.tui.widgets.measuring.transport import Transport
 from app.tui.widgets.panel import Panel
-from scenarios.analysis.profile.results import CallPaths
 
 
 class Curve(Panel):
@@ -50,24 +48,6 @@ class InsideScreen(RunScreen):
     def action_other(self, by: int) -> None:
         self.at += by
         self.show()
-
-    def action_back(self) -> None:
-        self.shell.show_run()
-
-    def action_clear(self) -> None:
-        self.action_back()
-
-
-class CallPathsScreen(RunScreen):
-    """Of a command under two variants, to zoom and to search: what the page has as a flame graph."""
-
-    BINDINGS = [Binding("slash", "filter", "search", priority=True), Binding("q", "back", "back")]
-    title_words = "call paths"
-    step_words = "call paths"
-
-    def compose_body(self) -> Iterable[Widget]:
-        paths_result = self.current_session().find_result(CallPaths)
-        yield Icicle(paths_result.value if paths_result is not None else ())
 
     def action_back(self) -> None:
         self.shell.show_run()

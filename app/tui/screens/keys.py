@@ -9,12 +9,17 @@ from textual.binding import Binding
 from textual.screen import Screen
 from textual.widget import Widget
 
+from app.feature import external_screens
+from app.recordings import store as recordings
 from app.terminal.lines import Line
+from app.tui import theme
 from app.tui.screens.base import Base
 from app.tui.widgets.keybar import NAMES, key_name
 from app.tui.widgets.panel import Box
 from app.tui.widgets.picker import Picker, PickerRow
 from app.tui.widgets.word_list import WordList
+
+MAX_RECENT = 8  # recordings in the palette; the list has all
 
 
 def _key_line(keys: str, words: str, width: int) -> Line:
@@ -41,6 +46,19 @@ def list_actions(screen: Screen[object]) -> list[tuple[str, str, str, object]]:
     )
 
 
+def list_openings(app: Shell) -> list[tuple[str, str, str, object]]:
+    """What has no key on the screen: scenarios, recordings, themes, undo, screens of other packages; as `list_actions`."""
+    offers = app.home_session().offers
+    recent = recordings.list_recordings()[:MAX_RECENT]
+    return [
+        *((f"app.scenario({o.id!r})", "run", f"{o.id}: {o.title}", app) for o in offers if not o.blocked),
+        *((f"app.recording({e.name!r})", "open", f"{e.name}  {e.scenario}", app) for e in recent),
+        ("app.undo_left", "undo", "what a killed run left behind", app),
+        *((f"app.use_theme({one.name!r})", "theme", one.name, app) for one in theme.list_themes()),
+        *((f"app.external_screen({e.name!r})", "screen", e.name, app) for e in external_screens()),
+    ]
+
+
 class KeysScreen(Base):
     """Enter does what is under the cursor, on the screen that it was opened from. The help also has the words."""
 
@@ -59,7 +77,7 @@ class KeysScreen(Base):
         super().__init__()
         self._about = about
         self._filtering = filtering
-        self._actions = list_actions(about)
+        self._actions = [*list_actions(about), *(list_openings(self.shell) if filtering else ())]
         if filtering:
             self.filter_hint = "Enter runs it, Esc shows all"
 

@@ -11,6 +11,7 @@ from typing import NamedTuple
 from textual.binding import Binding
 from textual.widget import Widget
 
+from app.feature import call_target, screens_at
 from app.recordings import store as recordings
 from app.report.forms.cells import parts_lines
 from app.report.headline import Answer, read_recording
@@ -174,8 +175,10 @@ class RecordingsScreen(Base):
         Binding("m", "save", "save report"),
         Binding("L", "label", "name it", priority=True),
         Binding("I", "import", "import a file"),
-        Binding("F", "fleet", "many nodes", show=False),
-        Binding("W", "nights", "nights of the host", show=False),
+        *(
+            Binding(screen.key, f"feature({screen.name!r})", screen.title, show=False)
+            for screen in screens_at("recordings")
+        ),
         Binding("slash", "filter", "filter", priority=True),
         Binding("R", "again", "read again", show=False),
     ]
@@ -389,23 +392,16 @@ class RecordingsScreen(Base):
         hint = "a result of fio, IO500, IOR, mdtest, HEPscore, prmon, sar, …; Enter imports it, Esc cancels"
         self.app.push_screen(AskScreen("import", hint=hint), self._import_file)
 
-    def action_fleet(self) -> None:
-        """A folder of many nodes' recordings or triages."""
-        hint = "a folder of a fleet run, or of many nodes' recordings or triages; Esc cancels"
-        self.app.push_screen(AskScreen("folder", hint=hint), self._open_fleet)
+    def action_feature(self, name: str) -> None:
+        """Open the screen of a feature."""
+        screen = next(screen for screen in screens_at("recordings") if screen.name == name)
+        call_target(screen.target, self)
 
-    def action_nights(self) -> None:
-        """What `hostdx watch` recorded here, else the battery's recordings of the selected one's host."""
-        from app.tui.screens.many.history import open_history
-
-        path = self.chosen_path
-        own = os.uname().nodename
-        host = own if path is None or self._is_demo() else recordings.examine_recording(path).host or own
-        open_history(self, [host])
-
-    def _open_fleet(self, name: str | None) -> None:
-        if name:
-            self.shell.open_fleet(Path(name).expanduser())
+    @property
+    def chosen_host(self) -> str:
+        """The host of the selected recording; this host for an example or none."""
+        path, own = self.chosen_path, os.uname().nodename
+        return own if path is None or self._is_demo() else recordings.examine_recording(path).host or own
 
     def _import_file(self, name: str | None) -> None:
         if name:

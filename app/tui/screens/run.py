@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from typing import ClassVar
 
 from textual.binding import Binding
 from textual.widget import Widget
 
+from app.feature import screens_at
 from app.recordings.progress import time_left
 from app.recordings.session import RunSession
 from app.report.numbers import is_imported
@@ -19,7 +21,6 @@ from app.tui.screens.base import Base
 from app.tui.widgets.measuring.transport import speed_words
 from app.tui.widgets.panel import Panel
 from probes import units
-from scenarios.analysis.profile.results import CallPaths
 from scenarios.contract.action import Action
 
 
@@ -128,7 +129,10 @@ class RunScreen(Base):
         Binding("f", "facts", "facts read", show=False),
         Binding("w", "raw", "raw values", show=False),
         Binding("i", "inside", "inside a run", show=False),
-        Binding("z", "paths", "call paths", show=False),
+        *(
+            Binding(screen.key, f"feature({screen.name!r})", screen.title, show=False)
+            for screen in screens_at("run")
+        ),
     ]
 
     step_words: ClassVar[str] = ""
@@ -145,8 +149,9 @@ class RunScreen(Base):
 
     def is_in_footer(self, action: str) -> bool:
         """Replay's own keys stand in the footer where there is something to replay."""
-        if action in ("inside", "paths"):
-            return bool(self.check_action(action, ()))
+        if action == "inside" or action.startswith("feature("):
+            name, *words = re.findall(r"\w+", action)
+            return bool(self.check_action(name, tuple(words)))
         return (
             not self.feed.is_growing
             and action in ("jump(1)", "first", "speed(1)")
@@ -158,8 +163,9 @@ class RunScreen(Base):
             return False
         if action in ("freeze", "play"):
             return self.feed.is_growing == (action == "freeze")
-        if action == "paths":
-            return self.current_session().find_result(CallPaths) is not None
+        if action == "feature":
+            tags = {screen.name: screen.result_tag for screen in screens_at("run")}
+            return self.current_session().has_result_tagged(tags[str(parameters[0])])
         return action != "inside" or bool(self.current_session().inside)
 
     def action_freeze(self) -> None:
@@ -215,8 +221,8 @@ class RunScreen(Base):
     def action_inside(self) -> None:
         self.shell.show_run("inside")
 
-    def action_paths(self) -> None:
-        self.shell.show_run("paths")
+    def action_feature(self, name: str) -> None:
+        self.shell.show_run(name)
 
     def action_facts(self) -> None:
         self.shell.open_facts(self.feed.session)

@@ -2,6 +2,7 @@
 
 from typing import NamedTuple
 
+from app.feature import parts_of_result
 from app.recordings.session import RunSession
 from app.terminal.lines import (
     BLANK,
@@ -14,8 +15,7 @@ from app.terminal.lines import (
     text_line,
 )
 from scenarios.analysis.compare.bounding_box import Boxed
-from scenarios.analysis.imported.results import HistoriesResult
-from scenarios.contract.results.document import Chart, Paragraph, Strong, Table, plain_text
+from scenarios.contract.results.document import Chart, Paragraph, Picture, Strong, Table, plain_text
 
 
 class OnTop(NamedTuple):
@@ -83,18 +83,24 @@ AROUND = 30  # lines of the screen that figures, steps and findings take
 
 
 def imported_lines(session: RunSession, width: int, height: int) -> list[Line]:
-    """Nothing where the recording has neither. `height` is the panel's: on a low screen the box is drawn lower."""
-    boxes, courses = session.find_result(Boxed), session.find_result(HistoriesResult)
-    if boxes is None and courses is None:
-        return []
-    from app.report.figures.box import box_lines, drawable_boxes  # only where there is something to draw
-    from app.report.results.history import course_lines, drawable_histories
-
+    """What other tools' results are drawn as. `height` is the panel's: on a low screen the box is drawn lower."""
     room = min(width, _WIDEST)
     rows = max(_NARROW_ROWS, min(_HIGHEST, height - AROUND))
     out: list[Line] = []
-    for box in drawable_boxes(boxes.value) if boxes is not None else ():
-        out += [BLANK, *(text_line(line) for line in box_lines(box, room, rows))]
-    if courses is not None and (course := drawable_histories(courses.value)) is not None:
-        out += [BLANK, *(text_line(line) for line in course_lines(course, room))]
+    boxes = session.find_result(Boxed)
+    if boxes is not None:
+        from app.report.figures.box import box_lines, drawable_boxes  # only where there is something to draw
+
+        for box in drawable_boxes(boxes.value):
+            out += [BLANK, *(text_line(line) for line in box_lines(box, room, rows))]
+    for picture in drawn_pictures(session, room):
+        out += [BLANK, *(text_line(line) for line in picture.lines)]
     return out
+
+
+def drawn_pictures(session: RunSession, width: int) -> list[Picture]:
+    """Return what features draw of an import's results."""
+    if session.scenario_card.role != "import":
+        return []
+    parts = (parts_of_result(result, width) or () for result in session.results.values())
+    return [part for made in parts for part in made if isinstance(part, Picture)]

@@ -15,9 +15,9 @@ from app.report.figures.verdict_table import list_verdict_rows, pair_text, short
 from app.terminal.glyphs import clean_text
 from app.terminal.lines import Line, crop_line, pad_line, shorten_middle, text_line
 from app.tui.widgets.measuring.standing import margin_of, title_of
+from app.tui.widgets.on_top import drawn_pictures
 from app.tui.widgets.picker import Picker, PickerRow
 from probes.units import DisplayQuantity, abbreviate_unit
-from scenarios.analysis.imported.results import HistoriesResult
 from scenarios.contract import events as ev
 from scenarios.contract.results.document import Bar
 from scenarios.contract.verdict.verdict import Word
@@ -245,9 +245,7 @@ class VerdictList(Picker):
         session = self.session()
         state = (id(session), len(session.verdicts), len(session.series), session.ended is not None)
         if self._cached_effects is None or self._cached_effects[0] != state:
-            effects = (
-                [] if session.find_result(HistoriesResult) is not None else list_effects(session)
-            )  # drawn as courses
+            effects = [] if drawn_pictures(session, 80) else list_effects(session)  # drawn as courses
             self._cached_effects = (state, effects)
         return self._cached_effects[1]
 

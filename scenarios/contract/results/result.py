@@ -14,17 +14,18 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeAlias
 
 import msgspec
 
+from probes.reading import other_package
+from probes.reading.other_package import load_entry
 from probes.types import Json
 from scenarios import GROUP
 from scenarios.contract import ranges as of
-from scenarios.contract.entry_object import load_entry
 from scenarios.contract.event import RunEvent
 from scenarios.contract.finding import Severity, SuggestedStep
 from scenarios.contract.folders import packages_with
 from scenarios.contract.results.document import Part, ReportSection
 
 if TYPE_CHECKING:
-    from importlib.metadata import EntryPoint
+    pass
 
 
 class Result(RunEvent, frozen=True):
@@ -116,13 +117,6 @@ def result_named(name: object) -> type[Result] | None:
     return next((kind for kind in bundled_results().values() if kind.name == name), None)
 
 
-@cache
-def _external_entry_points() -> dict[str, EntryPoint]:
-    from importlib import metadata  # a tenth of the app's start
-
-    return {entry.name: entry for entry in metadata.entry_points(group=GROUP)}
-
-
 @lru_cache(maxsize=1024)  # a foreign recording may hold a hundred thousand
 def result_tagged(tag: str) -> type[Result] | None:
     """Return the result class with this tag, of a bundled scenario or of another package's; None where it is not
@@ -131,7 +125,8 @@ def result_tagged(tag: str) -> type[Result] | None:
     if tag in bundled_results():
         return bundled_results()[tag]
     scenario, dot, _ = tag.partition(".")
-    entry = _external_entry_points().get(scenario) if dot else None
+    entries = other_package.entry_points_of(GROUP) if dot else ()
+    entry = next((entry for entry in entries if entry.name == scenario), None)
     if entry is None:
         return None
     try:

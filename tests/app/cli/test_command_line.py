@@ -14,7 +14,7 @@ import pytest
 
 from app.cli.entry import run_command_line
 from app.recordings import store
-from scenarios.contract import registry
+from probes.reading import other_package
 from scenarios.contract.finding import SEVERITIES
 
 FIXTURES = Path(__file__).parents[2] / "fixtures" / "recordings"
@@ -25,7 +25,7 @@ def own_state(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
     monkeypatch.setenv("XDG_RUNTIME_DIR", str(tmp_path / "run"))
     fake = EntryPoint("fake", "tests.app.fake_scenario:Fake", "hostdx.scenarios")
-    monkeypatch.setattr(registry, "external_entry_points", lambda group: [fake])
+    monkeypatch.setattr(other_package, "entry_points_of", lambda group: (fake,))
 
 
 def typed(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, str, str]:

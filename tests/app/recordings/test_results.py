@@ -21,6 +21,7 @@ from app.report import json_document
 from app.report.end_of_run import summary_lines
 from app.report.forms import html, markdown
 from app.report.full_report import report
+from probes.reading import other_package
 from scenarios.contract import events as ev
 from scenarios.contract.results import result as result_types
 from scenarios.contract.verdict.verdict import Word
@@ -133,9 +134,8 @@ class Told(ev.Result, frozen=True, tag="thp.told/1"):
 def brought(monkeypatch: pytest.MonkeyPatch, loaded: Callable[[], None]) -> None:
     """The scenario `thp` of another package, which stands in this file."""
     entry = SimpleNamespace(name="thp", module=__name__, load=loaded)
-    monkeypatch.setattr("importlib.metadata.entry_points", lambda **_: [entry])
-    for cached in (result_types.result_tagged, result_types._external_entry_points):
-        monkeypatch.setattr(result_types, cached.__name__, cache(cached.__wrapped__))
+    monkeypatch.setattr(other_package, "entry_points_of", lambda group: (entry,))
+    monkeypatch.setattr(result_types, "result_tagged", cache(result_types.result_tagged.__wrapped__))
 
 
 def test_another_packages_module_that_does_not_load_leaves_its_results_out(

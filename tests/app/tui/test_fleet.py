@@ -8,19 +8,19 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from app.fleet import node_names
-from app.fleet.node_names import node_matcher
+from app.features.fleet import node_names
+from app.features.fleet import screen as fleet_screen
+from app.features.fleet.node_names import node_matcher
+from app.features.fleet.screen import FleetScreen
+from app.features.fleet.table import NodePicker
 from app.tui.children.command import CommandOutcome
-from app.tui.screens.many import fleet as fleet_screen
-from app.tui.screens.many.fleet import FleetScreen
 from app.tui.shell import Shell
-from app.tui.widgets.fleet_table import NodePicker
 from probes.types import Json
 from scenarios.analysis.compare.run_summary import FactKey
 from scenarios.analysis.peers.judge import judge_fleet
 from scenarios.analysis.peers.judgement import FleetJudgement, MissingNode
 from scenarios.analysis.peers.screen import screen_nodes
-from tests.app.fleet.test_reading import HOSTILE
+from tests.app.features.fleet.test_reading import HOSTILE
 from tests.fakes.many_nodes import Nodes, table_of
 from tests.fakes.streams.golden import agrees
 from tests.fakes.terminals.screen import feed, grid, keys, opened, settled
@@ -130,7 +130,7 @@ async def test_a_folder_is_judged_by_a_child(tmp_path: Path, monkeypatch: pytest
 
     monkeypatch.setattr(fleet_screen, "run_hostdx", child)
     async with opened(tmp_path, triage="triage") as (app, pilot):
-        app.open_fleet(Path("/srv/answers"))
+        fleet_screen.open_folder(app, Path("/srv/answers"))
         await settled(pilot)
         assert isinstance(app.screen, FleetScreen)
         await keys(pilot, "R")

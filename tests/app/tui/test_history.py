@@ -8,15 +8,15 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from app.report.results.nights import nights_document
+from app.features.watch import screen as history_screen
+from app.features.watch.report import nights_document
+from app.features.watch.screen import HistoryScreen, LoadList
 from app.tui.children.command import CommandOutcome
-from app.tui.screens.many import history as history_screen
-from app.tui.screens.many.history import HistoryScreen, LoadList
 from app.tui.screens.recordings import RecordingsScreen
 from app.tui.screens.report import ReportScreen
 from app.tui.shell import Shell
 from scenarios.analysis.nights.history import HostHistory
-from tests.app.fleet.test_reading import HOSTILE
+from tests.app.features.fleet.test_reading import HOSTILE
 from tests.fakes.streams.golden import agrees
 from tests.fakes.terminals.screen import grid, keys, opened, settled
 from tests.scenarios.analysis.nights.test_history import folded, steady, taken

@@ -21,9 +21,9 @@ from collections import Counter
 from pathlib import Path
 from typing import NamedTuple
 
-from app.fleet.launch.campaign import MAX_LOOK_BYTES
-from app.fleet.launch.errand import Errand
-from app.fleet.launch.parcel import make_parcel
+from app.features.fleet.launch.campaign import MAX_LOOK_BYTES
+from app.features.fleet.launch.errand import Errand
+from app.features.fleet.launch.parcel import make_parcel
 from tests.fakes.fake_fleet import FakeFleet
 
 FANOUT = 64

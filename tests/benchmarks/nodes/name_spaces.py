@@ -22,7 +22,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from tests.app.bundle.conftest import made
+from tests.app.features.bundle.conftest import made
 from tests.real.node_spaces import NodeSpaces
 
 NODES = [f"node{number:02}" for number in range(1, 13)]

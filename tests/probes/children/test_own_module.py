@@ -51,9 +51,9 @@ def test_every_starter_asks_it() -> None:
         if "sys.executable" in p.read_text()
     }
     assert ours == {
-        "app/bundle/unpack.py",  # nothing of ours is there yet
-        "app/bundle/wheels.py",  # pip
-        "app/fleet/launch/agent.py",  # on another node, where nothing of ours is there yet
+        "app/features/bundle/unpack.py",  # nothing of ours is there yet
+        "app/features/bundle/wheels.py",  # pip
+        "app/features/fleet/launch/agent.py",  # on another node, where nothing of ours is there yet
         "probes/children/own_module.py",
         "probes/reading/hang_safe/client.py",
         "app/terminal/invocation.py",

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from app.recordings import imported
+from app.features.imports import recording as imported
 from app.terminal.failure import Failure
 from probes.reading.host import Host, OutOfTime
 from probes.reading.time_limit import iterate_in_time

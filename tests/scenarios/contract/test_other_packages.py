@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from probes.reading import other_package
 from scenarios import GROUP
 from scenarios.contract import card, registry
 from scenarios.contract.card import Card
@@ -36,12 +37,7 @@ DECLARATIONS: dict[str, dict[str, Any]] = {
 def entries(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> list[metadata.EntryPoint]:
     """The entry points of the packages that are installed; what stands in a module of theirs is run."""
     found: list[metadata.EntryPoint] = []
-    monkeypatch.setattr(registry, "external_entry_points", lambda group: metadata.EntryPoints(found))
-    monkeypatch.setattr(card, "external_entry_points", lambda: {entry.name: entry for entry in found})
-    monkeypatch.setattr(
-        "scenarios.contract.results.result._external_entry_points",
-        lambda: {entry.name: entry for entry in found},
-    )
+    monkeypatch.setattr(other_package, "entry_points_of", lambda group: tuple(found))
     monkeypatch.syspath_prepend(tmp_path)
     return found
 

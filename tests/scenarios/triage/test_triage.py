@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from probes.reading import other_package
 from probes.reading.host import Host
 from probes.types import Absent
 from scenarios.contract import events as ev
@@ -61,7 +62,7 @@ def test_every_way_a_rule_can_end(check, state: str, findings: int) -> None:  # 
 
 def test_a_scenario_that_cannot_be_loaded_is_offered_with_the_reason(monkeypatch: pytest.MonkeyPatch) -> None:
     ghost = EntryPoint("ghost", "no.such.module:Ghost", registry.GROUP)
-    monkeypatch.setattr(registry, "external_entry_points", lambda group: [ghost])
+    monkeypatch.setattr(other_package, "entry_points_of", lambda group: (ghost,))
     offers = list(triage.scenario_offers(Host("/nonexistent"), lambda: 0.0))
     assert offers[-1].id == "ghost" and "ModuleNotFoundError" in offers[-1].blocked
     assert {o.id for o in offers[:-1]} == set(registry.bundled_names())

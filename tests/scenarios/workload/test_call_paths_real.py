@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from app.report.figures.flame import fold_stacks
+from app.features.profile.flame import fold_stacks
 from probes.engine.command.supervised import Supervisors
 from probes.profile.call_profile import CallProfile
 from probes.profile.symbols import Symbols

@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
+from app.features.profile.icicle import Icicle
 from app.tui.children.feed import RunFeed
 from app.tui.screens.command_timeline import CallPathsScreen
 from app.tui.screens.verdict import VerdictScreen
-from app.tui.widgets.icicle import Icicle
 from scenarios.analysis.profile.results import CallNode, CallPaths, PathTree
 from scenarios.contract import events as ev
 from tests.app.report.results.test_command_timeline import story, write

@@ -8,7 +8,7 @@ from xml.etree import ElementTree as ET
 import msgspec
 import pytest
 
-from app.report.figures.flame import difference_share, flame_lines, flame_svg, fold_stacks, lay_out_boxes
+from app.features.profile.flame import difference_share, flame_lines, flame_svg, fold_stacks, lay_out_boxes
 from probes.engine.command.supervised import Calls
 from probes.profile.call_profile import KERNEL, OFF, ON, RUNNABLE
 from probes.profile.symbols import Symbols

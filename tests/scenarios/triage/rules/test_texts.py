@@ -20,10 +20,13 @@ from tests.every_case import assert_each
 ROOT = Path(__file__).parents[4] / "scenarios"
 FOLDERS = sorted(str(path.parent.relative_to(ROOT)) for path in ROOT.rglob("findings.toml"))
 FILES = {folder: texts(folder) for folder in FOLDERS}
-IN_APP = ("run/findings", "report/findings", "undo/findings", "report/texts", "report/results/texts")
+IN_APP = (
+    *("run/findings", "report/findings", "undo/findings", "report/texts", "report/results/texts"),
+    *("features/fleet/texts", "features/watch/texts"),
+)
 FILES |= {f"app/{file}": FindingTexts(ROOT.parent / "app" / f"{file}.toml") for file in IN_APP}
 ENTRIES = [(folder, *key) for folder, file in FILES.items() for key in file.all_entries]
-SAYING = ("scenarios", "probes/imports", "app/run", "app/report", "app/undo")
+SAYING = ("scenarios", "probes/imports", "app/run", "app/report", "app/undo", "app/features")
 OWN = frozenset((*Finding.__struct_fields__, "proof"))
 KINDS = {"finding": "finding", "remedy": "remedy", "evidence": "line", "text": "line"}
 

@@ -1,0 +1,136 @@
+"""Makes the bundle: the same bytes from the same tree and wheels."""
+
+import hashlib
+import io
+import os
+import tempfile
+import zipfile
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import NamedTuple
+
+import msgspec
+
+from app import __version__
+from app.features.bundle.wheels import fetch_wheels
+from app.terminal.failure import USAGE, Failure
+from probes.number_text import parse_unsigned
+
+TREE = Path(__file__).parents[3]
+OWN = ("app", "probes", "scenarios")
+EPOCH, OLDEST_S = "SOURCE_DATE_EPOCH", 315532800  # 1980: a zip knows nothing older
+CONSOLE_SCRIPT = TREE / "app/cli/program.py"  # in a wheel it lies elsewhere: the bytes must be the same
+LEFT_OUT = (".pyi", ".c", ".h", ".pyc")
+
+
+class BuiltBundle(NamedTuple):
+    data: bytes
+    bill: bytes  # of materials
+    wheels: int
+
+
+def build_bundle() -> BuiltBundle:
+    """Raises Failure where pip cannot fetch the wheels, or the epoch is no number."""
+    time_s = _build_time_s()
+    with tempfile.TemporaryDirectory(prefix="hostdx-bundle-") as place:
+        wheels = [(wheel_path.name, wheel_path.read_bytes()) for wheel_path in fetch_wheels(Path(place))]
+    parts: dict[str, dict[str, bytes]] = {"any": _own_files()}
+    for name, wheel in wheels:
+        part = parts.setdefault(_part_name(name), {})
+        with zipfile.ZipFile(io.BytesIO(wheel)) as archive:
+            part |= {n: archive.read(n) for n in archive.namelist() if not n.endswith((*LEFT_OUT, "/"))}
+    packed = {name: make_archive(part, time_s) for name, part in sorted(parts.items())}
+    sums = {name: hashlib.sha256(data).hexdigest() for name, data in packed.items()}
+    digest = hashlib.sha256("".join(sums.values()).encode()).hexdigest()
+    manifest = {
+        "name": f"hostdx-{__version__}-{digest[:12]}",
+        "time_s": time_s,
+        "parts": {
+            name: {"sha256": sums[name], "files": [(path, len(data)) for path, data in sorted(part.items())]}
+            for name, part in sorted(parts.items())
+        },
+    }
+    members = {
+        "__main__.py": (TREE / "app/features/bundle/stub.py").read_bytes(),
+        "hostdx_unpack.py": (TREE / "app/features/bundle/unpack.py").read_bytes(),
+        "manifest.json": msgspec.json.encode(manifest),
+        **{f"{name}.zip": data for name, data in packed.items()},
+    }
+    data = make_archive(members, time_s, zipfile.ZIP_STORED, b"#!/usr/bin/env python3\n")
+    return BuiltBundle(data, bill_of_materials(wheels), len(wheels))
+
+
+def make_archive(
+    files: Mapping[str, bytes], time_s: int, compression: int = zipfile.ZIP_DEFLATED, first: bytes = b""
+) -> bytes:
+    """A zip whose bytes depend on names, contents and the time alone."""
+    packed = io.BytesIO(first)
+    packed.seek(len(first))
+    when = datetime.fromtimestamp(time_s, UTC).timetuple()[:6]
+    with zipfile.ZipFile(packed, "w") as archive:
+        for name, data in sorted(files.items()):
+            info = zipfile.ZipInfo(name, when)
+            info.create_system, info.external_attr, info.compress_type = 3, 0o644 << 16, compression
+            archive.writestr(info, data)
+    return packed.getvalue()
+
+
+def bill_of_materials(wheels: list[tuple[str, bytes]]) -> bytes:
+    """The software bill of materials in CycloneDX 1.5: what is in it, and the SHA-256 that the index had for it."""
+    components = []
+    for file, wheel in wheels:
+        name, version = file.split("-")[:2]
+        name = name.replace("_", "-").lower()
+        components.append(
+            {
+                "type": "library",
+                "bom-ref": file,
+                "name": name,
+                "version": version,
+                "purl": f"pkg:pypi/{name}@{version}?file_name={file}",
+                "hashes": [{"alg": "SHA-256", "content": hashlib.sha256(wheel).hexdigest()}],
+            }
+        )
+    own = {
+        "type": "application",
+        "name": "hostdx",
+        "version": __version__,
+        "purl": f"pkg:pypi/hostdx@{__version__}",
+    }
+    document = {
+        "bomFormat": "CycloneDX",
+        "specVersion": "1.5",
+        "version": 1,
+        "metadata": {"component": own},
+        "components": components,
+    }
+    return msgspec.json.format(msgspec.json.encode(document)) + b"\n"
+
+
+def _part_name(wheel: str) -> str:
+    """`any`, or what its interpreter and machine are: `cp311-x86_64`, `abi3-aarch64`."""
+    python, abi, platform = wheel.removesuffix(".whl").split("-")[-3:]
+    if platform == "any":
+        return "any"
+    machine = "x86_64" if platform.endswith("x86_64") else "aarch64"
+    return f"{abi if abi == 'abi3' else python}-{machine}"
+
+
+def _own_files() -> dict[str, bytes]:
+    files = (path for folder in OWN for path in (TREE / folder).rglob("*") if path.is_file())
+    return {
+        str(path.relative_to(TREE)): path.read_bytes()
+        for path in files
+        if path.suffix not in LEFT_OUT and not path.name.startswith(".") and path != CONSOLE_SCRIPT
+    }
+
+
+def _build_time_s() -> int:
+    epoch_text = os.environ.get(EPOCH, str(OLDEST_S))
+    time_s = parse_unsigned(epoch_text)
+    if time_s is None or not OLDEST_S <= time_s < 1 << 32:
+        raise Failure(
+            f"bundle: {EPOCH}={epoch_text!r}: give seconds since 1970, from {OLDEST_S} (1980) on", USAGE
+        )
+    return time_s

@@ -1,0 +1,61 @@
+"""`hostdx fleet judge`: which of many nodes is odd, from their recordings or triages, whatever launched them."""
+
+import click
+import msgspec
+
+from app.cli.look import add_color_option
+from app.cli.options import form_option, margin_option, output_option
+from app.report.json_document import encode_document
+from app.terminal.failure import Failure
+from app.terminal.output_file import deliver_text
+
+
+@add_color_option
+@click.command(short_help="Which node is odd, of recordings or triages.")
+@click.argument("answers", nargs=-1, required=True, metavar="RECORDING|TRIAGE.json|DIR...")
+@margin_option("difference")
+@form_option(
+    "md", "html", "json", "ndjson", help="ndjson: a line a node and measure; `hostdx man` says the columns."
+)
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON document: as --format json.")
+@click.option("--parquet", type=click.Path(), help="Also write the rows of ndjson as a Parquet file.")
+@output_option
+def judge(
+    answers: tuple[str, ...],
+    margin: float,
+    form: str,
+    as_json: bool,
+    parquet: str | None,
+    output: str | None,
+) -> int:
+    """Which of many nodes differs from its peers, by how much, and which setting it alone has.
+
+    Reads the folder of a `fleet run`, or recordings and the JSON of `hostdx triage --json` that anything else launched
+    (clush, pdsh, Ansible, sbatch --array). Nodes are compared with nodes of the same hardware. Without a retest
+    nothing is named: it says which nodes to measure again.
+    """
+    from app.features.fleet.reading import read_fleet
+
+    judgement = read_fleet(answers).judge_answers(margin)
+    if parquet is not None:
+        from app.features.fleet.rows import write_parquet
+
+        write_parquet(judgement, parquet)
+    if form == "json" or as_json:
+        deliver_text("fleet", output, encode_document(msgspec.to_builtins(judgement)) + "\n")
+    elif form == "ndjson":
+        from app.features.fleet.rows import rows_as_ndjson
+
+        deliver_text("fleet", output, rows_as_ndjson(judgement))
+    else:
+        from app.features.fleet.report import fleet_document
+        from app.report.forms.delivery import deliver_document
+
+        deliver_document("fleet", output, fleet_document(judgement), form)
+    if (
+        len(judgement.missing)
+        and not judgement.compared
+        and not any(group.nodes for group in judgement.groups)
+    ):
+        raise Failure("fleet: no node gave an answer that can be read; the reasons stand in the table")
+    return 0

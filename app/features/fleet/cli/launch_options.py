@@ -1,0 +1,119 @@
+"""The options that say which nodes, how they are reached, and where their answers go."""
+
+from __future__ import annotations
+
+import os
+import random
+import signal
+from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+import msgspec
+
+from app.features.fleet.folder import SCHEMA, FleetFolder, FleetRunHead
+from app.state import make_private, state_dir
+from app.terminal.failure import USAGE, Failure
+from probes.types import Json
+
+if TYPE_CHECKING:
+    from app.features.fleet.launch.campaign import FleetCampaign
+
+MAX_FANOUT = 1024
+_SECONDS = click.FloatRange(1, 86400)
+
+
+def launch_parameters() -> list[click.Parameter]:
+    return [
+        click.Option(("--nodes", "-w"), default="", metavar="NODES", help="node[001-200],@group!node7 (ClusterShell)."),
+        click.Option(
+            ("--rsh",), default="ssh", show_default=True, metavar="COMMAND", help="ssh or srun, or a command like it."
+        ),
+        click.Option(("--fanout",), type=click.IntRange(1, MAX_FANOUT), default=64, show_default=True,
+                     help="Connections at once."),
+        click.Option(("--python",), default="", metavar="PATH", help="Python on the nodes (default: looked for)."),
+        click.Option(("--become",), type=click.Choice(("sudo",)), default=None, help="Run as root there, by sudo -n."),
+        click.Option(
+            ("--bundle", "shared"),
+            default="",
+            metavar="PATH",
+            help="A bundle on a file system that the nodes share, instead of sending one over each connection.",
+        ),
+        click.Option(("--connect", "connect_s"), type=_SECONDS, default=10.0, show_default=True, metavar="SECONDS",
+                     help="Time for a connection."),
+        click.Option(("--most", "most_s"), type=_SECONDS, default=None, metavar="SECONDS",
+                     help="Time for a node's answer (default: twice what its plan takes, and five minutes)."),
+        click.Option(("--resume",), default="", metavar="DIR", help="Take up this run: its answers stand."),
+        click.Option(("--output", "-o"), default="", metavar="DIR", help="Directory of the answers."),
+    ]  # fmt: skip
+
+
+def make_campaign(scenario: str, options: dict[str, Json], values: Mapping[str, object]) -> FleetCampaign:
+    """A new one, or the one to resume. Raises Failure."""
+    from app.features.fleet.launch.campaign import FleetCampaign, Manner
+    from app.features.fleet.launch.engine import expand_nodes
+    from app.features.fleet.launch.parcel import make_parcel
+
+    node_spec, resume, output, shared = (
+        str(values[name]) for name in ("nodes", "resume", "output", "shared")
+    )
+    nodes = expand_nodes(node_spec) if node_spec else []
+    if resume and output:
+        raise Failure("fleet: give --resume or -o, not both", USAGE)
+    if resume:
+        folder, head = _resume_folder(_absolute_path(resume), scenario, options, nodes)
+    elif not nodes:
+        raise Failure(
+            "fleet: which nodes? -w node[001-200] or -w @group; `nodeset -LL` lists the groups", USAGE
+        )
+    else:
+        folder, head = _make_folder(scenario, options, nodes, output, together=bool(values.get("together")))
+    signal.signal(signal.SIGHUP, signal.SIG_IGN)  # a closed terminal does not stop it, as with `hostdx run`
+    manner = msgspec.convert({name: value for name, value in values.items() if value is not None}, Manner)
+    return FleetCampaign(folder, head, make_parcel(str(_absolute_path(shared)) if shared else ""), manner)
+
+
+def _absolute_path(path: str) -> Path:
+    return Path(os.path.abspath(path))  # noqa: PTH100 (a Path would keep `..`)
+
+
+def _make_folder(
+    scenario: str, options: dict[str, Json], nodes: Sequence[str], output: str, *, together: bool
+) -> tuple[FleetFolder, FleetRunHead]:
+    now = datetime.now(UTC)
+    place = (
+        _absolute_path(output)
+        if output
+        else make_private(state_dir() / "fleets") / f"{now:%Y%m%dT%H%M%SZ}-{scenario}"
+    )
+    seed = options.get("seed")
+    head = FleetRunHead(
+        schema=SCHEMA,
+        scenario=scenario,
+        nodes=list(nodes),
+        seed=int(seed) if isinstance(seed, int | float) else random.SystemRandom().getrandbits(32),
+        started=f"{now:%Y-%m-%dT%H:%M:%SZ}",
+        options=options,
+        together=together,
+    )
+    return FleetFolder.make_new(place, head), head
+
+
+def _resume_folder(
+    place: Path, scenario: str, options: dict[str, Json], nodes: Sequence[str]
+) -> tuple[FleetFolder, FleetRunHead]:
+    from app.features.fleet.launch.engine import is_node_name
+
+    folder = FleetFolder(place)
+    head = folder.read_head()
+    if head.scenario != scenario or head.options != options:
+        raise Failure(
+            f"fleet: {place}: was started as `{head.scenario}` with other options; give the same ones", USAGE
+        )
+    if nodes and list(nodes) != head.nodes:
+        raise Failure(f"fleet: {place}: was started with other nodes; leave out -w", USAGE)
+    if not all(map(is_node_name, head.nodes)):
+        raise Failure(f"fleet: {place}: names what is no node", USAGE)
+    return folder, head

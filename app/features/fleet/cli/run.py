@@ -1,0 +1,53 @@
+"""`hostdx fleet run SCENARIO -w NODES`: one scenario on many nodes, outliers measured again beside peers."""
+
+import click
+
+from app.cli.scenario_command import Scenarios
+from app.features.fleet.cli.launch_options import launch_parameters, make_campaign
+from app.features.fleet.cli.outcome import report_outcome
+from probes.types import Json
+from scenarios.contract.model import Scenario
+from scenarios.contract.option_value import command_arguments
+from scenarios.contract.plan import Option
+
+
+def _run(scenario: Scenario, options: tuple[Option, ...], chosen: dict[str, Json], **values: object) -> int:
+    from app.features.fleet.launch.rounds import margin_of, retest_suspects
+
+    if scenario.remembers:
+        chosen.pop("state", None)  # a directory of this host's
+    fleet = make_campaign(scenario.id, chosen, values)
+    words = command_arguments(chosen)
+    plans = fleet.agreed_plans(fleet.fetch_plans(fleet.unanswered_nodes(fleet.head.nodes, 0), words))
+    fleet.measure_nodes(0, plans, words)
+    retest_suspects(fleet, scenario.options, plans)
+    return report_outcome(fleet, margin_of(chosen))
+
+
+def _extra_options() -> list[click.Parameter]:
+    return [
+        *launch_parameters(),
+        click.Option(
+            ("--at-once",), type=click.IntRange(1, 1024), default=None,
+            help="Nodes that measure at once (default: --fanout; one where the load falls on a shared file system).",
+        ),
+        click.Option(
+            ("--per",), default="", metavar="SOURCE",
+            help="A source of groups.conf, such as racks: of each of its groups one node (or --at-once) measures.",
+        ),
+        click.Option(
+            ("--together",), is_flag=True,
+            help="All begin at the same time (by their clocks): the sum of what they reach, and each node's share.",
+        ),
+        click.Option(("--yes", "-y"), is_flag=True, help="Agree to the changes that the nodes' plans list."),
+    ]  # fmt: skip
+
+
+run: click.Group = Scenarios(
+    name="run",
+    action=_run,
+    extra=_extra_options,
+    help="Run a scenario on many nodes: their plans first, agreed to in groups; then each measures itself; the ones "
+    "that differ are measured again beside peers. Needs only Python 3.11 on the nodes. Ctrl-C ends all runs with their "
+    "changes undone; --resume takes the rest up again.",
+)

@@ -1,0 +1,21 @@
+"""`hostdx fleet show`: the app on a folder of many nodes."""
+
+from pathlib import Path
+
+import click
+
+from app.cli.look import look_options
+from app.cli.screen import open_screen
+from app.terminal.failure import USAGE, Failure
+
+
+@click.command(params=look_options(), short_help="The app on a folder of many nodes.")
+@click.argument("folder", metavar="DIR")
+def show(folder: str, **look: object) -> int:
+    """Every node a dot in a strip a measure, and a table to sort and filter (node[001-020]); Enter opens a node's own
+    recording. DIR: of a `fleet run`, or of recordings and triages that anything else launched."""
+    if not Path(folder).exists():
+        raise Failure(f"fleet: {folder}: no such directory", USAGE)
+    return open_screen(
+        "feature", str(Path(folder).absolute()), look, target="app.features.fleet.screen:open_folder"
+    )

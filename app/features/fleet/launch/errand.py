@@ -1,0 +1,86 @@
+"""What a node is asked to do: the shell's command line, the agent's text and order, the bundle."""
+
+import shlex
+from base64 import b64encode
+from functools import cache
+from pathlib import Path
+from zlib import compress
+
+import msgspec
+
+from app.features.fleet.launch.parcel import Parcel
+from app.recordings.limits import LINE_LIMIT
+from probes.children.own_module import PYTHONS
+
+_AGENT = Path(__file__).with_name("agent.py")
+_EXECUTE = (
+    't=f.read(int(f.readline()));exec(compile(t,"agent","exec"),{"__name__":"hostdx_agent","SOURCE":f})'
+)
+MARKED = "#hostdx-fleet"
+
+
+class Errand(Parcel, frozen=True, kw_only=True):
+    """The same for many nodes, with the bundle. `silence_s`: how long a run that goes on says nothing at most.
+    `begin_s`: by the nodes' clocks, seconds since 1970. `ahead`: what makes a node ready while others measure; it waits
+    for its turn.
+    """
+
+    argv: tuple[str, ...]
+    records: bool = False  # a run, whose recording is what it prints
+    begin_s: float = 0.0
+    ahead: tuple[str, ...] = ()
+    python: str = ""
+    become: str = ""
+    most_bytes: int = 64 << 20
+    connect_s: float = 10.0
+    most_s: float = 600.0
+    silence_s: float = 120.0
+
+    @property
+    def max_line_bytes(self) -> int:
+        """Bytes: a recording has many lines, a document may be one."""
+        return LINE_LIMIT if self.records else self.most_bytes
+
+    def shell_command(self, node: str = "") -> str:
+        """For a login shell of any kind: one word of its own for /bin/sh, in one line.
+
+        With a node's name the head is in it, where nothing can be sent afterwards.
+        """
+        source = 'f=open(0,"rb",closefd=False);'
+        if node:
+            packed = b64encode(compress(self.order_head(node))).decode()
+            source = f'import base64,io,zlib;f=io.BytesIO(zlib.decompress(base64.b64decode("{packed}")));'
+        names = shlex.join([self.python] if self.python else PYTHONS)
+        first = f"{self.become} -n -- " if self.become else ""
+        script = (
+            f'echo \\{MARKED} {{\\"shell\\":1}}; PATH=$PATH:/usr/local/bin:/usr/bin; for p in {names}; do '
+            '"$p" -I -S -c "import sys; sys.exit(sys.version_info < (3, 11))" </dev/null >/dev/null 2>&1 && '
+            f'exec {first}"$p" -I -S -c {shlex.quote(source + _EXECUTE)}; done; echo \\{MARKED} {{\\"absent\\":1}}'
+        )
+        return f"exec /bin/sh -c {shlex.quote(script)}"
+
+    def order_head(self, node: str) -> bytes:
+        order = {
+            "node": node,
+            "argv": self.argv,
+            "size": self.size,
+            "sha256": self.sha256,
+            "path": self.shared,
+            "records": self.records,
+            "most": self.most_bytes,
+            "begin_s": self.begin_s,
+            "ahead": self.ahead,
+        }
+        text = agent_source()
+        return b"%d\n" % len(text) + text + msgspec.json.encode(order) + b"\n"
+
+    def unfit_reason(self, python: str) -> str:
+        """Return why the bundle is of no use to this interpreter; empty where it is, or where nobody knows."""
+        if not self.parts or python in self.parts:
+            return ""
+        return f"the bundle has nothing for its Python ({python[:40]})"
+
+
+@cache
+def agent_source() -> bytes:
+    return _AGENT.read_bytes()

@@ -1,0 +1,133 @@
+"""Many nodes: a strip a measure, the table of nodes, and from there each node's own recording."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from typing import cast
+
+import msgspec
+from textual.binding import Binding
+from textual.dom import DOMNode
+from textual.widget import Widget
+
+from app.features.fleet.table import ORDERS, FleetLead, FleetView, NodePicker, Strips
+from app.terminal.glyphs import clean_text
+from app.tui.children.command import CommandOutcome, run_hostdx
+from app.tui.commands import ShellCommands
+from app.tui.screens.ask import AskScreen
+from app.tui.screens.base import Base, TopBar
+from app.tui.widgets.picker import Picker
+from app.tui.widgets.selected_line import Whole
+from scenarios.analysis.peers.judgement import FleetJudgement
+
+READ_S = 600.0  # ten thousand recordings on a slow shared file system
+
+
+class FleetScreen(Base):
+    """`folder` is what was judged; the judgement is a child's (`hostdx fleet judge`)."""
+
+    DEFAULT_CSS = "FleetScreen Picker { height: 1fr; }"
+    BINDINGS = [
+        Binding("left,h", "measure(-1)", "previous measure", show=False),
+        Binding("right,l", "measure(1)", "measures"),
+        Binding("S", "sort", "sort"),
+        Binding("o", "report", "report"),
+        Binding("slash", "filter", "filter", priority=True),
+        Binding("R", "again", "read again", show=False),
+    ]
+    title_words = "fleet"
+    filter_hint = "node[001-020],gpu3 or words; Enter keeps the filter, Esc clears it"
+
+    def __init__(self, folder: Path, judgement: FleetJudgement) -> None:
+        super().__init__()
+        self.folder, self._view = folder, FleetView(judgement)
+
+    def current_view(self) -> FleetView:
+        return self._view
+
+    def compose_head(self) -> Iterable[Widget]:
+        yield TopBar(about=clean_text(self.folder.name))
+
+    def compose_body(self) -> Iterable[Widget]:
+        yield FleetLead(self.current_view)
+        yield Strips(self.current_view)
+        yield NodePicker(self.current_view)
+        yield Whole(NodePicker, "THIS NODE")
+
+    def on_mount(self) -> None:
+        picker = self.query_one(NodePicker)
+        picker.sort_rows()
+        picker.focus()
+        self.show()
+
+    def on_picker_moved(self) -> None:
+        self.query_one(Whole).redraw()
+
+    def on_picker_chosen(self, event: Picker.Chosen) -> None:
+        """The node's own recording, over this screen."""
+        path = self._view.judgement.files.get(event.key)
+        if path is None:
+            self.shell.show_message(f"{clean_text(event.key)} gave no answer")
+        elif path.endswith(".json"):
+            self.shell.show_message(f"{clean_text(path)}: a triage, no recording; o shows what was found")
+        else:
+            self.shell.open_recording(Path(path), over=True)
+
+    def action_measure(self, by: int) -> None:
+        last = max(0, len(self._view.judgement.measures) - 1)
+        self._view.at = max(0, min(last, self._view.at + by))
+        self.query_one(NodePicker).sort_rows()
+        self.show()
+
+    def action_sort(self) -> None:
+        self._view.order = ORDERS[(ORDERS.index(self._view.order) + 1) % len(ORDERS)]
+        self.query_one(NodePicker).sort_rows()
+        self.show()
+
+    def action_report(self) -> None:
+        argv = ["fleet", "judge", "--format", "document", str(self.folder)]
+        self.shell.show_document(argv, self.folder.name, "report")
+
+    def action_again(self) -> None:
+        def read(judgement: FleetJudgement) -> None:
+            if self.in_use:
+                self._view = FleetView(judgement)
+                self.query_one(NodePicker).sort_rows()
+                self.show()
+
+        judge_folder(self, self.folder, read, self.shell.show_message)
+
+
+def ask_for_folder(asking: Base) -> None:
+    """Ask for a folder of many nodes' recordings or triages, and open it."""
+
+    def open_named(name: str | None) -> None:
+        if name:
+            open_folder(asking.shell, Path(name).expanduser())
+
+    hint = "a folder of a fleet run, or of many nodes' recordings or triages; Esc cancels"
+    asking.app.push_screen(AskScreen("folder", hint=hint), open_named)
+
+
+def open_folder(shell: ShellCommands, folder: Path) -> None:
+    def show(judgement: FleetJudgement) -> None:
+        shell.show_message("")
+        cast("DOMNode", shell).app.push_screen(FleetScreen(folder, judgement))
+
+    judge_folder(cast("DOMNode", shell), folder, show, shell.show_message)
+
+
+def judge_folder(
+    asking: DOMNode, folder: Path, then: Callable[[FleetJudgement], None], say: Callable[[str], None]
+) -> None:
+    """What a child judges of the folder; where it cannot, why is said."""
+
+    def take_outcome(outcome: CommandOutcome) -> None:
+        if outcome.error:
+            say(outcome.error.removeprefix("fleet: "))
+        else:
+            then(msgspec.json.decode(outcome.output, type=FleetJudgement))
+
+    say(f"reading {clean_text(str(folder))}")
+    run_hostdx(asking, ["fleet", "judge", "--json", "--", str(folder)], take_outcome, READ_S)

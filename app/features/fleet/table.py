@@ -1,0 +1,250 @@
+"""The fleet screen's parts: a strip a measure, and the table of nodes and measures that sorts and filters."""
+
+import math
+from collections.abc import Callable, Collection
+from functools import partial
+from typing import Literal, NamedTuple, TypeAlias
+
+from app.features.fleet.node_names import node_matcher
+from app.features.fleet.report import lead_sentence, setting_words, standing_words
+from app.features.fleet.strip import strip_lines
+from app.terminal.glyphs import SIGNS, clean_text
+from app.terminal.lines import BLANK, Line, crop_line, pad_line, split_line, text_line, wrap_text
+from app.tui.widgets.panel import Panel
+from app.tui.widgets.picker import Picker, PickerRow
+from probes.units import format_percent, join_names
+from scenarios.analysis.peers.judgement import FleetJudgement, FleetMeasure, MissingNode
+from scenarios.contract.verdict.verdict import OPEN
+
+Order: TypeAlias = Literal["farthest off", "this measure", "name"]
+ORDERS: tuple[Order, ...] = ("farthest off", "this measure", "name")
+MAX_LEAD_LINES = 3  # lines
+_NAME, _CELL = 18, 10  # cells of a column
+_ROLES = {"odd": "critical", "suspect": "warning", "cleared": "ok", "": "text"}
+_SIGNS = {"odd": SIGNS["critical"], "suspect": SIGNS["unknown"], "cleared": SIGNS["ok"], "": " "}
+
+
+class NodeStanding(NamedTuple):
+    """How a node stands: the worst of its measures says it for all."""
+
+    state: str
+    columns: frozenset[int]
+
+
+class FleetView:
+    """What the screen shows of a judgement, made once: thousands of nodes are drawn again at each key."""
+
+    def __init__(self, judgement: FleetJudgement) -> None:
+        self.judgement = judgement
+        self.at = 0  # the measure that is looked at
+        self.order: Order = "farthest off"
+        self.names = list(
+            dict.fromkeys([*(n for m in judgement.measures for n in m.values), *judgement.files])
+        )
+        self.missing = {
+            entry.node: entry
+            for entry in judgement.missing
+            if not entry.round and entry.node not in judgement.files
+        }
+        self.ratios = [
+            {name: _ratio(measure, value) for name, value in measure.values.items()}
+            for measure in judgement.measures
+        ]
+        self.stands: dict[str, NodeStanding] = {}
+        for state, standings in (
+            ("odd", [s for odd in judgement.odd for s in odd.standings]),
+            ("suspect", judgement.suspects),
+            ("cleared", judgement.cleared),
+        ):
+            for entry in standings:
+                before = self.stands.get(entry.node, NodeStanding(state, frozenset()))
+                if before.state == state:
+                    self.stands[entry.node] = NodeStanding(state, before.columns | {entry.column})
+        self._off = {name: self._largest_deviation(name) for name in self.names}
+
+    def state_of(self, name: str, column: int | None = None) -> str:
+        stands = self.stands.get(name)
+        return stands.state if stands is not None and (column is None or column in stands.columns) else ""
+
+    def nodes_marked(self, column: int, state: str) -> set[str]:
+        return {
+            name
+            for name, standing in self.stands.items()
+            if standing.state == state and column in standing.columns
+        }
+
+    def ordered_names(self) -> list[str]:
+        """Nodes without an answer come last."""
+        names = sorted(self.names)
+        if self.order == "farthest off":
+            first = {"odd": 0, "suspect": 1}
+            names.sort(key=lambda name: (first.get(self.state_of(name), 2), -self._off[name]))
+        elif self.order == "this measure" and self.ratios:
+            ratios = self.ratios[self.at]
+            names.sort(key=lambda name: ratios.get(name, math.inf))
+        return [*names, *sorted(self.missing)]
+
+    def _largest_deviation(self, name: str) -> float:
+        return max((abs(math.log(ratios[name])) for ratios in self.ratios if name in ratios), default=0.0)
+
+
+def _ratio(measure: FleetMeasure, value: float) -> float:
+    return value / measure.centre if measure.metric.better == "more" else measure.centre / value
+
+
+class FleetLead(Panel):
+    DEFAULT_CSS = "FleetLead { height: auto; max-height: 3; }"
+
+    def __init__(self, view: Callable[[], FleetView]) -> None:
+        super().__init__(id="lead")
+        self._view = view
+
+    def draw(self, width: int, height: int) -> list[Line]:
+        lines = wrap_text(clean_text(lead_sentence(self._view().judgement)), width, "strong")
+        if len(lines) > MAX_LEAD_LINES:  # o has all of it
+            lines[MAX_LEAD_LINES - 1] = [*crop_line(lines[MAX_LEAD_LINES - 1], width - 2), (" …", "strong")]
+        return lines[:MAX_LEAD_LINES]
+
+
+class Strips(Panel):
+    """Each measure a strip, beginning with the one that is looked at; settings that few nodes have, without any."""
+
+    DEFAULT_CSS = "Strips { height: auto; margin: 1 0 0 0; }"
+
+    def __init__(self, view: Callable[[], FleetView]) -> None:
+        super().__init__(id="strips")
+        self._view = view
+
+    def draw(self, width: int, height: int) -> list[Line]:
+        view = self._view()
+        measures = view.judgement.measures
+        most = 1 if self.screen.size.height < 32 else 4
+        if not measures:
+            rare = [setting_words(entry) for entry in view.judgement.rare[: 2 * most]]
+            return [crop_line(text_line(clean_text(words)), width) for words in rare] or [
+                text_line("nothing was measured", "dim")
+            ]
+        out: list[Line] = []
+        for number in range(view.at, min(len(measures), view.at + most)):
+            entry = measures[number]
+            odd, suspects = view.nodes_marked(number, "odd"), view.nodes_marked(number, "suspect")
+            sign = "▸ " if number == view.at else "  "
+            left: Line = [
+                (sign, "accent"),
+                (clean_text(entry.title), "title"),
+                (f" {len(entry.values)} nodes", "dim"),
+            ]
+            out.append(split_line(left, self._state_line(entry, odd, suspects), width))
+            out += strip_lines(entry, odd, suspects, width)
+        return out
+
+    def _state_line(self, measure: FleetMeasure, odd: Collection[str], suspects: Collection[str]) -> Line:
+        if odd:
+            return [(clean_text(join_names(sorted(odd), 3)), "critical")]
+        if measure.parts is not None:
+            return [(f"two groups: {len(measure.parts.slow)} and {measure.parts.fast} nodes", "warning")]
+        if suspects:
+            again = OPEN if self._view().judgement.rounds else "to be measured again"
+            return [(f"{len(suspects)} {again}", "warning")]
+        return [(f"within {format_percent(measure.smallest)}", "ok")]
+
+
+class NodePicker(Picker):
+    """Nodes by measures, each as a change from the median of its group. The filter takes a set of nodes, or words."""
+
+    def __init__(self, view: Callable[[], FleetView]) -> None:
+        super().__init__(id="nodes", title="NODES", empty="no node answered")
+        self._view = view
+        self._picker_rows: list[PickerRow] = []
+
+    def sort_rows(self) -> None:
+        """After the order, or what it shows, has changed."""
+        view = self._view()
+        self._picker_rows = [
+            PickerRow(
+                name,
+                partial(_node_line, view, name),
+                f"{name} {view.state_of(name)}",
+                full_lines=partial(_node_lines, view, name),
+            )
+            for name in view.ordered_names()
+        ]
+        self.note = [(f"by {view.order}", "dim")]
+
+    def build_rows(self) -> list[PickerRow]:
+        return self._picker_rows
+
+    @property
+    def shown_rows(self) -> list[PickerRow]:
+        fits = node_matcher(self.filter.strip()) if self.filter else None
+        return [row for row in self._picker_rows if fits(row.key)] if fits is not None else super().shown_rows
+
+    def draw_column_heads(self, width: int) -> list[Line]:
+        view = self._view()
+        names = [clean_text(m.title) for m in view.judgement.measures[view.at : view.at + _count(width)]]
+        head: Line = pad_line([("    node", "dim")], _NAME + 4)
+        for n, name in enumerate(names):
+            head += pad_line(crop_line([(name, "dim" if n else "accent")], _CELL - 1), _CELL)
+        return [crop_line(head, width)] if names else []
+
+
+def _count(width: int) -> int:
+    return max(1, (width - _NAME - 4) // _CELL)
+
+
+def _node_line(view: FleetView, name: str, width: int) -> Line:
+    if (missing := view.missing.get(name)) is not None:
+        return crop_line(_missing_line(missing), width)
+    state = view.state_of(name)
+    line: Line = [
+        (f"{_SIGNS[state]} ", _ROLES[state]),
+        *pad_line(crop_line([(clean_text(name), "strong" if state else "text")], _NAME), _NAME),
+    ]
+    for column in range(view.at, min(len(view.ratios), view.at + _count(width + 2))):
+        ratio = view.ratios[column].get(name)
+        words = "–" if ratio is None else _format_change(ratio)
+        line += [*pad_line([(words.rjust(_CELL - 2), _ROLES[view.state_of(name, column)])], _CELL)]
+    return crop_line(line, width)
+
+
+def _format_change(ratio: float) -> str:
+    return (
+        f"{ratio:.2g} ×"
+        if not 0.5 < ratio < 2
+        else f"{'−' if ratio < 0.9995 else '+'}{100 * abs(ratio - 1):.1f} %"
+    )
+
+
+def _missing_line(missing_node: MissingNode) -> Line:
+    head = pad_line(crop_line([("– ", "dim"), (clean_text(missing_node.node), "dim")], _NAME + 2), _NAME + 3)
+    return [
+        *head,
+        (
+            clean_text(" ".join(filter(None, (missing_node.state.replace("_", " "), missing_node.reason)))),
+            "dim",
+        ),
+    ]
+
+
+def _node_lines(view: FleetView, name: str, width: int) -> list[Line]:
+    """Its verdicts, and what it alone has."""
+    if (missing := view.missing.get(name)) is not None:
+        return [crop_line(_missing_line(missing), width)]
+    odd = next((entry for entry in view.judgement.odd if entry.node == name), None)
+    if odd is not None:
+        sentences = [standing_words(view.judgement, entry) for entry in odd.standings[:2]]
+        sentences += [
+            setting_words(entry)
+            for entry in odd.settings[:2]
+            if entry.suspicion > odd.settings[0].suspicion / 2
+        ]
+        return [line for words in sentences for line in wrap_text(clean_text(words), width)]
+    mine = [entry for entry in (*view.judgement.suspects, *view.judgement.cleared) if entry.node == name]
+    sentences = [standing_words(view.judgement, entry) for entry in mine[:1]]
+    if not sentences and (ratios := {n: each[name] for n, each in enumerate(view.ratios) if name in each}):
+        at = max(ratios, key=lambda n: abs(math.log(ratios[n])))
+        measure = view.judgement.measures[at]
+        slow = measure.parts is not None and name in measure.parts.slow
+        group = "in the slower of two groups" if slow else "not told apart from its peers"
+        sentences = [f"{measure.title}: {_format_change(ratios[at])} against the median, {group}"]
+    return [line for words in sentences for line in wrap_text(clean_text(words), width, "dim")] or [BLANK]

@@ -1,0 +1,166 @@
+"""`hostdx import FILE…`: other tools' results as recordings, recomputed and contradicted."""
+
+import sys
+from pathlib import Path
+
+import click
+import msgspec
+
+from app.features.imports import recording as imported
+from app.report.json_document import encode_document
+from app.terminal.failure import COULD_NOT, USAGE, Failure
+from app.terminal.output import print_complaint, print_result
+from app.terminal.output_file import check_outputs, write_bytes
+from app.terminal.printable import make_printable
+from probes.imports import kinds
+from probes.imports.hep.prmon import PrmonJson, PrmonText, compare_pair
+from probes.imports.path_names import distinguish_paths
+from probes.units import count_noun
+from scenarios.analysis.compare.bounding_box import points_of
+from scenarios.analysis.compare.snapshot import Imported
+from scenarios.analysis.imported.findings import NOT_IMPORTED, RECOGNISED, file_findings
+from scenarios.analysis.imported.pile import ResultSet, make_result_set
+from scenarios.contract import events as ev
+from scenarios.contract.finding import Finding
+
+_LINES = 4  # of a finding's evidence
+_LISTED = "\n".join(f"  {kind.id:<15} {kind.title}" for kind in kinds.all_kinds())
+
+
+@click.command("import", epilog=f"\b\nKinds:\n{_LISTED}")
+@click.argument("files", nargs=-1, required=True, type=click.Path())
+@click.option("-o", "--output", type=click.Path(), help="Write one recording of all FILES to this file.")
+@click.option(
+    "--kind",
+    "kind_name",
+    metavar="KIND",
+    help="The kind of the files, where it is not to be recognised by content.",
+)
+@click.option(
+    "--series", is_flag=True, help="FILES are one series in time, of one host: look for a trend in them."
+)
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
+def import_(
+    files: tuple[str, ...], output: str | None, kind_name: str | None, series: bool, as_json: bool
+) -> int:
+    """Other tools' results as recordings: what a file claims is compared with what its parts give.
+
+    Each FILE becomes a recording; several results of one benchmark become one more, with the outliers among them, their
+    box, and their trend where they are of one host.
+    """
+    kind = kinds.find_kind(kind_name) if kind_name else None
+    if kind_name and kind is None:
+        raise Failure(f"import: --kind {kind_name}: no such kind; `hostdx import --help` lists them", USAGE)
+    if output is not None:
+        check_outputs("import", output, new=True)
+    read: list[Imported] = []
+    refused: list[tuple[str, str]] = []
+    for name in dict.fromkeys(files):
+        try:
+            read.append(imported.read(Path(name), kind))
+        except Failure as why:
+            refused.append((name, why.text))
+            print_complaint(why.text)
+    if not read:
+        return COULD_NOT
+    names = distinguish_paths([file.path for file in read])
+    read = [_with_pair(f, read, name) for f, name in zip(read, names, strict=True)]
+    pile = make_result_set(read, series=series) if output is not None or _belong_together(read) else None
+    written = _write_recordings(read, pile, output)
+    if as_json:
+        print_result(encode_document(_make_document(read, written, refused, pile)))
+        return COULD_NOT if refused else 0
+    for file in read:
+        _print_file(file, written.get(file.path))
+    if pile is not None and len(pile.order) > 1:
+        if "" in written:
+            print_result(make_printable(f"{count_noun(len(read), 'file')} together: {written['']}"))
+        for finding in pile.findings:
+            print_result(make_printable(f"  {finding.severity}: {finding.title}"))
+            for line in finding.evidence[:_LINES]:
+                print_result(make_printable(f"    {line.text}"))
+    return COULD_NOT if refused else 0
+
+
+def _with_pair(file: Imported, read: list[Imported], name: str) -> Imported:
+    """Under its name; a prmon summary is compared with the series of the same name, where both were given."""
+    file = msgspec.structs.replace(file, name=name)
+    detail = file.result.detail
+    if not isinstance(detail, PrmonJson):
+        return file
+    stem = str(Path(file.path).with_suffix(""))
+    for other in read:
+        series = other.result.detail
+        if isinstance(series, PrmonText) and str(Path(other.path).with_suffix("")) == stem:
+            both = (*file.result.contradictions, *compare_pair(series, detail))
+            result = msgspec.structs.replace(file.result, contradictions=both)
+            return msgspec.structs.replace(file, result=result)
+    return file
+
+
+def _write_recordings(read: list[Imported], pile: ResultSet | None, output: str | None) -> dict[str, Path]:
+    """By the file's path; "" is the recording of all of them together."""
+    command = ["hostdx", *sys.argv[1:]]
+    if output is not None and pile is not None:
+        path = Path(output)
+        write_bytes("import", output, 0o600, imported.recording_bytes(pile, command), new=True)
+        return {"": path} if len(read) > 1 else {read[0].path: path}
+    written = {}
+    for file in read:
+        content = imported.recording_bytes(make_result_set([file]), ["hostdx", "import", file.path])
+        written[file.path] = imported.keep_recording(
+            content, file.result.kind, file.result.began or file.modified
+        )
+    if len(read) > 1 and pile is not None:
+        first = min(file.result.began or file.modified for file in read)
+        written[""] = imported.keep_recording(
+            imported.recording_bytes(pile, command), f"{read[0].result.kind}-together", first
+        )
+    return written
+
+
+def _belong_together(read: list[Imported]) -> bool:
+    """Results of one benchmark, or IO500 results with applications to be put into their box."""
+    box = any(file.result.kind.startswith("io500") for file in read)
+    return len({f.result.tool for f in read if not (box and points_of(f.name, f.result))}) == 1
+
+
+def _print_file(file: Imported, path: Path | None) -> None:
+    *problems, summed = file_findings(file)
+    target_text = f" → {path}" if path is not None else ""
+    link = Path(file.path)
+    led = f" (a link to {link.resolve()})" if link.is_symlink() else ""
+    print_result(make_printable(f"{file.name}{led}: {summed.title}{target_text}"))
+    for finding in problems:
+        if finding.id in (NOT_IMPORTED, RECOGNISED):
+            print_result(make_printable(f"  {finding.title}"))
+        elif finding.severity != "ok":
+            print_result(make_printable(f"  {finding.severity}: {_finding_text(finding)}"))
+
+
+def _finding_text(finding: Finding) -> str:
+    first = f" ({finding.evidence[0].text})" if finding.evidence else ""
+    more = f", {len(finding.evidence) - 1} more" if len(finding.evidence) > 1 else ""
+    return f"{finding.title}{first}{more}"
+
+
+def _make_document(
+    read: list[Imported], written: dict[str, Path], refused: list[tuple[str, str]], pile: ResultSet | None
+) -> dict[str, object]:
+    return {
+        "schema": ev.SCHEMA,
+        "imported": [
+            {
+                "file": file.path,
+                "sha256": file.sha256,
+                "bytes": file.bytes,
+                "recording": str(written.get(file.path, written.get("", ""))) or None,
+                "findings": file_findings(file),
+                "result": file.result,
+            }
+            for file in read
+        ],
+        "together": str(written[""]) if "" in written else None,
+        "pile": pile.findings if pile is not None else [],
+        "refused": [{"file": name, "reason": text} for name, text in refused],
+    }

@@ -1,0 +1,88 @@
+"""Several results over time as a drawing: a line of bars for each workload, and the same as SVG."""
+
+import math
+from collections.abc import Sequence
+
+from app.report.figures.load_lines import LoadLine, load_lines_svg
+from app.terminal.glyphs import spark_cell
+from app.terminal.printable import make_printable
+from probes import units
+from scenarios.analysis.imported.findings import format_value
+from scenarios.analysis.imported.results import Histories, HistoriesResult, WorkloadHistory
+from scenarios.contract.results.document import Part, Picture
+
+_MAX_WORKLOADS = 60  # workloads
+_NAME = 30
+_MAX_POINTS = 400  # points
+
+
+def course_parts(result: HistoriesResult, width: int) -> tuple[Part, ...]:
+    """Return the course as a picture; nothing where no workload has two values."""
+    course = drawable_histories(result.value)
+    return (Picture(tuple(course_lines(course, width)), history_svg(course)),) if course is not None else ()
+
+
+def drawable_histories(histories: Histories) -> Histories | None:
+    """Return what of it is drawn; None where nothing can be."""
+    drawable = tuple(
+        h for h in histories.workloads[:_MAX_WORKLOADS] if len(h.values) > 1 and min(h.values) > 0
+    )
+    return Histories(histories.results, histories.dates, drawable) if drawable else None
+
+
+def course_lines(course: Histories, width: int) -> list[str]:
+    """`ior easy     ▇▂▂▇▂▂  2.03 GB/s to 2.01 GB/s  inconclusive`, one line a workload."""
+    name = min(_NAME, max(len(_title(h, course)) for h in course.workloads))
+    tails = [
+        f"{units.metric_quantity(h.values[0], h.unit)} to {units.metric_quantity(h.values[-1], h.unit)}  "
+        f"{verdict_words(h)}"
+        for h in course.workloads
+    ]
+    room = max(8, width - name - 4 - max(map(len, tails)))
+    out = []
+    for h, tail in zip(course.workloads, tails, strict=True):
+        bars = spark_line(h.values, room)
+        out.append(
+            f"{_title(h, course):<{name}.{name}}  {bars:<{min(room, len(h.values))}}  {tail}"[:width].rstrip()
+        )
+    first, last = course.results[:1], course.results[-1:]
+    when = [d[:10] if d else "" for d in (*course.dates[:1], *course.dates[-1:])]
+    shown = [" ".join(part for part in pair if part) for pair in zip((*first, *last), when, strict=False)]
+    out.append(make_printable(f"from {' to '.join(shown)}: {len(course.results)} results")[:width])
+    return out
+
+
+def _title(h: WorkloadHistory, course: Histories) -> str:
+    several = sum(1 for other in course.workloads if other.workload == h.workload) > 1
+    return make_printable(f"{h.workload} {h.metric}" if several else h.workload)
+
+
+def verdict_words(h: WorkloadHistory) -> str:
+    """The verdict; a step says more than a slope."""
+    return "; ".join(f"step {units.format_effect(s.ratio)}" for s in h.steps[:3]) if h.steps else h.verdict
+
+
+def spark_line(values: Sequence[float], room: int) -> str:
+    """One mark a value; of more values than cells, the mean of each stretch. From zero: half is half as high."""
+    if len(values) > room:
+        cut = [values[n * len(values) // room : (n + 1) * len(values) // room] for n in range(room)]
+        values = [math.fsum(part) / len(part) for part in cut]
+    top = max(values)
+    return "".join(spark_cell(v / top) for v in values)
+
+
+def history_svg(histories: Histories) -> str:
+    """The values from zero; what is over the steps is dashed."""
+    return load_lines_svg(
+        f"{len(histories.results)} results over time", [_load_line(h, histories) for h in histories.workloads]
+    )
+
+
+def _load_line(h: WorkloadHistory, histories: Histories) -> LoadLine:
+    top, last = max(h.values), len(h.values) - 1
+    point_texts = [format_value(value, h.unit) for value in h.values[:_MAX_POINTS]]
+    turns = [(step.before + 0.5) / last for step in h.steps if step.before < last]
+    points = [(n / last, value / top) for n, value in enumerate(h.values)]
+    return LoadLine(
+        _title(h, histories), verdict_words(h), points, h.is_degrading, point_texts=point_texts, turns=turns
+    )

@@ -1,0 +1,90 @@
+"""An import as a recording file: read, recognised, recomputed, written in one go."""
+
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+
+from app import __version__
+from app.recordings.session import UNKNOWN_HOST
+from app.recordings.writer import encode_event
+from app.state import make_private, recordings_dir, remedy_text
+from app.terminal.failure import Failure
+from app.terminal.output_file import write_bytes
+from probes.imports.kinds import ImportKind, parse
+from probes.imports.model import ImportRefusedError
+from probes.imports.source import ImportSource
+from probes.reading.host import OutOfTime
+from probes.reading.time_limit import limit_time
+from scenarios.analysis.compare.snapshot import Imported
+from scenarios.analysis.imported import CARD
+from scenarios.analysis.imported.pile import ResultSet
+from scenarios.analysis.imported.recording import recording_events
+from scenarios.contract import events as ev
+
+MAX_READ_S = 300.0  # a file of the largest size takes a minute
+
+
+def read(path: Path, kind: ImportKind | None = None) -> Imported:
+    """Named by its last path component. Raises Failure with one line: what, where, why, what next."""
+    try:
+        source = ImportSource.read(path)
+        with limit_time(MAX_READ_S):
+            result = parse(source, kind)
+        modified = datetime.fromtimestamp(path.stat().st_mtime, UTC).isoformat(timespec="seconds")
+    except OutOfTime:
+        raise Failure(
+            f"import: {path}: took longer than {MAX_READ_S:.0f} s to read; import the parts of it one by one"
+        ) from None
+    except ImportRefusedError as why:
+        hint = f"; {why.hint}" if why.hint else ""
+        raise Failure(f"import: {path}: {why.why}{hint}") from None
+    except OSError as error:
+        raise Failure(f"import: {path}: cannot be read: {error.strerror}") from None
+    return Imported(
+        name=path.name,
+        path=str(path),
+        sha256=source.sha256_digest,
+        bytes=source.size,
+        modified=modified,
+        result=result,
+    )
+
+
+def recording_bytes(pile: ResultSet, command: Sequence[str]) -> bytes:
+    """The recording of these files together."""
+    return b"".join(encode_event(event) for event in recording_events(pile, _make_began(pile.files, command)))
+
+
+def _make_began(files: Sequence[Imported], command: Sequence[str]) -> ev.Began:
+    """`wall` is when it was measured, by the files; where they do not say, when they were last changed."""
+    hosts = {f.result.host for f in files if f.result.host}
+    dates = sorted(_with_zone(f.result.began) or f.modified for f in files)
+    return ev.Began(
+        t=0.0, schema=ev.SCHEMA, version=__version__, scenario=CARD.id, command=list(command),
+        host=next(iter(hosts)) if len(hosts) == 1 else UNKNOWN_HOST, wall=dates[0], seed=0, pid=0, pid_start=0,
+        boot_id="", options={"kind": files[0].result.kind},
+    )  # fmt: skip
+
+
+def _with_zone(began: str | None) -> str | None:
+    """A date without a zone is taken as it stands: no zone is known."""
+    return f"{began.removesuffix('Z')}+00:00" if began else None
+
+
+def keep_recording(content: bytes, kind: str, wall: str) -> Path:
+    """In the state directory, named by kind and date; a name that is taken gets a number."""
+    directory = make_private(recordings_dir())
+    stamp = "".join(c for c in wall[:19] if c.isdigit())
+    stem = f"import-{kind}-{stamp[:8]}-{stamp[8:14]}"
+    used_names = {path.name for path in directory.glob(f"{stem}*.jsonl")}
+    names = (
+        f"{stem}-{turn}.jsonl" if turn > 1 else f"{stem}.jsonl" for turn in range(1, len(used_names) + 2)
+    )
+    path = directory / next(name for name in names if name not in used_names)
+    try:
+        write_bytes("import", str(path), 0o600, content, new=True)
+    except Failure as why:
+        if isinstance(why.__cause__, OSError):
+            raise Failure(f"{why.text}; {remedy_text(why.__cause__)}") from None
+        raise
+    return path

@@ -1,0 +1,211 @@
+"""`hostdx watch`: the nightly battery: its timer, a night, and how it stands."""
+
+from __future__ import annotations
+
+import os
+import re
+import sys
+from contextlib import closing
+from typing import TYPE_CHECKING
+
+import click
+
+from app.cli.look import add_color_option
+from app.cli.options import Directory
+from app.terminal.failure import COULD_NOT, USAGE, Failure
+from app.terminal.output import print_complaint, print_parts, print_result
+from app.terminal.printable import make_printable
+from scenarios.contract.finding import SEVERITIES
+
+if TYPE_CHECKING:
+    from app.features.watch.battery import WatchSettings
+    from app.features.watch.night import Tonight
+    from scenarios.analysis.nights.history import HostHistory
+
+AT = "02:30"
+MIN_KEPT_RUNS, KEEP = 7, 180  # nights
+KEPT = click.IntRange(min=MIN_KEPT_RUNS)
+KEPT.name = "number of nights"  # click says "integer range"
+
+
+def _check_clock(_ctx: click.Context, _parameter: click.Parameter, value: str) -> str:
+    if not re.fullmatch(r"([01][0-9]|2[0-3]):[0-5][0-9]", value):
+        raise click.BadParameter(f"{value!r} is no time of day; write 02:30")
+    return value
+
+
+@add_color_option
+@click.command()
+@click.option("--install", is_flag=True, help="Measure every night: a systemd timer, kept until --remove.")
+@click.option("--remove", is_flag=True, help="Remove the timer; the nights stay.")
+@click.option("--night", is_flag=True, help="Measure tonight's battery now: what the timer runs.")
+@click.option("--dry-run", is_flag=True, help="With --install: show the plan; change nothing.")
+@click.option("--units", is_flag=True, help="Print the units and a cron line; change nothing.")
+@click.option(
+    "--at", default=AT, callback=_check_clock, metavar="HH:MM", show_default=True, help="When a night begins."
+)
+@click.option(
+    "--dir", "directory", type=Directory(), help="Directory to measure in (default: the battery's own)."
+)
+@click.option("--keep", type=KEPT, default=KEEP, show_default=True, metavar="N", help="Nights that are kept.")
+@click.option(
+    "--textfile",
+    type=click.Path(),
+    metavar="FILE.prom",
+    help="Write OpenMetrics text for node_exporter's textfile collector after each night.",
+)
+@click.option(
+    "--fleet",
+    type=click.Path(),
+    metavar="DIR",
+    help="Directory of other nodes' results; changes common to all nodes are ignored.",
+)
+@click.option("--yes", "-y", is_flag=True, help="Agree to the changes listed in the plan.")
+@click.option("--json", "as_json", is_flag=True, help="With --night: print the history as one JSON document.")
+@click.option(
+    "--fail-on",
+    type=click.Choice(SEVERITIES),
+    help="With --night: exit with status 1 if a load is slower and that finding has this severity or a worse one.",
+)
+def watch(
+    install: bool,
+    remove: bool,
+    night: bool,
+    dry_run: bool,
+    units: bool,
+    at: str,
+    directory: str | None,
+    keep: int,
+    textfile: str | None,
+    fleet: str | None,
+    yes: bool,
+    as_json: bool,
+    fail_on: str | None,
+) -> int:
+    """Run a benchmark set of one minute every night, and say when a load became slower.
+
+    Without options: show the status.
+    """
+    if install + remove + night + units > 1:
+        raise click.UsageError("--install, --remove, --night and --units: choose one")
+    from app.features.watch.battery import WatchSettings
+    from app.features.watch.openmetrics import SUFFIX
+
+    if textfile is not None and not textfile.endswith(SUFFIX):
+        raise Failure(f"watch: {textfile}: node_exporter reads files that end in {SUFFIX} only", USAGE)
+    wanted = WatchSettings(
+        directory=directory or "",
+        keep=keep,
+        textfile=os.path.abspath(textfile) if textfile else "",  # noqa: PTH100
+        fleet=os.path.abspath(fleet) if fleet else "",  # noqa: PTH100
+    )
+    if install or units:
+        return _install(at, wanted, yes=yes, dry_run=dry_run, units=units)
+    if remove:
+        return _remove()
+    if night:
+        return _measure_night(wanted, as_json=as_json, fail_on=fail_on)
+    return _print_status()
+
+
+def _install(at: str, wanted: WatchSettings, *, yes: bool, dry_run: bool, units: bool) -> int:
+    from app.features.watch.battery import check_directories
+    from app.features.watch.timer import NAME, REMOVE, WatchTimer, install_timer, systemd_runs
+
+    check_directories(wanted)
+    timer = WatchTimer(at=at, wanted=wanted)
+    if os.geteuid() == 0:
+        timer.check_program()
+    if dry_run:
+        from app.report.plan_text import plan_lines
+
+        for line in plan_lines(timer.install_plan()):
+            print_parts(line)
+        return 0
+    if units or os.geteuid() != 0 or not systemd_runs():
+        if not units:
+            why = "only root installs a timer" if systemd_runs() else "no systemd runs here"
+            print_complaint(
+                f"watch: not installed: {why}; a line for `crontab -e`, or the units for who may install them:"
+            )
+        print_result(timer.cron_line)
+        for name, text in ((f"{NAME}.service", timer.service_unit), (f"{NAME}.timer", timer.timer_unit)):
+            print_result(f"\n# /etc/systemd/system/{name}\n{text}".rstrip("\n"))
+        return 0 if units else COULD_NOT
+    install_timer(timer, yes=yes)
+    print_result(f"installed: every night at {at}; `{REMOVE}` removes it, `hostdx history` shows the nights")
+    return 0
+
+
+def _remove() -> int:
+    from app.features.watch.timer import remove_timer
+
+    failed = False
+    for removal in remove_timer():
+        change = removal.change_report
+        failed = failed or change.state == "failed"
+        (print_complaint if change.state == "failed" else print_result)(make_printable(change.change_line))
+    return COULD_NOT if failed else 0
+
+
+def _measure_night(wanted: WatchSettings, *, as_json: bool, fail_on: str | None) -> int:
+    from app.features.watch import night as nights
+    from app.features.watch.history_command import reaches_severity
+    from app.report.json_document import encode_document
+    from probes.reading.host import Host
+
+    def find_busy_reason() -> str:
+        with closing(Host()) as host:
+            return nights.busy_reason(host)
+
+    measure = nights.measure_of(wanted, ["hostdx", *sys.argv[1:]], lambda event: None, print_complaint)
+    tonight = nights.measure_night(wanted, measure, print_complaint, busy=find_busy_reason)
+    if as_json:
+        import msgspec
+
+        from scenarios.contract import events as ev
+
+        document = msgspec.to_builtins(tonight.history, str_keys=True)
+        print_result(encode_document({"schema": ev.SCHEMA, "skipped": tonight.skipped, **document}))
+    else:
+        _print_outcome(tonight)
+    if tonight.failed or tonight.skipped:
+        return COULD_NOT
+    return int(reaches_severity(tonight.history, fail_on))
+
+
+def _print_outcome(tonight: Tonight) -> None:
+    if tonight.skipped:
+        print_complaint(make_printable(f"watch: not measured: {tonight.skipped}"))
+    elif tonight.failed:
+        print_complaint(make_printable(f"watch: {tonight.failed}"))
+    _print_headline(tonight.history)
+
+
+def _print_headline(history: HostHistory) -> None:
+    from app.features.watch.report import headline_words
+
+    print_result(
+        make_printable(
+            "".join(words if isinstance(words, str) else words.text for words in headline_words(history))
+        )
+    )
+
+
+def _print_status() -> int:
+    from app.features.watch.night import nights_folder
+    from app.features.watch.nights import Nights
+    from app.features.watch.timer import find_installation
+
+    timer = find_installation()
+    if timer is None:
+        print_result("not installed; `hostdx watch --install` measures a minute's battery every night")
+    else:
+        print_result(make_printable(f"installed: {' '.join(timer.header.command)}"))
+    nights = Nights(nights_folder())
+    if nights.recording_paths:
+        last = nights.read_runs()[-1]
+        reason = f" ({last.reason})" if last.reason else ""
+        print_result(make_printable(f"last night: {last.wall}, {last.state}{reason}"))
+        _print_headline(nights.read_history())
+    return 0

@@ -1,0 +1,196 @@
+"""The timer of the watch: a systemd unit with its timer, or a line for cron, and installing it as a change that stays.
+
+systemd.timer(5): `FixedRandomDelay` gives each host its own minute, the same every night, so that the nodes of a farm
+do not write to one file server at once. A night that was missed is missed: nobody wants it in the morning.
+"""
+
+import shlex
+import time
+from datetime import UTC, datetime
+from pathlib import Path
+
+import msgspec
+
+from app.features.watch.battery import WRITES_BYTES, WatchSettings, command_arguments, plan_of_night
+from app.run import consent
+from app.state import check_room, journal_dir
+from app.terminal.failure import Failure
+from app.terminal.invocation import code_rulers, own_command
+from app.terminal.process import identity_of
+from app.undo import undo
+from app.undo.changes import HostChanges
+from app.undo.journal import SCHEMA, Busy, JournalHeader
+from probes.files.path_ownership import describe_exposure
+from probes.units import format_size
+from scenarios.contract.action import Action
+from scenarios.contract.plan import Plan
+
+UNITS = Path("/etc/systemd/system")
+NAME = "hostdx-watch"
+REMOVE = "hostdx watch --remove"
+NICE = 10
+MAX_NIGHT_S = 900  # of a night, its retest included
+
+
+class WatchTimer(msgspec.Struct, frozen=True, kw_only=True):
+    """`at`: HH:MM of the host's clock."""
+
+    at: str
+    wanted: WatchSettings
+
+    @property
+    def service_unit(self) -> str:
+        return self._unit_text("service")
+
+    @property
+    def timer_unit(self) -> str:
+        return self._unit_text("timer")
+
+    def _unit_text(self, kind: str) -> str:
+        text = Path(__file__).with_name(f"{NAME}.{kind}").read_text("utf-8")
+        return text.format(
+            command=_quote_command(self.night_command), nice=NICE, most_s=MAX_NIGHT_S, at=self.at
+        )
+
+    @property
+    def cron_line(self) -> str:
+        """crontab(5): a `%` would end the command."""
+        hour, _, minute = self.at.partition(":")
+        command = shlex.join(("nice", "-n", str(NICE), "ionice", "-c2", "-n7", *self.night_command))
+        return f"{int(minute)} {int(hour)} * * * {command} >/dev/null 2>&1".replace("%", r"\%")
+
+    @property
+    def night_command(self) -> tuple[str, ...]:
+        return (*own_command(), "watch", "--night", *command_arguments(self.wanted))
+
+    def check_program(self) -> None:
+        """Root's timer runs nothing that others could replace. Raises Failure."""
+        if owner_text := code_rulers(own_command()):
+            raise Failure(
+                f"watch: {own_command()[0]}: {owner_text}, who could change what root runs every night; install hostdx "
+                "where only root may write (/usr/local, a .deb or .rpm), or use your own crontab: "
+                "`hostdx watch --units`"
+            )
+
+    def install_plan(self) -> Plan:
+        """Return what installing it changes, and what a night then does."""
+        battery = plan_of_night(self.wanted)
+        return Plan(
+            scenario="watch",
+            title="a minute's battery every night",
+            question="Since when is this host slower, and what changed then?",
+            actions=self.install_actions,
+            writes=battery.writes,
+            seconds=battery.seconds,
+            measuring_s=battery.measuring_s,
+            rights=("root",),
+            left_out=battery.left_out,
+            sentences=(
+                f"runs {shlex.join(self.night_command)}",
+                *((rulers,) if (rulers := describe_exposure(self.wanted.directory)) else ()),
+                f"every night at {self.at} and up to an hour later, at low priority; not while others keep the host "
+                "busy",
+                "once more in a night whose figures are low",
+                f"keeps the newest {self.wanted.keep} nights and those of the baseline",
+                f"stays until `{REMOVE}`",
+            ),
+        ).with_digest()
+
+    @property
+    def install_actions(self) -> tuple[Action, ...]:
+        files = {f"{NAME}.service": self.service_unit, f"{NAME}.timer": self.timer_unit}
+        return (
+            Action(
+                kind="command", title="systemd reads its units", target="systemd", consent=True,
+                apply=("systemctl", "daemon-reload"), undo=("systemctl", "daemon-reload"), survives_reboot=True,
+            ),
+            *(
+                Action(
+                    kind="resource", resource="file", title=f"unit {name}", target=str(UNITS / name), new=text,
+                    consent=True, survives_reboot=True,
+                )
+                for name, text in files.items()
+            ),
+            Action(
+                kind="command", title="the timer is enabled and started", target=f"{NAME}.timer", consent=True,
+                apply=("systemctl", "enable", "--now", f"{NAME}.timer"),
+                undo=("systemctl", "disable", "--now", f"{NAME}.timer"), survives_reboot=True,
+                risk=f"this host is measured every night: at most {format_size(2 * WRITES_BYTES)} are written",
+            ),
+        )  # fmt: skip
+
+
+def _quote_command(command: tuple[str, ...]) -> str:
+    """systemd.service(5), "Command lines": double quotes, `%` and `$` doubled."""
+
+    def quote_word(text: str) -> str:
+        safe = text.replace("%", "%%").replace("$", "$$")
+        if safe and not any(c in safe for c in " \t\"'\\;"):
+            return safe
+        return '"' + safe.replace("\\", r"\\").replace('"', r"\"") + '"'
+
+    return " ".join(map(quote_word, command))
+
+
+def systemd_runs() -> bool:
+    """sd_booted(3)."""
+    return Path("/run/systemd/system").is_dir()
+
+
+def find_installation() -> undo.Leftover | None:
+    """Its journal, where it is installed."""
+    all_leftovers, _ = undo.find_leftovers()
+    return next(
+        (leftover for leftover in all_leftovers if leftover.header.kept == REMOVE and leftover.entries), None
+    )
+
+
+def install_timer(timer: WatchTimer, *, yes: bool) -> None:
+    """With consent, journalled, all of it or nothing. Raises Failure."""
+    if find_installation() is not None:
+        raise Failure(f"watch: is installed already; `{REMOVE}` first, to install it otherwise")
+    timer.check_program()
+    plan = timer.install_plan()
+    agreed = consent.ask_for_plan(plan, yes=yes, digest="", shown="hostdx watch --install --dry-run")
+    check_room()
+    me = identity_of()
+    header = JournalHeader(
+        schema=SCHEMA,
+        run=f"{datetime.now(UTC):%Y%m%dT%H%M%SZ}-watch-{me.pid}",
+        who=me,
+        command=["hostdx", "watch", "--install", *command_arguments(timer.wanted)],
+        recording="",
+        began_s=time.monotonic(),
+    )
+    troubles: list[str] = []
+    changes = HostChanges(
+        plan=plan, consented=agreed, header=header, lies_on=lambda _: "", warn=troubles.append
+    )
+    applied: list[str] = []
+    try:
+        for action in plan.actions:
+            applied.append(changes.apply_action(action).id)
+        changes.keep_all(REMOVE)
+    except (Failure, OSError) as why:
+        for identifier in reversed(applied):
+            changes.revert_action(identifier)
+        raise Failure(f"watch: not installed: {why}; what was begun is undone") from None
+    finally:
+        changes.close()
+
+
+def remove_timer() -> list[undo.UndoneEntry]:
+    """Return what its installation had made. The nights stay. Raises Failure."""
+    installation = find_installation()
+    if installation is None:
+        raise Failure(f"watch: is not installed here ({journal_dir()})")
+    try:
+        journal = undo.lock_journal(installation.path, undo.PATIENCE_S)
+    except Busy:
+        raise Failure("watch: another hostdx is using its journal; try again in a moment") from None
+    if journal is None:
+        return []
+    try:
+        return undo.undo_entries(journal, include_kept=True)
+    finally:
+        journal.close()

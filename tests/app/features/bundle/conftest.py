@@ -1,0 +1,25 @@
+"""One bundle of this tree for all tests here."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from app.features.bundle import build
+from tests.app.features.bundle import installed
+
+
+def made() -> bytes:
+    """For this Python alone, of what is installed here."""
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(build, "fetch_wheels", installed.fetched)
+        return build.build_bundle().data
+
+
+@pytest.fixture(scope="session")
+def bundle(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("bundle") / "hostdx.pyz"
+    path.write_bytes(made())
+    path.chmod(0o755)
+    return path

@@ -1,0 +1,113 @@
+"""The bundle at work: its children find their code, and a killed run is undone from it."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from app.features.bundle.unpack import STARTED_AS
+from tests.app.launcher import environment
+from tests.needs import LOOP, ROOT, needs, one_always
+from tests.real.iosched_kill import kill_all, killed_while_switched, left_behind
+from tests.real.loop_disk import LoopDisk
+from tests.real.polled import within
+
+pytestmark = [pytest.mark.real]
+
+
+@pytest.fixture
+def place() -> Iterator[Path]:
+    """Out of the way of every interpreter's own path, on a disk."""
+    with tempfile.TemporaryDirectory(dir="/var/tmp", prefix="hostdx-test-") as made:
+        yield Path(made)
+
+
+def _environment(place: Path) -> dict[str, str]:
+    """PYTHONPATH leads to another `app`: nobody sees it."""
+    other = place / "other/app"
+    other.mkdir(parents=True, exist_ok=True)
+    (other / "__init__.py").touch()
+    return environment(place) | {"XDG_CACHE_HOME": str(place / "cache"), "PYTHONPATH": str(other.parent)}
+
+
+def ran(bundle: Path, place: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, str(bundle), *arguments],
+        env=_environment(place), capture_output=True, text=True, timeout=120, stdin=subprocess.DEVNULL, cwd="/",
+    )  # fmt: skip
+
+
+def asked(bundle: Path, place: Path, *arguments: str) -> Any:
+    done = ran(bundle, place, *arguments)
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout)
+
+
+def test_it_measures_and_its_children_are_its_own(bundle: Path, place: Path) -> None:
+    assert ran(bundle, place, "--version").stdout.startswith("hostdx ")
+    document = asked(
+        bundle,
+        place,
+        "run",
+        "null",
+        "--dir",
+        str(place),
+        "--budget",
+        "6",
+        "--size",
+        "64M",
+        "--yes",
+        "--json",
+    )
+    assert document["status"] == "done" and document["verdicts"]
+    assert asked(bundle, place, "triage", "--json")["findings"] is not None
+    shown = asked(bundle, place, "report", "demo:storage", "--format", "json")
+    own = subprocess.run(
+        [sys.executable, "-P", "-m", "app.cli", "report", "demo:storage", "--format", "json"],
+        env=environment(place), capture_output=True, text=True, check=True,
+    )  # fmt: skip
+    assert shown == json.loads(own.stdout)
+
+
+@pytest.mark.soak("it measures, and its children are its own")
+def test_a_users_command_does_not_inherit_how_it_was_started(bundle: Path, place: Path) -> None:
+    said = place / "said"
+    command = f"sh -c 'env > {said}'"
+    done = ran(
+        bundle,
+        place,
+        "run",
+        "workload",
+        "--cmd",
+        command,
+        "--variant",
+        "a:",
+        "--variant",
+        "b:",
+        "--budget",
+        "4",
+        "--yes",
+    )
+    names = (
+        [line.partition("=")[0] for line in said.read_text().splitlines()] if said.exists() else [done.stderr]
+    )
+    assert "PATH" in names and STARTED_AS not in names
+
+
+@needs(ROOT, LOOP)
+@pytest.mark.parametrize("supervisor_too", one_always(False, True))
+def test_a_killed_run_is_undone_from_it(bundle: Path, place: Path, supervisor_too: bool) -> None:
+    with LoopDisk(place) as disk:
+        before = disk.queue()
+        killed_while_switched([sys.executable, str(bundle)], _environment(place), place, disk)
+        if supervisor_too:
+            kill_all(place)
+            ran(bundle, place, "undo")
+        assert within(lambda: not left_behind(place, disk, before), 60), left_behind(place, disk, before)

@@ -1,0 +1,317 @@
+"""A fleet run on nodes that answer, hang, refuse and talk rubbish: each has its state, none holds up the rest."""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+import time
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+from app.features.fleet.folder import SCHEMA, TRIAGE, FleetFolder, FleetRunHead
+from app.features.fleet.summary import AnswerSummary
+from app.terminal.failure import COULD_NOT, Failure
+from probes.reading.process_stat import is_running
+from tests.fakes.fake_fleet import FakeFleet
+from tests.needs import module, needs, one_always
+from tests.real.polled import within
+
+pytestmark = [needs(module("ClusterShell")), pytest.mark.usefixtures("own_state")]
+
+
+@pytest.fixture
+def fleet(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> FakeFleet:
+    monkeypatch.setattr("app.features.fleet.launch.call.LOGIN_S", 100.0)
+    return FakeFleet(tmp_path)
+
+
+def campaign(
+    fleet: FakeFleet,
+    scenario: str,
+    *nodes: str,
+    again: bool = False,
+    together: bool = False,
+    **manner: object,
+):  # type: ignore[no-untyped-def]
+    from app.features.fleet.launch.campaign import FleetCampaign, Manner
+    from app.features.fleet.launch.parcel import make_parcel
+
+    head = FleetRunHead(
+        schema=SCHEMA, scenario=scenario, nodes=list(nodes), seed=1, started="2026-01-01T00:00:00Z", together=together,
+    )  # fmt: skip
+    path = fleet.place / "answers"
+    folder = FleetFolder(path) if again else FleetFolder.make_new(path, head)
+    given = {"rsh": str(fleet.ssh), "python": sys.executable, "connect_s": 1.0, **manner}
+    return FleetCampaign(folder, head, make_parcel(str(fleet.bundle)), Manner(**given))
+
+
+def states(found) -> dict[str, str]:  # type: ignore[no-untyped-def]
+    return {node: line.state for (node, round), line in found.folder.read_answers().items() if round == 0}
+
+
+def test_one_that_closes_its_output_and_lives_on_holds_up_nobody(fleet: FakeFleet) -> None:
+    found = campaign(fleet, TRIAGE, "mute1", "n1", "mute2", "n2")
+    found.triage_nodes()
+    told = states(found)
+    assert (told.pop("n1"), told.pop("n2")) == ("answered", "answered")
+    pids = [int(pid) for pid in (fleet.place / "mute").read_text().split()]
+    assert len(pids) == 2 and not any(map(is_running, pids))
+    assert told.keys() == {"mute1", "mute2"} and not {"answered", "interrupted"} & set(told.values())
+
+
+def test_each_node_has_its_state(fleet: FakeFleet) -> None:
+    found = campaign(fleet, TRIAGE, "n1", "gone1", "deny1", "rubbish1", "flood1", "zeros1", "n2")
+    found.triage_nodes()
+    assert states(found) == {
+        "n1": "answered", "n2": "answered", "gone1": "unreachable", "deny1": "refused",
+        "rubbish1": "rubbish", "flood1": "rubbish", "zeros1": "rubbish",
+    }  # fmt: skip
+    lines = found.folder.read_answers()
+    assert lines["n1", 0].file == "nodes/n1/triage.json" and lines["gone1", 0].file is None
+    assert sorted(path.name for path in (found.folder.path / "nodes").iterdir()) == ["n1", "n2"]
+
+
+def test_what_the_judgement_cannot_read_is_no_answer(
+    fleet: FakeFleet, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(
+        "app.features.fleet.launch.campaign.summarise_answer",
+        lambda path: AnswerSummary(wrong="none" * path.match("n2/*")),
+    )
+    found = campaign(fleet, TRIAGE, "n1", "n2")
+    found.triage_nodes()
+    assert states(found) == {"n1": "answered", "n2": "rubbish"}
+
+
+def test_what_a_connection_has_started_ends_with_it(
+    fleet: FakeFleet, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A ProxyCommand that hangs was left to process 1 when ssh was killed."""
+    monkeypatch.setattr("app.features.fleet.launch.call.LOGIN_S", 0.5)
+    campaign(fleet, TRIAGE, "proxy1").triage_nodes()
+    pid = int((fleet.place / "proxy").read_text())
+    assert within(lambda: not is_running(pid), 10.0)
+
+
+def test_one_that_hangs_is_given_up(fleet: FakeFleet, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("app.features.fleet.launch.call.LOGIN_S", 0.0)
+    found = campaign(fleet, TRIAGE, "hang1")
+    found.triage_nodes()
+    assert states(found) == {"hang1": "hung"}
+
+
+def test_few_connections_are_started_at_once(fleet: FakeFleet, monkeypatch: pytest.MonkeyPatch) -> None:
+    from app.fleet.launch import engine
+
+    monkeypatch.setattr(engine, "MAX_STARTING", 3)
+    starting: list[int] = []
+    fill = engine.ConnectionEngine._start_waiting
+
+    def filled(self: engine.ConnectionEngine) -> None:
+        fill(self)
+        starting.append(sum(call.is_starting for call in self._open.values()))
+
+    monkeypatch.setattr(engine.ConnectionEngine, "_start_waiting", filled)
+    found = campaign(fleet, TRIAGE, *(f"light{n}" for n in range(12)), "gone1", fanout=100)
+    found.triage_nodes()
+    assert max(starting) == 3 and Counter(states(found).values()) == {"answered": 12, "unreachable": 1}
+
+
+def test_a_launcher_that_does_not_listen_for_a_time_gives_nobody_up(
+    fleet: FakeFleet, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("app.fleet.launch.call.LOGIN_S", 0.5)
+    found = campaign(fleet, TRIAGE, "n1", "n2")
+    busy = iter([4.0])
+    monkeypatch.setattr(found._engine, "_every", lambda: time.sleep(next(busy, 0.0)))
+    found.triage_nodes()
+    assert set(states(found).values()) == {"answered"}
+
+
+def test_a_bundle_goes_over_the_connection_too(fleet: FakeFleet, monkeypatch: pytest.MonkeyPatch) -> None:
+    from app.features.fleet.launch import campaign as launcher
+
+    found = campaign(fleet, TRIAGE, "n1")
+    large = fleet.bundle.read_bytes()  # more than a pipe holds
+    errand = launcher.msgspec.structs.replace(found._errand, shared="", data=large, size=len(large))
+    monkeypatch.setattr(found, "_errand", errand)
+    found.triage_nodes()
+    assert states(found) == {"n1": "answered"}
+
+
+def test_each_node_runs_its_own_plan_and_no_other(fleet: FakeFleet) -> None:
+    found = campaign(fleet, "fake", "n1", "other1", "held1")
+    found.measure_nodes(0, found.agreed_plans(found.fetch_plans(found.head.nodes, [])), [])
+    assert states(found) == {"n1": "answered", "other1": "skipped", "held1": "skipped"}
+    assert "pid 7" in found.folder.read_answers()["held1", 0].reason
+
+
+def test_changes_are_agreed_to(fleet: FakeFleet, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("app.run.consent.ask_yes_no", lambda _question: False)
+    found = campaign(fleet, "fake", "n1", "ask1", "old1")
+    may = found.agreed_plans(found.fetch_plans(found.head.nodes, []))
+    assert set(may) == {"n1"} and states(found) == {"ask1": "skipped", "old1": "skipped"}
+    with pytest.raises(Failure) as refused:
+        found.agreed_plans(found.fetch_plans(["ask1"], []))
+    assert refused.value.status == COULD_NOT
+
+
+@pytest.mark.parametrize(("nodes", "most"), [(("share1", "share2"), 1), (("n1", "n2"), 64)])
+def test_what_is_shared_is_loaded_by_one_at_a_time(
+    fleet: FakeFleet, monkeypatch: pytest.MonkeyPatch, nodes: tuple[str, ...], most: int
+) -> None:
+    found = campaign(fleet, "fake", *nodes)
+    plans = found.fetch_plans(nodes, [])
+    seen: list[int] = []
+    monkeypatch.setattr(
+        found._engine, "make_calls", lambda _calls, _most, at_once, _racks: seen.append(at_once)
+    )
+    found.measure_nodes(0, plans, [])
+    assert seen == [most]
+
+
+GROUPS = """[Main]
+default: racks
+[racks]
+map: case $GROUP in r1) echo n[1-3];; r2) echo n[4-5];; esac
+list: echo r1 r2
+"""
+
+
+@pytest.mark.parametrize("at_once", one_always(2, 0))
+def test_one_of_each_rack_at_a_time(
+    fleet: FakeFleet, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, at_once: int
+) -> None:
+    from ClusterShell.NodeSet import set_std_group_resolver_config
+
+    from app.features.fleet.launch.engine import ConnectionEngine, racks_by_node
+
+    (tmp_path / "groups.conf").write_text(GROUPS)
+    set_std_group_resolver_config(str(tmp_path / "groups.conf"))
+    try:
+        found = campaign(fleet, "fake", *(f"n{n}" for n in range(1, 8)), per="racks", at_once=at_once)
+        with pytest.raises(Failure):
+            racks_by_node(found.head.nodes, "switches")
+    finally:
+        set_std_group_resolver_config(None)
+    assert found._racks == {
+        "n1": "@racks:r1",
+        "n2": "@racks:r1",
+        "n3": "@racks:r1",
+        "n4": "@racks:r2",
+        "n5": "@racks:r2",
+    }
+    plans = found.fetch_plans(found.head.nodes, [])
+    seen: list[Counter[str]] = []
+    ready: list[Counter[str]] = []
+    fill = ConnectionEngine._start_waiting
+
+    def filled(self: ConnectionEngine) -> None:
+        fill(self)
+        of = {node: found._racks.get(node, "") for node in self._open}
+        seen.append(Counter(rack for node, rack in of.items() if self._open[node].going))
+        ready.append(Counter(of.values()))
+
+    monkeypatch.setattr(ConnectionEngine, "_start_waiting", filled)
+    found.measure_nodes(0, plans, [])
+    assert set(states(found).values()) == {"answered"} and len(states(found)) == 7
+    assert max(max(one.values()) for one in seen if one) == (at_once or 1)
+    assert max(max(one.values()) for one in ready if one) == min(3, 2 * (at_once or 1)), (
+        "as many are made ready"
+    )
+    assert max(len(one) for one in seen) == 3, "each rack for itself; those in none are one"
+
+
+def test_a_stop_is_told_by_each_node_and_the_rest_is_taken_up_again(
+    fleet: FakeFleet, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from app.features.fleet.launch.call import NodeCall
+
+    found = campaign(fleet, "fake", "n1", "slow1", "n2", at_once=1)
+    plans = found.fetch_plans(found.head.nodes, [])
+    line = NodeCall.take_output_line
+
+    def stopped(call: NodeCall, text: bytes) -> None:
+        line(call, text)
+        if call.node == "slow1" and b"at work" in text:
+            os.kill(os.getpid(), signal.SIGINT)  # as Ctrl-C, which is blocked now and looked for
+
+    monkeypatch.setattr(NodeCall, "take_output_line", stopped)
+    found.measure_nodes(0, plans, [])
+    assert states(found) == {"n1": "answered", "slow1": "interrupted", "n2": "interrupted"}
+    assert found.folder.read_answers()["slow1", 0].reason == "told-by-node", "the node says so itself"
+    assert found.was_interrupted
+    monkeypatch.setattr(NodeCall, "take_output_line", line)
+    before = len(fleet.vendor_names())
+    again = campaign(fleet, "fake", "n1", "slow1", "n2", again=True)
+    assert again.unanswered_nodes(again.head.nodes, 0) == ["slow1", "n2"]
+    again.measure_nodes(0, {node: plans[node] for node in ("n1", "n2")}, [])
+    assert fleet.vendor_names()[before:] == ["n2"] and states(again)["n2"] == "answered"
+
+
+@pytest.mark.parametrize("text", ["n[1-3],x", "a.b-c_d"])
+def test_names(text: str) -> None:
+    from app.features.fleet.launch.engine import expand_nodes
+
+    assert expand_nodes(text)
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["-oProxyCommand=x", "-v", "..", "../x", "a/b", "n;id", "user@n1", "", "n[1-200000]", "@no-such-group"],
+)
+def test_what_is_no_node_is_refused(text: str) -> None:
+    from app.features.fleet.launch.engine import expand_nodes
+
+    with pytest.raises(Failure):
+        expand_nodes(text)
+
+
+@pytest.mark.parametrize(
+    ("nodes", "status"), [(("n1", "gone1"), 0), (("n1", "gone1", "gone2"), COULD_NOT), (("gone1",), COULD_NOT)]
+)  # fmt: skip
+def test_where_most_did_not_answer_it_could_not_be_done(
+    fleet: FakeFleet, nodes: tuple[str, ...], status: int
+) -> None:
+    from app.features.fleet.cli.outcome import report_outcome
+
+    found = campaign(fleet, TRIAGE, *nodes)
+    found.triage_nodes()
+    assert report_outcome(found, 0.05) == status
+
+
+def test_nodes_begin_together(fleet: FakeFleet, monkeypatch: pytest.MonkeyPatch) -> None:
+    from app.features.fleet.launch import campaign as launcher
+
+    monkeypatch.setattr(launcher, "LEAD_S", 6.0)
+    found = campaign(fleet, "fake", "share1", "share2", together=True)
+    plans = found.fetch_plans(found.head.nodes, [])
+    began = time.time()
+    found.measure_nodes(0, plans, [])
+    assert states(found) == {"share1": "answered", "share2": "answered"}
+    assert time.time() >= began + 6.0
+    with pytest.raises(Failure):
+        campaign(fleet, "fake", "n1", "n2", again=True, together=True, fanout=1).measure_nodes(1, plans, [])
+
+
+def test_a_node_that_waits_for_the_others_can_be_stopped(
+    fleet: FakeFleet, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from app.features.fleet.launch.call import NodeCall
+
+    found = campaign(fleet, "fake", "n1", together=True)
+    plans = found.fetch_plans(found.head.nodes, [])
+    line = NodeCall.take_output_line
+
+    def stopped(call: NodeCall, text: bytes) -> None:
+        line(call, text)
+        if call.call_phase == "running":
+            os.kill(os.getpid(), signal.SIGINT)
+
+    monkeypatch.setattr(NodeCall, "take_output_line", stopped)
+    began = time.monotonic()
+    found.measure_nodes(0, plans, [])
+    assert time.monotonic() - began < 25 and states(found)["n1"] != "answered"

@@ -1,0 +1,100 @@
+"""One node of twelve is slower: screened, measured again beside peers, named, and what it alone has is first."""
+
+from __future__ import annotations
+
+import random
+import sys
+from pathlib import Path
+
+import pytest
+
+from app.features.fleet.folder import SCHEMA, FleetFolder, FleetRunHead
+from app.features.fleet.reading import read_fleet
+from scenarios.analysis.peers.retest import MAX_ROUNDS
+from tests.app.features.fleet.test_reading import recording
+from tests.fakes.fake_fleet import FakeFleet
+from tests.needs import module, needs
+
+pytestmark = [needs(module("ClusterShell")), pytest.mark.usefixtures("own_state")]
+NODES = [f"n{number:02}" for number in range(1, 13)]
+SLOW = "n07"
+SOLE = ("sysctl", "net.ipv4.tcp_sack")
+
+
+def prepared(place: Path, slower: float) -> None:
+    """Nodes differ by 1 %, their rounds by 1 %; whatever else is drawn: one node's counter is on no other one."""
+    draw = random.Random(1)
+    for node in NODES:
+        own = draw.gauss(1, 0.01) * (slower if node == SLOW else 1.0)
+        facts = {"kernel/build": f"#1 on {node}"} | ({"/".join(SOLE): 0} if node == SLOW else {})
+        for round in range(MAX_ROUNDS + 1):
+            recording(place / "prepared" / f"{node}-{round}.jsonl", node, own * draw.gauss(1, 0.01), facts)
+
+
+def run(fleet: FakeFleet, *, together: bool = False) -> Path:
+    from app.features.fleet.launch.campaign import FleetCampaign, Manner
+    from app.features.fleet.launch.parcel import make_parcel
+    from app.features.fleet.launch.rounds import retest_suspects
+
+    head = FleetRunHead(
+        schema=SCHEMA,
+        scenario="kernel",
+        nodes=NODES,
+        seed=1,
+        started="2026-01-01T00:00:00Z",
+        together=together,
+    )
+    made = FleetCampaign(
+        FleetFolder.make_new(fleet.place / "answers", head), head, make_parcel(str(fleet.bundle)),
+        Manner(rsh=str(fleet.ssh), python=sys.executable),
+    )  # fmt: skip
+    plans = made.agreed_plans(made.fetch_plans(NODES, []))
+    made.measure_nodes(0, plans, [])
+    retest_suspects(made, (), plans)
+    return made.folder.path
+
+
+def test_a_slower_node_is_measured_again_and_named(tmp_path: Path) -> None:
+    fleet = FakeFleet(tmp_path)
+    prepared(tmp_path, 0.75)  # rates: fewer a second is slower
+    path = run(fleet)
+    again = [
+        {node for node, at in FleetFolder(path).read_answers() if at == round}
+        for round in range(1, MAX_ROUNDS + 1)
+    ]
+    assert SLOW in again[0] and len(again[0]) > len({SLOW}) + 7
+    found = read_fleet([str(path)]).judge_answers(0.05)
+    assert [one.node for one in found.odd] == [SLOW]
+    odd = found.odd[0]
+    assert all(one.ratio and one.ratio < 1 and one.ci95 for one in odd.standings)
+    assert not odd.few and (odd.settings[0].subject, odd.settings[0].name) == SOLE
+    assert odd.settings[0].matching == 0
+
+
+@pytest.mark.soak(
+    "a slower node is measured again and named; `peers/test_retest.py` names nobody of like nodes"
+)
+def test_of_like_nodes_none_is_named(tmp_path: Path) -> None:
+    fleet = FakeFleet(tmp_path)
+    prepared(tmp_path, 1.0)
+    found = read_fleet([str(run(fleet))]).judge_answers(0.05)
+    assert not found.odd and not found.missing
+
+
+@pytest.mark.soak("a slower node is measured again and named")
+def test_nodes_that_began_together_do_so_again_all_of_them(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from app.features.fleet.launch import campaign
+
+    monkeypatch.setattr(campaign, "LEAD_S", 0.1)
+    fleet = FakeFleet(tmp_path)
+    prepared(tmp_path, 0.75)
+    path = run(fleet, together=True)
+    answers = FleetFolder(path).read_answers()
+    assert {node for node, at in answers if at == 1} == set(NODES)
+    found = read_fleet([str(path)]).judge_answers(0.05)
+    assert [one.node for one in found.odd] == [SLOW]
+    assert found.sums and all(
+        len(one.rates) == len(NODES) and len(one.again) == found.rounds for one in found.sums
+    )

@@ -1,0 +1,118 @@
+"""Other ways to a node than ssh alone: srun, ClusterShell's tree over a gateway, and sudo on the node."""
+
+from __future__ import annotations
+
+import socket
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from app.features.fleet.folder import FleetFolder
+from tests.app import forked
+from tests.app.features.fleet.launch.test_campaign import campaign
+from tests.app.launcher import environment
+from tests.fakes.fake_fleet import FakeFleet
+from tests.needs import module, needs
+
+pytestmark = [needs(module("ClusterShell"))]
+
+SRUN = """#!/bin/sh
+# srun [OPTION]... /bin/sh -c COMMAND: one task on one node
+node=
+while [ "${1#--}" != "$1" ]; do case $1 in --nodelist=*) node=${1#*=} ;; esac; shift; done
+echo "$node" >> "${0%/*}/log"
+[ "$node" = gone1 ] && { echo "srun: error: Unable to create step for job 7: Invalid node name" >&2; exit 1; }
+NODE=$node exec "$@"
+"""
+SUDO = """#!/bin/sh
+[ "$1 $2" = "-n --" ] || { echo "sudo: would ask" >&2; exit 1; }
+shift 2
+[ "$NODE" = user3 ] && { echo "sudo: a password is required" >&2; exit 1; }
+echo "$NODE" >> "${0%/*}/became"
+exec "$@"
+"""
+
+
+def script(path: Path, text: str) -> Path:
+    path.parent.mkdir(exist_ok=True)
+    path.write_text(text)
+    path.chmod(0o755)
+    return path
+
+
+def triage(fleet: FakeFleet, nodes: str, *words: str, rsh: Path, **extra: str) -> dict[str, tuple[str, str]]:
+    """Each node's state and reason."""
+    argv = [sys.executable, "-P", "-m", "app.cli", "fleet", "triage", "-w", nodes, "--rsh", str(rsh)]
+    where = ["--bundle", str(fleet.bundle), "-o", str(fleet.place / "answers"), "--python", sys.executable]
+    done = forked.run(
+        [*argv, *where, *words], env=environment(fleet.place) | extra, stdin=subprocess.DEVNULL, capture_output=True,
+        text=True, timeout=200, check=False,
+    )  # fmt: skip
+    lines = FleetFolder(fleet.place / "answers").read_answers()
+    assert lines, done.stderr
+    return {node: (line.state, line.reason) for (node, _), line in lines.items()}
+
+
+def test_by_srun(tmp_path: Path) -> None:
+    fleet = FakeFleet(tmp_path)
+    srun = script(tmp_path / "srun", SRUN)
+    found = triage(fleet, "n[1-2],gone1", rsh=srun)
+    assert {node: state for node, (state, _) in found.items()} == {
+        "n1": "answered", "n2": "answered", "gone1": "refused",
+    }  # fmt: skip
+    assert sorted(fleet.vendor_names()) == ["gone1", "n1", "n2"], "a step of its own a node"
+
+
+def test_as_root_by_sudo(tmp_path: Path) -> None:
+    fleet = FakeFleet(tmp_path)
+    sudo = script(tmp_path / "bin" / "sudo", SUDO)
+    path = f"{sudo.parent}:/usr/bin:/bin"
+    found = triage(fleet, "n1,root2,user3", "--become", "sudo", rsh=fleet.ssh, PATH=path)
+    assert {node: state for node, (state, _) in found.items()} == {
+        "n1": "answered", "root2": "answered", "user3": "refused",
+    }  # fmt: skip
+    assert sorted((sudo.parent / "became").read_text().split()) == ["n1", "root2"]
+
+
+@pytest.mark.parametrize("shared", [True, False])
+def test_over_a_gateway(tmp_path: Path, shared: bool) -> None:
+    """It makes the connections to its nodes, where these have the bundle; else each is called from here."""
+    fleet = FakeFleet(tmp_path)
+    here = socket.gethostname().split(".")[0]
+    (tmp_path / "topology.conf").write_text(f"[routes]\n{here}: gw1\ngw1: n[1-9],gone1,rubbish1\n")
+    extra = {"CLUSTERSHELL_CFGDIR": str(tmp_path), "CLUSTERSHELL_GW_PYTHON_EXECUTABLE": sys.executable}
+    if not shared:
+        extra["HOSTDX_STARTED_AS"] = str(fleet.bundle)
+    words = () if shared else ("--bundle", "")
+    found = triage(fleet, "n[1-4],gone1,rubbish1", *words, rsh=fleet.ssh, **extra)
+    assert {node: state for node, (state, _) in found.items()} == {
+        "n1": "answered", "n2": "answered", "n3": "answered", "n4": "answered", "gone1": "unreachable",
+        "rubbish1": "rubbish",
+    }  # fmt: skip
+    assert fleet.vendor_names().count("gw1") == shared
+
+
+def test_plans_and_runs_over_a_gateway(
+    tmp_path: Path, own_state: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """One that is given up breaks nothing for the calls after it."""
+    from ClusterShell.Task import Task, task_self
+
+    routes = tmp_path / "topology.conf"
+    here = socket.gethostname().split(".")[0]
+    routes.write_text(f"[routes]\n{here}: gw1\ngw1: n[1-9],rubbish1\n")
+    monkeypatch.setattr(Task, "TOPOLOGY_CONFIGS", [str(routes)])
+    monkeypatch.setattr(task_self(), "topology", None)
+    monkeypatch.setenv("CLUSTERSHELL_GW_PYTHON_EXECUTABLE", sys.executable)
+    found = campaign(FakeFleet(tmp_path), "fake", "n1", "rubbish1", "n2")
+    for round in (0, 1):
+        plans = found.agreed_plans(
+            found.fetch_plans(found.unanswered_nodes(found.head.nodes, round), [], round), round
+        )
+        found.measure_nodes(round, plans, [])
+    assert {key: line.state for key, line in found.folder.read_answers().items()} == {
+        (node, round): state for round in (0, 1) for node, state in
+        {"n1": "answered", "n2": "answered", "rubbish1": "rubbish"}.items()
+    }  # fmt: skip

@@ -1,0 +1,31 @@
+"""Node expressions without ClusterShell: ranges with their padding, and what is left out."""
+
+from __future__ import annotations
+
+import pytest
+
+from app.features.fleet.node_names import _own_matcher
+
+
+@pytest.mark.parametrize(
+    ("words", "name", "meant"),
+    [
+        ("node[001-003]", "node002", True),
+        ("node[001-003]", "node2", False),  # another name
+        ("node[001-003]", "node004", False),
+        ("node[1-3]", "node2", True),
+        ("node[001-003,205],gpu3", "node205", True),
+        ("node[001-003,205],gpu3", "gpu3", True),
+        ("node[001-003],!node002", "node002", False),
+        ("node[001-003],!node002", "node003", True),
+        ("!node002", "gpu3", True),
+    ],
+)
+def test_who_is_meant(words: str, name: str, meant: bool) -> None:
+    fits = _own_matcher(words)
+    assert fits is not None and fits(name) is meant
+
+
+@pytest.mark.parametrize("words", ["node[1-3", "node[a]", "node[1-]", "@group"])
+def test_what_is_no_expression(words: str) -> None:
+    assert _own_matcher(words) is None

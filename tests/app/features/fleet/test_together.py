@@ -1,0 +1,40 @@
+"""The sum of what nodes reach together, and each node's share."""
+
+from __future__ import annotations
+
+import math
+
+from app.features.fleet.report import lead_sentence
+from app.features.fleet.together import sum_words, together_sections
+from scenarios.analysis.compare.run_summary import FigureKey, PlannedLoad
+from scenarios.analysis.peers.facts import FactTable
+from scenarios.analysis.peers.judge import judge_fleet
+from scenarios.analysis.peers.node import PeerNode
+from scenarios.contract.plan import Metric
+from scenarios.contract.results.document import Table
+
+
+def test_rates_add_up_and_times_do_not() -> None:
+    rate, time = FigureKey("easy", "rate"), FigureKey("wait", "seconds")
+    loads = {
+        rate: PlannedLoad("easy", Metric("rate", "1/s")),
+        time: PlannedLoad("wait", Metric("seconds", "s", better="less")),
+    }
+    nodes = [
+        PeerNode(name="n1", logs={rate: math.log(300), time: -1.0}), PeerNode(name="n2", logs={rate: math.log(100)}),
+        PeerNode(name="n3"),
+    ]  # fmt: skip
+    later = [
+        {
+            "n1": PeerNode(name="n1", logs={rate: math.log(200)}),
+            "n2": PeerNode(name="n2", logs={rate: math.log(100)}),
+        },
+        {"n1": PeerNode(name="n1", logs={rate: math.log(200)})},  # without one of them it is another sum
+    ]
+    found = judge_fleet(nodes, FactTable(), loads, later, together=True)
+    (section,) = together_sections(found.sums)
+    (table,) = (part for part in section.parts if isinstance(part, Table))
+    assert table.rows == (("easy", "2", "400 /s", "300 /s", "75 %", "25 %"),)
+    assert len(sum_words(found.sums)) == 1 and "400 /s" in lead_sentence(found)
+    apart = judge_fleet(nodes, FactTable(), loads)
+    assert not apart.sums and not together_sections(apart.sums)

@@ -1,0 +1,236 @@
+"""`hostdx import`: recordings that load, report and compare; one line for what is refused; nothing foreign believed."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from app.cli.entry import run_command_line
+from app.features.imports import recording as imported
+from app.recordings.reader import load, read_events
+from app.recordings.sides import read_run_summaries
+from app.report.forms import html, markdown
+from app.report.full_report import report
+from app.report.results.result_parts import result_parts
+from scenarios.analysis.compare.bounding_box import BoundingBoxFigures, BoxCorner
+from scenarios.analysis.compare.run_summary import summarise_run
+from scenarios.analysis.imported.results import (
+    Boxes,
+    Contradictions,
+    Histories,
+    HistoriesResult,
+    ImportedFiles,
+    WorkloadHistory,
+)
+from scenarios.contract import events as ev
+from scenarios.contract.results.document import Picture
+from tests.probes.imports import originals as made
+
+TABLE = "ior_hard_GiBps\tior_easy_GiBps\tmdtest_hard_kIOPS\tmdtest_easy_kIOPS\n"
+
+
+@pytest.fixture(autouse=True)
+def _own_state(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
+    monkeypatch.chdir(tmp_path)
+
+
+def files(tmp_path: Path, **texts: str) -> list[str]:
+    for name, text in texts.items():
+        (tmp_path / name).write_text(text)
+    return [str(tmp_path / name) for name in texts]
+
+
+@pytest.mark.parametrize("kind", made.ALL)
+def test_every_kind_becomes_a_recording_that_loads_and_reports(kind: str, tmp_path: Path) -> None:
+    assert run_command_line(["import", "-o", "r.jsonl", *files(tmp_path, result=made.ALL[kind])]) == 0
+    session = load(Path("r.jsonl"))
+    assert session.ended is not None and session.ended.status == "done"
+    assert session.began is not None and session.began.scenario == "import"
+    document = report(session, "r.jsonl")
+    assert "Nothing was measured on this host" in markdown.render_markdown(document)
+    assert "</html>" in html.render_html(document)
+    assert session.facts or session.blocks
+
+
+def test_values_are_what_compare_reads(tmp_path: Path) -> None:
+    assert run_command_line(["import", "-o", "r.jsonl", *files(tmp_path, f=made.hepscore())]) == 0
+    taken = summarise_run(read_events(Path("r.jsonl")), "r.jsonl")
+    figures = {key.workload: figure for key, figure in taken.figures.items()}
+    assert figures["HEPscoreTEST"].value == 30.0
+    assert figures["a-bmk"].blocks == 3 and figures["a-bmk"].variance is not None  # its runs' own spread
+    assert (taken.host, taken.wall) == ("wn1", "2021-03-02T15:53:19+00:00")
+
+
+def test_digest_version_and_both_figures_are_in_the_recording(tmp_path: Path) -> None:
+    assert run_command_line(["import", "-o", "r.jsonl", *files(tmp_path, f=made.hepscore(31))]) == 0
+    session = load(Path("r.jsonl"))
+    told, contradicted = session.find_result(ImportedFiles), session.find_result(Contradictions)
+    assert told is not None and contradicted is not None
+    [source], [row] = told.value, contradicted.value
+    assert len(source.sha256) == 64 and (source.version, source.kind) == ("2.0", "hepscore")
+    assert (row.claimed, row.recomputed) == (31.0, pytest.approx(30.0))
+    assert any(f.severity == "warning" for f in session.findings.values())
+
+
+def test_each_file_has_its_own_recording_and_all_have_one_together(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    names = files(tmp_path, **{f"r{n}": made.hepscore() for n in range(7)})
+    assert run_command_line(["import", *names]) == 0
+    kept = list((tmp_path / "state/hostdx/recordings").iterdir())
+    assert len(kept) == 8 and sum("together" in p.name for p in kept) == 1
+    together = load(next(p for p in kept if "together" in p.name))
+    assert {s.workload for s in together.series} == {"HEPscoreTEST", "a-bmk"}
+    assert "7 files together" in capsys.readouterr().out
+
+
+def test_the_odd_runs_are_the_answer_and_the_box_is_drawn(tmp_path: Path) -> None:
+    rows = "".join(f"0.9\t{0.47 if n % 2 else 1.9}\t11\t130\n" for n in range(9))
+    assert run_command_line(["import", "-o", "r.jsonl", *files(tmp_path, t=TABLE + rows)]) == 0
+    document = report(load(Path("r.jsonl")), "r.jsonl")
+    text, page = markdown.render_markdown(document), html.render_html(document)
+    assert "IOR easy lies below IOR hard in 4 of 9 runs: runs 2, 4, 6, 8" in text.splitlines()[2]
+    assert "h, e: a run's hard and easy corner" in text
+    assert page.count("<svg") == 2 and "<script" not in page and page.count('stroke="#c62828" fill') == 4
+
+
+def test_an_application_is_placed_in_the_box(tmp_path: Path) -> None:
+    names = files(tmp_path, t=TABLE + "0.01\t1.9\t11\t130\n", job=made.IOR)
+    assert run_command_line(["import", "-o", "r.jsonl", *names]) == 0
+    titles = [f.title for f in load(Path("r.jsonl")).findings.values()]
+    assert any("job (read) in the box" in title and "of the way" in title for title in titles)
+
+
+def test_a_summary_of_another_run_is_contradicted(tmp_path: Path) -> None:
+    other = made.PRMON_JSON.replace('"wtime": 4', '"wtime": 40')
+    names = files(tmp_path, **{"job.txt": made.PRMON_TEXT, "job.json": other})
+    assert run_command_line(["import", *names]) == 0
+    kept = (tmp_path / "state/hostdx/recordings").glob("import-prmon-json*")
+    findings = load(next(kept)).findings.values()
+    assert "import.prmon.other-run" in {f.id for f in findings}
+
+
+def test_what_is_refused_is_one_line_and_the_rest_is_imported(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    names = files(tmp_path, good=made.IO500, bad="error: failed to setup shm segment\n")
+    assert run_command_line(["import", *names]) == 3
+    out, err = capsys.readouterr()
+    assert err.count("\n") == 1 and "bad: is 35 B of text, and of no kind" in err
+    assert "good: IO500" in out
+
+
+@pytest.mark.parametrize(
+    ("arguments", "status"),
+    [(["import"], 2), (["import", "--kind", "no", "x"], 2), (["import", "none"], 3), (["import", "/"], 3)],
+)
+def test_exit_statuses(arguments: list[str], status: int, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run_command_line(arguments) == status
+    assert capsys.readouterr().err.count("\n") == 1
+
+
+def test_an_existing_file_is_not_written_over(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    name, other = files(tmp_path, f=made.IO500, r="mine")
+    assert run_command_line(["import", "-o", other, name]) == 3
+    assert Path(other).read_text() == "mine" and "exists already" in capsys.readouterr().err
+
+
+def test_json_has_values_findings_and_refusals(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    names = files(tmp_path, f=made.fio(made.fio_job()), bad="x")
+    assert run_command_line(["import", "--json", *names]) == 3
+    document = json.loads(capsys.readouterr().out)
+    [one] = document["imported"]
+    measure = one["result"]["measures"][0]
+    assert (measure["workload"], measure["metric"], measure["value"]) == ("job read", "IOPS", 10000.0)
+    assert measure["conditions"]["iodepth"] == "8" and measure["conditions"]["block size"] == "4 KiB"
+    assert Path(one["recording"]).exists() and document["refused"][0]["file"].endswith("bad")
+
+
+def test_hostile_names_in_a_file_reach_no_terminal(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    name = "\x1b]0;owned\x07\u202e[red]<script>"
+    text = made.fio(made.fio_job(name)).replace("3.33", "3.33\\u001b[2J")
+    assert run_command_line(["import", "-o", "r.jsonl", *files(tmp_path, f=text)]) == 0
+    out, err = capsys.readouterr()
+    document = report(load(Path("r.jsonl")), "r.jsonl")
+    page = html.render_html(document)
+    for shown in (out, err, markdown.render_markdown(document), page):
+        assert "\x1b" not in shown and "\x07" not in shown and "\u202e" not in shown
+    assert "<script" not in page
+
+
+def test_events_are_in_order_and_shown_at_once(tmp_path: Path) -> None:
+    assert run_command_line(["import", "-o", "r.jsonl", *files(tmp_path, f=made.SAR)]) == 0
+    events = list(read_events(Path("r.jsonl")))
+    assert [e.t for e in events] == sorted(e.t for e in events) and events[-1].t < 1
+    assert [e.at_s for e in events if isinstance(e, ev.SampleTaken) and e.series == "CPU user"] == [0.0, 10.0]
+
+
+@pytest.mark.parametrize("demo", ["io500", "trend"])
+def test_the_bundled_ones_draw_their_box_and_their_course_on_the_screen(demo: str) -> None:
+    """What a recording holds must still be read when a field of it gets another name."""
+    from app.tui.widgets.on_top import imported_lines
+
+    session = load(Path(__file__).parents[4] / f"app/recordings/demos/{demo}.jsonl")
+    shown = "".join(part for line in imported_lines(session, 80, 40) for part, _ in line)
+    assert any("\u2800" < c <= "\u28ff" for c in shown)
+    assert "results" in shown and "IOR" in shown.upper()
+
+
+def test_a_foreign_box_and_history_are_drawn_as_letters_or_not_at_all() -> None:
+    corner = BoxCorner(workload="\x1b[2Jw", unit="B/s", values=(1.0,), median=1.0, low=1.0, high=1.0)
+    hostile = BoundingBoxFigures(title="\x1b]0;x\x07<script>", runs=("\u202e<b>",), corners=(corner,) * 4)
+    session = load(Path(__file__).parents[4] / "app/recordings/demos/io500.jsonl")
+    [picture] = result_parts(session, Boxes(t=1.0, value=(hostile,)))
+    assert isinstance(picture, Picture)
+    shown = "".join((*picture.lines, picture.svg))
+    assert (
+        not set("\x1b\x07\u202e") & set(shown) and "<script" not in picture.svg and "<b>" not in picture.svg
+    )
+    without = msgspec.structs.replace(hostile, corners=(msgspec.structs.replace(corner, median=-1.0),) * 4)
+    for none in (Boxes(t=1.0, value=()), Boxes(t=1.0, value=(without,))):
+        assert result_parts(session, none) == ()
+    flat = WorkloadHistory(
+        workload="w", metric="m", unit="s", better="less", values=(0.0, 1.0), verdict="slower"
+    )
+    for workloads in ((), (flat,)):
+        empty = HistoriesResult(t=1.0, value=Histories(("a", "b"), (None, None), workloads))
+        assert result_parts(session, empty) == ()
+
+
+def test_more_than_a_thousand_results_of_one_date_are_kept(tmp_path: Path) -> None:
+    (tmp_path / "state/hostdx/recordings").mkdir(parents=True, mode=0o700)
+    for n in range(1, 1005):
+        tail = f"-{n}" if n > 1 else ""
+        (tmp_path / f"state/hostdx/recordings/import-io500-20261124-000000{tail}.jsonl").touch()
+    assert (
+        imported.keep_recording(b"x", "io500", "2026-11-24T00:00:00Z").name
+        == "import-io500-20261124-000000-1005.jsonl"
+    )
+
+
+def test_results_of_one_file_name_are_named_by_their_folders(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for n in range(7):
+        (tmp_path / f"run{n}").mkdir()
+        text = made.IO500.replace(
+            "100.000000 kIOPS : time 3.5", f"{33 if n == 4 else 100 + n / 10} kIOPS : time 3.5"
+        )
+        (tmp_path / f"run{n}/result_summary.txt").write_text(text.replace("time 310.1", f"time 31{n}.1"))
+    assert run_command_line(["import", "--json", *map(str, tmp_path.glob("run*/result_summary.txt"))]) == 0
+    [odd] = [f for f in json.loads(capsys.readouterr().out)["pile"] if f["id"].startswith("import.odd")]
+    assert "run4" in odd["title"] and "find" in odd["title"]
+
+
+def test_columns_of_tables_of_one_name_are_told_apart(tmp_path: Path) -> None:
+    for folder in "ab":
+        (tmp_path / folder).mkdir()
+        (tmp_path / folder / "t.tsv").write_text("phase\told\nior-hard-read\t1\n")
+    found = read_run_summaries([tmp_path / folder / "t.tsv:old" for folder in "ab"])
+    assert len({take.name for take in found}) == 2

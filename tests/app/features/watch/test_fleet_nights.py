@@ -1,0 +1,79 @@
+"""Other hosts' nights: read once, read again where they changed, and what cannot be read is said in one line."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from app.features.watch import fleet_nights as module
+from app.features.watch.fleet_nights import read_fleet_nights
+from app.state import state_dir
+from tests.app.features.fleet.test_reading import recording
+
+pytestmark = pytest.mark.usefixtures("own_state")
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    for host in ("n1", "n2"):
+        for night in range(3):
+            recording(tmp_path / f"fleet/{host}/{night}.jsonl", host, 1.0 + night / 10, {})
+    (tmp_path / "fleet/answers.jsonl").write_text("{}\n")  # of a fleet run
+    return tmp_path / "fleet"
+
+
+def read(folder: Path, monkeypatch: pytest.MonkeyPatch) -> tuple[module.FleetNights, list[str]]:
+    seen: list[str] = []
+    take_of = module.read_run_summary
+
+    def counted(path: Path, name: str, *, spread: bool) -> object:
+        seen.append(name)
+        return take_of(path, name, spread=spread)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(module, "read_run_summary", counted)
+        return read_fleet_nights(str(folder)), sorted(seen)
+
+
+def test_each_is_read_once_and_again_where_it_changed(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    first, names = read(folder, monkeypatch)
+    assert {host: len(nights) for host, nights in first.others.items()} == {"n1": 3, "n2": 3} and len(
+        names
+    ) == 6
+    assert all(night.logs for nights in first.others.values() for night in nights) and not first.trouble
+    assert read(folder, monkeypatch) == (first, [])
+    recording(folder / "n1/1.jsonl", "n1", 5.0, {})
+    os.utime(folder / "n1/1.jsonl", ns=(1, 1))
+    (folder / "n2/0.jsonl").unlink()
+    again, names = read(folder, monkeypatch)
+    assert names == ["1.jsonl"] and len(again.others["n2"]) == 2
+    assert (
+        again.others["n1"][1].logs != first.others["n1"][1].logs
+        and again.others["n1"][0] == first.others["n1"][0]
+    )
+
+
+def test_what_cannot_be_read_is_counted_with_the_first_reason(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (folder / "n1/7.jsonl").write_text("nonsense\n")
+    (folder / "n1/8.jsonl").write_text("")
+    found, _ = read(folder, monkeypatch)
+    assert (
+        "2 of 8 recordings" in found.trouble and "7.jsonl" in found.trouble and "8.jsonl" not in found.trouble
+    )
+    assert len(found.trouble.splitlines()) == 1 and len(found.others["n1"]) == 3
+    assert read(folder, monkeypatch) == (found, []), "said again, not read again"
+
+
+@pytest.mark.parametrize(
+    "damage", [b"", b"nonsense", b"\x82\xa4keys\x90\xa7entries\x81\xa1x\x96\x01\x01\xa0\xa0\x91\x07\x91\x01"]
+)
+def test_a_damaged_index_is_made_anew(folder: Path, monkeypatch: pytest.MonkeyPatch, damage: bytes) -> None:
+    found, _ = read(folder, monkeypatch)
+    (kept,) = (state_dir() / "fleet-nights").iterdir()
+    kept.write_bytes(damage)
+    again, names = read(folder, monkeypatch)
+    assert again == found and len(names) == 6

@@ -1,0 +1,241 @@
+"""A night of the watch: when it measures, when not, what is kept; what goes wrong costs no other night."""
+
+from __future__ import annotations
+
+import errno
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+
+from app import locks
+from app.features.watch import night as nights
+from app.features.watch.battery import WatchSettings
+from app.features.watch.nights import INDEX, Nights
+from app.features.watch.openmetrics import metrics_text
+from app.recordings import baselines
+from app.terminal.failure import Failure
+from probes.reading.host import Host
+from scenarios.contract import events as ev
+from tests.fakes.streams.small_recordings import recorded
+
+pytestmark = pytest.mark.usefixtures("own_state")
+START = datetime(2026, 3, 1, 2, 30, tzinfo=UTC)
+
+
+class Clocked:
+    """A host whose clock is set by hand and whose battery gives a rate; `cut`: the runner is killed in the middle."""
+
+    def __init__(self, tmp_path: Path) -> None:
+        self.tmp = tmp_path
+        self.now = START
+        self.rate = 1000.0
+        self.rates: list[float] = []  # taken first
+        self.cut = self.full = False
+        self.busy = ""
+
+    def measure(self, recording: Path, blocked: str) -> ev.RunEnded:
+        if self.full:
+            raise Failure(f"{recording}: cannot record there: no space left on device")
+        made = recorded(self.tmp, "now", self.rates.pop(0) if self.rates else self.rate)
+        lines = [msgspec.json.decode(line) for line in made.read_bytes().splitlines()]
+        lines[0]["wall"] = f"{self.now:%Y-%m-%dT%H:%M:%SZ}"
+        ended: dict[str, Any] = {"type": "end", "t": 2.0, "status": "done"}
+        if blocked:
+            ended |= {"status": "skipped", "reason": blocked}
+            lines = lines[:1]
+        lines = [line for line in lines if line["type"] != "end"] + ([] if self.cut else [ended])
+        recording.write_bytes(b"".join(msgspec.json.encode(line) + b"\n" for line in lines))
+        return ev.RunEnded(t=2.0, status=ended["status"], reason=ended.get("reason"))
+
+    def night(self, keep: int = 100, textfile: str = "") -> nights.Tonight:
+        return nights.measure_night(
+            WatchSettings(keep=keep, textfile=textfile), self.measure, lambda text: None,
+            busy=lambda: self.busy, now=lambda: self.now,
+        )  # fmt: skip
+
+    def nights(self, count: int, **given: Any) -> nights.Tonight:
+        for _ in range(count):
+            found = self.night(**given)
+            self.now += timedelta(days=1)
+        return found
+
+
+@pytest.fixture
+def host(tmp_path: Path) -> Clocked:
+    return Clocked(tmp_path)
+
+
+def test_two_nights_are_two_recordings_with_an_index(host: Clocked) -> None:
+    found = host.nights(2)
+    assert found.history.measured_count == 2
+    assert [path.name[:8] for path in Nights(nights.nights_folder()).recording_paths] == [
+        "000001-1",
+        "000002-1",
+    ]
+    assert (nights.nights_folder() / INDEX).is_file()
+
+
+def test_a_second_time_in_the_same_night_measures_nothing(host: Clocked) -> None:
+    host.night()
+    host.now += timedelta(hours=1)
+    assert host.night().skipped and len(Nights(nights.nights_folder()).recording_paths) == 1
+
+
+@pytest.mark.parametrize("by", [timedelta(days=-40), timedelta(days=400), timedelta(days=-1)])
+def test_a_clock_that_was_moved_loses_no_night_and_no_order(host: Clocked, by: timedelta) -> None:
+    host.nights(2)
+    host.now += by
+    if by == timedelta(days=-1):
+        host.now -= timedelta(hours=12)
+    host.rate = 900.0
+    found = host.nights(2)
+    assert found.history.measured_count == 4
+    assert [round(value, -2) for _, value in found.history.loads[0].values] == [1000, 1000, 900, 900]
+
+
+def test_a_busy_night_is_recorded_as_skipped_and_the_next_one_runs(host: Clocked) -> None:
+    host.busy = "others"
+    assert host.nights(1).skipped == "others"
+    host.busy = ""
+    found = host.nights(1).history
+    assert [seen.state for seen in found.nights] == ["skipped", "measured"]
+
+
+def test_a_reboot_in_the_middle_costs_that_night_only(host: Clocked) -> None:
+    host.nights(1)
+    host.cut = True
+    host.nights(1)
+    host.cut = False
+    found = host.nights(1).history
+    assert [seen.state for seen in found.nights] == ["measured", "cut off", "measured"]
+
+
+def test_a_full_disk_costs_that_night_only(host: Clocked, monkeypatch: pytest.MonkeyPatch) -> None:
+    host.nights(1)
+    host.full = True
+    with pytest.raises(Failure):
+        host.night()
+    host.full = False
+
+    def no_room(self: Nights) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    host.now += timedelta(days=1)
+    with monkeypatch.context() as patched:
+        patched.setattr(Nights, "refresh", no_room)
+        host.nights(1)
+    assert host.nights(1).history.measured_count == 3
+
+
+def test_another_night_under_way_is_not_disturbed(host: Clocked, monkeypatch: pytest.MonkeyPatch) -> None:
+    inner: list[type[BaseException]] = []
+    measure = host.measure
+
+    def twice(recording: Path, blocked: str) -> ev.RunEnded:
+        host.measure = measure  # type: ignore[method-assign]
+        try:
+            host.night()
+        except Failure as why:
+            inner.append(type(why))
+        return measure(recording, blocked)
+
+    host.measure = twice  # type: ignore[method-assign]
+    assert host.night().history.measured_count == 1 and len(inner) == 1
+
+
+def test_a_low_night_is_measured_once_more(host: Clocked) -> None:
+    host.nights(30)
+    host.rates = [700.0, 1000.0]
+    found = host.nights(1)
+    assert len(found.recordings) == 2 and found.history.nights[-1].runs == 2
+    assert not found.history.loads[0].slow
+    host.rate = 900.0
+    assert host.nights(4).history.lasting_slowdowns
+
+
+def test_the_oldest_nights_go_and_the_baseline_stays(host: Clocked) -> None:
+    found = host.nights(50, keep=10)
+    assert found.history.measured_count == 38 and found.history.baselines == 1
+    assert len(Nights(nights.nights_folder()).recording_paths) == 38
+
+
+def test_the_index_is_made_again_from_the_recordings(host: Clocked) -> None:
+    host.nights(32)
+    before = Nights(nights.nights_folder()).read_history()
+    for damage in (b"", b"{", b'{"schema":"other"}'):
+        (nights.nights_folder() / INDEX).write_bytes(damage)
+        assert Nights(nights.nights_folder()).read_history() == before
+    (nights.nights_folder() / INDEX).unlink()
+    assert Nights(nights.nights_folder()).read_history() == before
+
+
+def test_a_damaged_recording_is_said_and_left_out(host: Clocked) -> None:
+    host.nights(3)
+    Nights(nights.nights_folder()).recording_paths[1].write_bytes(b"\xff\n{")
+    there = Nights(nights.nights_folder())
+    assert there.read_history().measured_count == 2 and len(there.troubles) == 1
+
+
+def test_its_baseline_is_a_baseline_as_any_other(host: Clocked, tmp_path: Path) -> None:
+    host.nights(35)
+    assert len(baselines.baseline_recordings(baselines.WATCH)) == 28
+    assert [one.name for one in baselines.list_baselines()] == [baselines.WATCH]
+    assert baselines.compare_since(baselines.WATCH, recorded(tmp_path, "later", 800.0)).a.runs == 28
+    with pytest.raises(Failure):
+        baselines.save(baselines.WATCH, [recorded(tmp_path, "mine", 1.0)])
+
+
+def test_open_metrics_are_written_in_one_step(host: Clocked, tmp_path: Path) -> None:
+    target = tmp_path / "hostdx.prom"
+    found = host.nights(30, textfile=str(target))
+    written = target.read_text()
+    assert written == metrics_text(found.history, "done") and written.endswith("# EOF\n")
+    samples = dict(line.rsplit(" ", 1) for line in written.splitlines() if not line.startswith("#"))
+    assert float(samples["hostdx_watch_nights"]) == 30 and float(samples["hostdx_watch_slower_loads"]) == 0
+    assert samples['hostdx_watch_last_night{state="done"}'] == "1"
+    assert len([name for name in samples if name.startswith("hostdx_watch_load_ratio{")]) == 1
+    assert target.stat().st_mode & 0o777 == 0o644 and not list(tmp_path.glob(".*new"))
+    with pytest.raises(Failure):
+        nights.write_metrics(found.history, tmp_path / "none" / "hostdx.prom")
+
+
+@pytest.mark.parametrize(
+    ("files", "busy"),
+    [
+        (
+            {"pressure/cpu": "some avg10=0 avg60=0 avg300=1.00 total=1\n", "loadavg": "99 99 99 1/1 1\n"},
+            False,
+        ),
+        ({"pressure/cpu": "some avg10=0 avg60=0 avg300=60.00 total=1\n"}, True),
+        ({"pressure/io": "some avg10=0 avg60=0 avg300=30.00 total=1\n"}, True),
+        ({"loadavg": "0.01 9999 0.01 1/1 1\n"}, True),
+        ({"loadavg": "9999 0.01 0.01 1/1 1\n"}, False),
+        ({}, False),
+    ],
+)
+def test_a_night_is_not_for_a_busy_host(tmp_path: Path, files: dict[str, str], busy: bool) -> None:
+    for name, words in files.items():
+        path = tmp_path / "root/proc" / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(words)
+    (tmp_path / "root").mkdir(exist_ok=True)
+    assert bool(nights.busy_reason(Host(tmp_path / "root"))) == busy
+
+
+def test_a_run_under_way_is_not_disturbed_and_the_next_night_runs(host: Clocked) -> None:
+    lock = locks.lock_measuring("storage", "02:29:00 UTC", lambda text: None)
+    try:
+        measure = nights.measure_of(
+            WatchSettings(), ["hostdx", "watch", "--night"], lambda event: None, lambda text: None
+        )
+        found = nights.measure_night(
+            WatchSettings(), measure, lambda text: None, busy=lambda: "", now=lambda: host.now
+        )
+    finally:
+        lock.release_lock()
+    assert found.skipped and found.history.measured_count == 0
+    host.now += timedelta(days=1)
+    assert host.nights(1).history.measured_count == 1

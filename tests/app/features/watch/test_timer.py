@@ -1,0 +1,154 @@
+"""The timer: its units and cron line, and that installing it is a change that stays until it is removed."""
+
+from __future__ import annotations
+
+import os
+import shlex
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from app.features.watch import timer as timers
+from app.features.watch.battery import WatchSettings
+from app.features.watch.timer import NAME, REMOVE, WatchTimer
+from app.state import journal_dir
+from app.terminal.failure import Failure
+from app.undo import leftovers, undo
+from app.undo.journal import list_journals
+from app.undo.kinds import command as commands
+from app.undo.supervisor import SupervisorProcess
+from tests.needs import ROOT, needs, program
+
+pytestmark = pytest.mark.usefixtures("own_state")
+
+
+@pytest.fixture
+def timer(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> WatchTimer:
+    """systemctl is a program that says yes."""
+    monkeypatch.setattr(timers, "UNITS", tmp_path / "units")
+    (tmp_path / "units").mkdir()
+    monkeypatch.setattr(
+        commands, "find_tool", lambda name: shutil.which("true") if name == "systemctl" else None
+    )
+    monkeypatch.setattr(SupervisorProcess, "hand_over", SupervisorProcess.end_watch)
+    monkeypatch.setattr("sys.argv", ["hostdx"])
+    return WatchTimer(
+        at="02:05",
+        wanted=WatchSettings(directory=str(tmp_path), textfile="/var/lib/a b/100%.prom", fleet="/srv/nights"),
+    )
+
+
+def test_installed_it_stays_until_it_is_removed(timer: WatchTimer, tmp_path: Path) -> None:
+    timers.install_timer(timer, yes=True)
+    units = tmp_path / "units"
+    assert (units / f"{NAME}.service").read_text() == timer.service_unit
+    assert (units / f"{NAME}.timer").read_text() == timer.timer_unit
+    found = timers.find_installation()
+    assert found is not None and found.header.kept == REMOVE and not found.open and len(found.entries) == 4
+    assert leftovers.leftover_lines() == []
+    assert all(change.on_purpose and change.state == "kept" for change in undo.foresee_changes(found))
+    journal = undo.lock_journal(found.path)
+    assert journal is not None and undo.undo_entries(journal) == []
+    journal.close()
+    with pytest.raises(Failure):
+        timers.install_timer(timer, yes=True)
+    assert [one.outcome.state for one in timers.remove_timer()] == ["reverted"] * 4
+    assert (
+        list(units.iterdir()) == []
+        and list_journals(journal_dir()) == []
+        and timers.find_installation() is None
+    )
+    with pytest.raises(Failure):
+        timers.remove_timer()
+
+
+def test_not_without_consent(timer: WatchTimer, tmp_path: Path) -> None:
+    with pytest.raises(Failure):
+        timers.install_timer(timer, yes=False)
+    assert list((tmp_path / "units").iterdir()) == [] and list_journals(journal_dir()) == []
+
+
+def test_all_or_nothing(timer: WatchTimer, tmp_path: Path) -> None:
+    """Somebody's own timer of that name: nothing is left of ours, his is as it was."""
+    other = tmp_path / "units" / f"{NAME}.timer"
+    other.write_text("his")
+    with pytest.raises(Failure):
+        timers.install_timer(timer, yes=True)
+    assert [path.name for path in (tmp_path / "units").iterdir()] == [
+        other.name
+    ] and other.read_text() == "his"
+    assert list_journals(journal_dir()) == []
+
+
+def test_a_unit_that_somebody_changed_is_left(timer: WatchTimer, tmp_path: Path) -> None:
+    timers.install_timer(timer, yes=True)
+    unit = tmp_path / "units" / f"{NAME}.service"
+    unit.write_text(timer.service_unit + "# mine\n")
+    assert sorted(one.outcome.state for one in timers.remove_timer()) == [
+        "kept",
+        "reverted",
+        "reverted",
+        "reverted",
+    ]
+    assert unit.is_file()
+
+
+def test_the_cron_line_is_read_by_cron_and_the_shell(timer: WatchTimer) -> None:
+    minute, hour, *days, command = timer.cron_line.split(" ", 5)
+    assert (minute, hour, days) == ("5", "2", ["*"] * 3)
+    assert r"\%" in command
+    words = shlex.split(command.replace(r"\%", "%").removesuffix(" >/dev/null 2>&1"))
+    assert words[:5] == ["nice", "-n", "10", "ionice", "-c2"] and words[6:] == list(timer.night_command)
+    assert timer.wanted.textfile in words and timer.wanted.fleet in words
+
+
+@needs(program("systemd-analyze"))
+def test_systemd_takes_the_units(timer: WatchTimer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(timers, "own_command", lambda: (str(shutil.which("true")),))
+    for name, text in ((f"{NAME}.service", timer.service_unit), (f"{NAME}.timer", timer.timer_unit)):
+        (tmp_path / name).write_text(text)
+    units = [str(tmp_path / f"{NAME}.{kind}") for kind in ("service", "timer")]
+    done = subprocess.run(
+        ["systemd-analyze", "verify", "--man=no", *units], capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0 and NAME not in done.stderr
+
+
+@pytest.fixture
+def other_hostdx(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Another user's `hostdx`, found first in PATH."""
+    folder = tmp_path / "alice" / "bin"
+    folder.mkdir(parents=True)
+    (folder / "hostdx").write_text("#!/bin/sh\n")
+    (folder / "hostdx").chmod(0o755)
+    monkeypatch.setenv("PATH", str(folder), prepend=":")
+    return folder / "hostdx"
+
+
+def test_the_unit_names_the_program_that_runs_now(
+    timer: WatchTimer, other_hostdx: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    genuine = tmp_path / "genuine" / "hostdx"
+    genuine.parent.mkdir()
+    genuine.write_text("#!/bin/sh\n")
+    genuine.chmod(0o755)
+    (tmp_path / "link").symlink_to(genuine)
+    for started in (str(genuine), str(tmp_path / "link"), "hostdx"):
+        monkeypatch.setattr("sys.argv", [started])
+        assert str(other_hostdx) not in timer.service_unit + timer.cron_line
+    monkeypatch.setattr("sys.argv", [str(tmp_path / "link")])
+    assert timer.night_command[0] == str(genuine)
+    assert any(str(genuine) in sentence for sentence in timer.install_plan().sentences)
+
+
+@needs(ROOT)
+def test_root_installs_no_program_of_others(
+    timer: WatchTimer, other_hostdx: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    os.chown(other_hostdx.parent, 65534, 65534)
+    monkeypatch.setattr("sys.argv", [str(other_hostdx)])
+    with pytest.raises(Failure):
+        timers.install_timer(timer, yes=True)
+    assert list((tmp_path / "units").iterdir()) == [] and list_journals(journal_dir()) == []

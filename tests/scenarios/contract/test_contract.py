@@ -1,0 +1,97 @@
+"""What every scenario keeps, whoever brings it: the built-in ones, and each that is installed beside them."""
+
+from __future__ import annotations
+
+import ast
+from pathlib import Path
+
+import pytest
+
+from app.cli.measuring.run import run as run_command
+from app.cli.scenario_command import Scenarios
+from probes.reading.host import Host
+from probes.types import Json
+from scenarios.contract.model import Options, RunRefused, Scenario, UsageError, missing_attributes
+from scenarios.contract.plan import Plan
+from scenarios.contract.registry import load, scenario_names
+
+ROOT = Path(__file__).parents[3]
+TEXTS = ("id", "title", "question", "why", "answers")
+
+
+def one_line(text: str) -> bool:
+    return "\n" not in text and text == text.strip()
+
+
+def planned(scenario: Scenario, host: Host) -> Plan | None:
+    """Its plan; None where it asks for an option first, in one line."""
+    values: dict[str, Json] = {o.name: str(ROOT) for o in scenario.options if o.required}
+    try:
+        return scenario.prepare(host, Options(values, scenario.options)).plan
+    except (UsageError, RunRefused) as why:
+        assert str(why) and one_line(str(why))
+        return None
+
+
+@pytest.mark.parametrize("name", scenario_names())
+def test_it_declares_all_that_hostdx_asks(name: str) -> None:
+    scenario = load(name)
+    assert not missing_attributes(scenario) and scenario.id == name
+    for text in (getattr(scenario, attribute) for attribute in TEXTS):
+        assert text and one_line(text)
+    assert one_line(scenario.needs) and scenario.takes_s >= 0
+    declared = [option.name for option in scenario.options]
+    assert len(set(declared)) == len(declared)
+    assert scenario.remembers == any(
+        o.name == "state" and o.hidden and o.kind == "path" for o in scenario.options
+    )
+    if scenario.measures:
+        assert "budget" in declared
+
+
+@pytest.mark.parametrize("name", scenario_names())
+def test_its_options_do_not_hide_those_of_every_run(name: str) -> None:
+    assert isinstance(run_command, Scenarios)
+    command = run_command._make_command(name, load(name))
+    spelled = [word for parameter in command.params for word in parameter.opts]
+    assert len(set(spelled)) == len(spelled)
+
+
+@pytest.mark.parametrize("name", scenario_names())
+def test_on_a_tree_that_holds_nothing_it_says_why_not_in_one_line(name: str, tmp_path: Path) -> None:
+    host = Host(str(tmp_path))
+    assert one_line(load(name).blocked(host))
+    plan = planned(load(name), host)
+    assert plan is None or plan.refusal or load(name).blocked(host)
+
+
+@pytest.mark.parametrize("name", scenario_names())
+def test_its_plan_here_is_its_own_and_always_the_same(name: str) -> None:
+    scenario = load(name)
+    first, again = planned(scenario, Host()), planned(load(name), Host())
+    if first is None or again is None:
+        assert first is again
+        return
+    assert first.scenario == name and first.title == scenario.title and first.question == scenario.question
+    assert first.with_digest().digest == again.with_digest().digest
+    assert one_line(first.refusal) and all(one_line(sentence) for sentence in first.sentences)
+    ids = {workload.id for workload in first.workloads}
+    assert len(ids) == len(first.workloads) and len({v.id for v in first.variants}) == len(first.variants)
+
+
+def test_nothing_is_declared_that_nobody_reads() -> None:
+    read = {
+        node.attr
+        for path in [
+            *(ROOT / "app").rglob("*.py"),
+            *(ROOT / "scenarios/contract").glob("*.py"),
+            *(ROOT / "scenarios/triage").glob("*.py"),
+            *(ROOT / "scenarios/checkup").glob("*.py"),
+        ]
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        if isinstance(node, ast.Attribute)
+        and isinstance(node.ctx, ast.Load)
+        and ast.unparse(node.value)
+        in ("scenario", "self.scenario", "self._scenario", *(["self"] if path.name == "model.py" else []))
+    }
+    assert {*Scenario.__annotations__, "blocked", "prepare"} - read == set()
