@@ -29,7 +29,7 @@ DEFRAG = "/sys/kernel/mm/transparent_hugepage/defrag"
 
 def check_defrag(host: Host) -> Iterable[Finding]:
     """Yield a finding where every page fault may wait for a huge page."""
-    text = str(require_readable(host.read_text(DEFRAG)))
+    text = str(require_readable(host.read_file_text(DEFRAG)))
     if "[always]" in text:
         proof = Evidence(f"defrag {text.strip()}", DEFRAG)
         title = "every page fault may wait for memory to be compacted"

@@ -218,12 +218,12 @@ async def test_its_part_stands_in_the_report(tmp_path: Path, monkeypatch: pytest
     session = RunSession()
     for event in run.events:
         session.apply(event)
-    entry = EntryPoint("Huge pages", "tests.plugin.hostdx_thp:part", REPORT_PARTS)
+    entry = EntryPoint("The host before", "tests.plugin.hostdx_thp:part", REPORT_PARTS)
     broken = EntryPoint("Broken", "no.such.module:part", REPORT_PARTS)
     monkeypatch.setattr(hostdx_thp, "part", lambda session: (paragraph_of("own"),), raising=False)
     monkeypatch.setattr(feature, "entry_points_of", lambda group: (entry, broken))
     sections = {section.title: section for section in report(session, "r.jsonl").sections}
-    assert sections["Huge pages"].parts == (paragraph_of("own"),) and sections["Broken"].parts
+    assert sections["The host before"].parts == (paragraph_of("own"),) and sections["Broken"].parts
 
 
 # The setting is a file of the test's own in a mount namespace of its own: the host's is never touched.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from functools import partial
+from typing import TYPE_CHECKING
 
 from textual.binding import Binding
 from textual.screen import Screen
@@ -18,6 +19,9 @@ from app.tui.widgets.keybar import NAMES, key_name
 from app.tui.widgets.panel import Box
 from app.tui.widgets.picker import Picker, PickerRow
 from app.tui.widgets.word_list import WordList
+
+if TYPE_CHECKING:
+    from app.tui.commands import ShellCommands
 
 MAX_RECENT = 8  # recordings in the palette; the list has all
 
@@ -46,8 +50,8 @@ def list_actions(screen: Screen[object]) -> list[tuple[str, str, str, object]]:
     )
 
 
-def list_openings(app: Shell) -> list[tuple[str, str, str, object]]:
-    """What has no key on the screen: scenarios, recordings, themes, undo, screens of other packages; as `list_actions`."""
+def list_openings(app: ShellCommands) -> list[tuple[str, str, str, object]]:
+    """What has no key on the screen, as `list_actions`: scenarios, recordings, undo, themes, others' screens."""
     offers = app.home_session().offers
     recent = recordings.list_recordings()[:MAX_RECENT]
     return [

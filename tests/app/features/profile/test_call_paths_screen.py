@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from app.features.profile.icicle import Icicle
+from app.features.profile.screen import CallPathsScreen
 from app.tui.children.feed import RunFeed
-from app.tui.screens.command_timeline import CallPathsScreen
 from app.tui.screens.verdict import VerdictScreen
 from scenarios.analysis.profile.results import CallNode, CallPaths, PathTree
 from scenarios.contract import events as ev
