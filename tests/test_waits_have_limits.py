@@ -37,7 +37,7 @@ MEASURED = "the wait is the operation that is measured, between two processes of
 DONE = "asked for when it is done"
 # Why it has none.
 ALLOWED = {
-    "app/fleet/launch/agent.py": "on a node: the launcher speaks or ends the connection",
+    "app/features/fleet/launch/agent.py": "on a node: the launcher speaks or ends the connection",
     "app/run/consent.py": "a person is asked; Ctrl-C ends it",
     "app/run/signals.py": DONE,
     "probes/engine/command/run_server.py": "the user's command, of any length; the client's limit ends its supervisor",
