@@ -154,7 +154,7 @@ def copy(tmp_path_factory: pytest.TempPathFactory) -> Path:
     there = tmp_path_factory.mktemp("copy")
     for name in COPIED:
         if (ROOT / name).is_dir():
-            shutil.copytree(ROOT / name, there / name, ignore=shutil.ignore_patterns("__pycache__"))
+            shutil.copytree(ROOT / name, there / name)  # with what is compiled
         else:
             (there / name).parent.mkdir(parents=True, exist_ok=True)
             shutil.copy(ROOT / name, there / name)

@@ -7,13 +7,15 @@ import io
 import json
 from collections import Counter
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 import msgspec
 import pytest
 
+from app.recordings import reader
 from app.recordings.interference import others_io
-from app.recordings.reader import load, read_events
+from app.recordings.reader import read_events
 from app.recordings.session import RunSession
 from app.recordings.store import list_demos, resolve_recording
 from app.recordings.values import value_of, values_beside, with_difference_beside
@@ -49,6 +51,7 @@ from scenarios.storage.results import Levels
 from tests.contract.fake_runs import RUNS
 
 FIXTURES = Path(__file__).parents[1] / "fixtures" / "recordings"
+load = cache(reader.load)  # no test here changes a session
 RECORDINGS = [resolve_recording(name) for name in list_demos()] + sorted(FIXTURES.glob("*.jsonl"))
 WITHIN = 0.01
 RECORDED = 1e-3  # five digits of each number are recorded
@@ -245,10 +248,9 @@ def test_a_variant_has_one_value_on_the_screens_and_in_the_report(path: Path) ->
     assert {key: told for key, told in shown.items() if len(told) > 1} == {}
 
 
-@pytest.mark.parametrize("width", [66, 76])
 @pytest.mark.parametrize("path", RECORDINGS, ids=lambda path: path.stem)
-def test_a_row_of_a_load_holds_its_values_whole(path: Path, width: int) -> None:
-    for session in instants(path):
+def test_a_row_of_a_load_holds_its_values_whole(path: Path) -> None:
+    for session, width in ((session, width) for session in instants(path) for width in (66, 76)):
         pairs = pairs_of(session)
         for (planned, _), line in zip(pairs, row_lines(session, pairs, width, len(pairs)), strict=True):
             text = "".join(part for part, _ in line)

@@ -199,3 +199,11 @@ def test_a_plots_legend_names_the_sides_as_the_tables_do(name: str) -> None:
         if isinstance(chart, Chart)
     ]
     assert drawn and all(legends == told for legends in drawn)
+
+
+def test_what_a_rule_could_not_read_is_unknown_and_not_fine() -> None:
+    states = {"spoke": "found", "ok": "fine", "unreadable": "unknown", "not applicable": "not applicable"}
+    session = RunSession()
+    for state in states:
+        session.apply(ev.Checked(t=0.0, rule=state, state=state))  # type: ignore[arg-type]
+    assert {check["rule"]: check["answer"] for check in json_document.list_checks(session)} == states  # type: ignore[index,call-overload]

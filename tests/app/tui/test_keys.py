@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import importlib
 import pkgutil
+import re
 from pathlib import Path
 
 import pytest
@@ -28,7 +29,7 @@ from app.tui.screens.report import ReportScreen
 from app.tui.screens.undo import UndoScreen
 from app.tui.screens.verdict import VerdictScreen
 from app.tui.shell import Shell
-from app.tui.widgets.picker import Picker
+from app.tui.widgets.picker import Picker, PickerRow
 from app.tui.widgets.reader import Reader
 from tests.fakes.terminals.screen import feed, grid, keys, opened, planned, ready, recorded, settled, until
 
@@ -330,3 +331,11 @@ async def test_the_mouse_does_what_enter_and_the_keys_do(size: str, tmp_path: Pa
         before = suspects.selected_key
         suspects.on_mouse_scroll_down()
         assert suspects.selected_key != before
+
+
+def test_a_list_longer_than_its_room_counts_what_is_out_of_sight() -> None:
+    picker = Picker(id="p")
+    picker._rows = [PickerRow(str(number), lambda _width: [], "") for number in range(30)]
+    picker._key = "20"
+    last = picker._list_lines(40, 10, [])[-1]
+    assert [int(number) for number in re.findall(r"\d+", "".join(part for part, _ in last))] == [12, 9]

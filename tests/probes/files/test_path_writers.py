@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import os
+import pwd
 import struct
 from collections.abc import Callable
 from pathlib import Path
@@ -128,6 +129,16 @@ def test_members_of_group_0_are_others(
 ) -> None:
     monkeypatch.setattr(module, "_list_members", lambda gid, primary: ["alice"])
     assert "alice" in judged(mode=0o775).others
+
+
+def test_a_user_whose_first_group_is_0_is_a_member_of_it(
+    judged: Callable[..., Writers], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    users = [
+        pwd.struct_passwd((name, "x", uid, 0, "", "/", "")) for name, uid in (("root", 0), ("bob", 1001))
+    ]
+    monkeypatch.setattr(module.pwd, "getpwall", lambda: users)
+    assert judged(mode=0o775).others.endswith("(bob)")
 
 
 @pytest.fixture

@@ -8,10 +8,19 @@ import json
 from collections.abc import Iterator
 from typing import Any
 
+import msgspec
 import pytest
 
-from probes.imports import kinds
-from probes.imports.accounting import UNKNOWN_REASON, load_accounts, matches_any, numeric_fields
+from probes.imports import accounting, kinds
+from probes.imports.accounting import (
+    UNKNOWN_REASON,
+    Account,
+    Omission,
+    add_left_out,
+    load_accounts,
+    matches_any,
+    numeric_fields,
+)
 from probes.imports.model import ImportRefusedError, ImportResult
 from probes.imports.numbers import parse_number
 from probes.imports.source import ImportSource
@@ -40,6 +49,34 @@ def test_a_field_that_nobody_declared_is_named() -> None:
         one for one in kinds.parse(source_of(json.dumps(document))).left_out if one.reason == UNKNOWN_REASON
     ]
     assert unknown.name == "jobs/read/new_figure"
+
+
+def test_a_star_is_one_part_of_a_path_and_two_are_any_number() -> None:
+    paths = ("jobs/read", "jobs/read/iops", "jobs")
+    assert [matches_any(("jobs/*",), path) for path in paths] == [True, False, False]
+    assert [matches_any(("jobs/**",), path) for path in paths] == [True, True, False]
+
+
+def test_what_is_left_out_together_is_counted_and_a_large_file_is_not_listed(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    account = Account(left_out=(Omission(name="few", reason="why", fields=("a", "b/*")),), imported=("c",))
+    monkeypatch.setattr(accounting, "load_accounts", lambda: {"kind": account})
+    result = kinds.parse(source_of(made.fio(made.fio_job())))
+    result = msgspec.structs.replace(result, left_out=())
+    source = source_of('{"a": 1, "b": {"x": 2, "y": 3}, "c": 4}')
+    [omitted] = add_left_out(result, "kind", source).left_out
+    assert (omitted.name, omitted.fields) == ("few", 3)
+    monkeypatch.setattr(accounting, "MAX_LISTED_BYTES", source.size - 1)
+    [unlisted] = add_left_out(result, "kind", source).left_out
+    assert unlisted.name != omitted.name
+
+
+def test_the_heading_of_a_csv_may_stand_below_other_lines() -> None:
+    account = Account(form="csv", heading="time,", delimiter=",")
+    source = source_of("a note, 7\ntime,value\n1,2\n")
+    result = kinds.parse(source_of(made.fio(made.fio_job())))
+    assert numeric_fields(source, account, result) == ["time", "value"]
 
 
 def kind_of(text: str) -> str:

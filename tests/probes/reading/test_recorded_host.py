@@ -103,6 +103,7 @@ def test_an_address_is_the_same_one_in_digits_of_either_kind_and_a_server_in_the
     assert f"{ip_address(gateway).packed[::-1].hex().upper()}\t0003" in (
         redact("/proc/net/route", ROUTE) or ""
     )
+    assert redact("/proc/net/route", "eth0\t000000F0\t0\n") == "eth0\t000000F0\t0\n"  # a mask, 240.0.0.0
     server = (redact("/proc/mounts", "nas7.lan:/v /v nfs4 rw 0 0") or "").partition(":")[0]
     assert (
         redact("/sos_commands/hostdx/dmesg", "nfs: server nas7.lan not responding")

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import errno
+import os
+import shutil
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -23,6 +25,7 @@ from tests.fakes.streams.small_recordings import recorded
 
 pytestmark = pytest.mark.usefixtures("own_state")
 START = datetime(2026, 3, 1, 2, 30, tzinfo=UTC)
+MONTH = 29  # nights
 
 
 class Clocked:
@@ -66,6 +69,26 @@ class Clocked:
 @pytest.fixture
 def host(tmp_path: Path) -> Clocked:
     return Clocked(tmp_path)
+
+
+@pytest.fixture(scope="module")
+def measured_month(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The state directory after `MONTH` nights."""
+    place = tmp_path_factory.mktemp("month")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("XDG_STATE_HOME", str(place / "state"))
+        patch.setenv("XDG_RUNTIME_DIR", str(place / "run"))
+        for name in ("state", "run"):
+            (place / name).mkdir(mode=0o700)
+        Clocked(place).nights(MONTH)
+    return place / "state"
+
+
+@pytest.fixture
+def later_host(host: Clocked, measured_month: Path) -> Clocked:
+    shutil.copytree(measured_month, os.environ["XDG_STATE_HOME"], dirs_exist_ok=True)
+    host.now += timedelta(days=MONTH)
+    return host
 
 
 def test_two_nights_are_two_recordings_with_an_index(host: Clocked) -> None:
@@ -146,24 +169,23 @@ def test_another_night_under_way_is_not_disturbed(host: Clocked, monkeypatch: py
     assert host.night().history.measured_count == 1 and len(inner) == 1
 
 
-def test_a_low_night_is_measured_once_more(host: Clocked) -> None:
-    host.nights(30)
-    host.rates = [700.0, 1000.0]
-    found = host.nights(1)
+def test_a_low_night_is_measured_once_more(later_host: Clocked) -> None:
+    later_host.rates = [700.0, 1000.0]
+    found = later_host.nights(1)
     assert len(found.recordings) == 2 and found.history.nights[-1].runs == 2
     assert not found.history.loads[0].slow
-    host.rate = 900.0
-    assert host.nights(4).history.lasting_slowdowns
+    later_host.rate = 900.0
+    assert later_host.nights(4).history.lasting_slowdowns
 
 
-def test_the_oldest_nights_go_and_the_baseline_stays(host: Clocked) -> None:
-    found = host.nights(50, keep=10)
+def test_the_oldest_nights_go_and_the_baseline_stays(later_host: Clocked) -> None:
+    found = later_host.nights(21, keep=10)
     assert found.history.measured_count == 38 and found.history.baselines == 1
     assert len(Nights(nights.nights_folder()).recording_paths) == 38
 
 
-def test_the_index_is_made_again_from_the_recordings(host: Clocked) -> None:
-    host.nights(32)
+def test_the_index_is_made_again_from_the_recordings(later_host: Clocked) -> None:
+    later_host.nights(3)
     before = Nights(nights.nights_folder()).read_history()
     for damage in (b"", b"{", b'{"schema":"other"}'):
         (nights.nights_folder() / INDEX).write_bytes(damage)
@@ -179,8 +201,8 @@ def test_a_damaged_recording_is_said_and_left_out(host: Clocked) -> None:
     assert there.read_history().measured_count == 2 and len(there.troubles) == 1
 
 
-def test_its_baseline_is_a_baseline_as_any_other(host: Clocked, tmp_path: Path) -> None:
-    host.nights(35)
+def test_its_baseline_is_a_baseline_as_any_other(later_host: Clocked, tmp_path: Path) -> None:
+    later_host.nights(6)
     assert len(baselines.baseline_recordings(baselines.WATCH)) == 28
     assert [one.name for one in baselines.list_baselines()] == [baselines.WATCH]
     assert baselines.compare_since(baselines.WATCH, recorded(tmp_path, "later", 800.0)).a.runs == 28
@@ -188,9 +210,9 @@ def test_its_baseline_is_a_baseline_as_any_other(host: Clocked, tmp_path: Path) 
         baselines.save(baselines.WATCH, [recorded(tmp_path, "mine", 1.0)])
 
 
-def test_open_metrics_are_written_in_one_step(host: Clocked, tmp_path: Path) -> None:
+def test_open_metrics_are_written_in_one_step(later_host: Clocked, tmp_path: Path) -> None:
     target = tmp_path / "hostdx.prom"
-    found = host.nights(30, textfile=str(target))
+    found = later_host.nights(1, textfile=str(target))
     written = target.read_text()
     assert written == metrics_text(found.history, "done") and written.endswith("# EOF\n")
     samples = dict(line.rsplit(" ", 1) for line in written.splitlines() if not line.startswith("#"))

@@ -114,7 +114,7 @@ async def test_too_small_says_so_and_a_resize_keeps_the_place(tmp_path: Path) ->
 
 async def test_only_what_changed_is_repainted(tmp_path: Path) -> None:
     """A pulse more on the live screen touches a few spans of a few lines, not the screen."""
-    async with opened(tmp_path, run=feed("storage", 42.0), size="wide") as (app, _):
+    async with opened(tmp_path, run=feed("storage", 42.0), size="wide") as (app, pilot):
         painted: list[int] = []
         original = Panel.refresh
 
@@ -132,6 +132,12 @@ async def test_only_what_changed_is_repainted(tmp_path: Path) -> None:
         finally:
             Panel.refresh = original  # type: ignore[method-assign]
         assert 0 < sum(painted) < 120 * 40 / 4
+        careless = app.screen.query(Panel).first()
+        careless.draw = lambda _width, _height: [[(HOSTILE, "text")]]  # type: ignore[method-assign]
+        careless.redraw()
+        await settled(pilot)
+        shown = "\n".join(strip.text for strip in careless._strips)
+        assert "owned" in shown and shown.isprintable()
 
 
 @pytest.mark.parametrize("number", [signal.SIGHUP, signal.SIGTERM])
