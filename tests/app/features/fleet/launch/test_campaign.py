@@ -104,7 +104,7 @@ def test_one_that_hangs_is_given_up(fleet: FakeFleet, monkeypatch: pytest.Monkey
 
 
 def test_few_connections_are_started_at_once(fleet: FakeFleet, monkeypatch: pytest.MonkeyPatch) -> None:
-    from app.fleet.launch import engine
+    from app.features.fleet.launch import engine
 
     monkeypatch.setattr(engine, "MAX_STARTING", 3)
     starting: list[int] = []
@@ -123,7 +123,7 @@ def test_few_connections_are_started_at_once(fleet: FakeFleet, monkeypatch: pyte
 def test_a_launcher_that_does_not_listen_for_a_time_gives_nobody_up(
     fleet: FakeFleet, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("app.fleet.launch.call.LOGIN_S", 0.5)
+    monkeypatch.setattr("app.features.fleet.launch.call.LOGIN_S", 0.5)
     found = campaign(fleet, TRIAGE, "n1", "n2")
     busy = iter([4.0])
     monkeypatch.setattr(found._engine, "_every", lambda: time.sleep(next(busy, 0.0)))
