@@ -25,7 +25,6 @@ from scenarios.triage.knowledge.disks import fill_s
 
 if TYPE_CHECKING:
     from scenarios.analysis.compare.bounding_box import Placed
-    from scenarios.box.measurement.programs import Program
 
 DEFAULT_BUDGET_S = 120.0
 MIN_BUDGET_S = 10.0
@@ -33,7 +32,6 @@ MAX_FILE_SET_BYTES = GIB  # of all test files together
 MIN_VARIANT_BYTES = 32 << 20
 MAX_WORKERS = 64
 USUAL_WORKERS = 16
-OTHER_S = 20.0
 INODES_SHARE = 0.01  # of the free ones, in use at once on a side
 READS = "read-1m-qd8"  # the engine's load that asks for a directory as this scenario does
 TITLES = {
@@ -60,14 +58,11 @@ class BoxSetup:
         self.most_bytes = options.as_integer("most-bytes") or MAX_WRITTEN_BYTES
         self.side_bytes = self.place.size_bytes // 3 // (1 << 20) * (1 << 20)
         self.worker_count = options.as_integer("workers") or usual_workers(host)
-        self.program: Program | None = None
-        self.without = ""  # why --engine cannot be followed
-        if asked := options.as_string("engine"):
-            from scenarios.box.measurement.programs import found  # all importers come with it
-
-            program_or_reason = found(asked)
-            self.program, self.without = (
-                (None, program_or_reason) if isinstance(program_or_reason, str) else (program_or_reason, "")
+        self.job_refusal = ""
+        if program := options.as_string("engine"):
+            raise UsageError(
+                f"--engine {program}: hostdx no longer starts this program; run it yourself and "
+                "read its output with `hostdx import FILE`"
             )
         self.jobs: list[Placed] = []
         self.recordings: list[str] = []  # of jobs: read when the run begins
@@ -99,7 +94,7 @@ class BoxSetup:
             else:
                 self.jobs += read_job_file(path)
         except Unread as why:
-            self.without = f"--job {path}: {why.why}{f'; {why.hint}' if why.hint else ''}"
+            self.job_refusal = f"--job {path}: {why.why}{f'; {why.hint}' if why.hint else ''}"
 
     @property
     def directory_path(self) -> str:
@@ -124,21 +119,16 @@ class BoxSetup:
         return 2 * self.side_bytes
 
     @property
-    def program_bytes(self) -> int:
-        """That the site's own program writes at most."""
-        return 2 * self.side_bytes if self.program is not None else 0
-
-    @property
     def refusal_reason(self) -> str:
-        if self.without or self.place.refusal:
-            return self.without or self.place.refusal
+        if self.job_refusal or self.place.refusal:
+            return self.job_refusal or self.place.refusal
         if self.side_bytes < MIN_VARIANT_BYTES:
             return (
                 f"{self.directory_path}: too little space: the test files take at most 5 % of what is "
                 "free, which must be "
                 f"{units.format_size(3 * MIN_VARIANT_BYTES)} at least; free some, or name another directory"
             )
-        if 2 * self.fill_bytes + self.program_bytes > self.most_bytes:
+        if 2 * self.fill_bytes > self.most_bytes:
             return (
                 f"the files that are read take {units.format_size(self.fill_bytes)}, and this run may write "
                 f"{units.format_size(self.most_bytes)}; give --most-bytes={math.ceil(2 * self.fill_bytes / GIB)}G or a "
@@ -174,11 +164,6 @@ def planned_steps(layout: BoxSetup) -> tuple[PlannedStep, ...]:
     return (
         PlannedStep("prepare", "write the files that are read", fill_s(layout.fill_bytes) + 2.0),
         PlannedStep("corners", "measure the corners in turn", layout.budget_s),
-        *(
-            PlannedStep("other", f"the same corners by {program.engine}", OTHER_S)
-            for program in (layout.program,)
-            if program
-        ),
     )
 
 
@@ -193,11 +178,6 @@ def plan_sentences(layout: BoxSetup) -> Iterator[str]:
         f"{2 * layout.most_names} names at once, all removed at the end; the large files are unnamed, so that nothing "
         "of them is left after a crash"
     )
-    if layout.program is not None:
-        yield (
-            f"{layout.program.path} does the same corners afterwards, in the same directory, as whoever runs this; it "
-            "is the site's own, and hostdx neither checks nor limits what it does"
-        )
     if layout.jobs or layout.recordings:
         yield f"{len({job.name for job in layout.jobs}) + len(layout.recordings)} of --job are put into the box"
     if layout.is_network_file_system:

@@ -39,7 +39,7 @@ class CornerLevel(msgspec.Struct, frozen=True, kw_only=True):
     """One corner: the median of its blocks in `unit` ("B/s" or "IOPS"), the 95 % interval over the cycles.
 
     `median` None: not measured, `reason` says why. `seconds`: of a block, the median. `cpu`: share (0..1) of a core a
-    worker. `other`: of the same corner by the tool that was asked for with --engine.
+    worker. `tool`, `other`: another program and its value, in recordings of before 2026-11-28.
     """
 
     corner: str

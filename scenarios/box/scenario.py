@@ -5,13 +5,11 @@ IO500's easy and hard patterns of bandwidth and metadata, with the built-in engi
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import AsyncExitStack
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, ClassVar
-
-from msgspec.structs import replace
+from typing import ClassVar
 
 from probes.engine.disk.budget import WriteBudget
 from probes.files.private_directory import PrivateDirectory
@@ -28,16 +26,13 @@ from scenarios.contract.declared_options import apply_declaration
 from scenarios.contract.model import Options, Prepared, Run, RunRefused, Scenario, own_directory
 from scenarios.experiment.guards.watch import InterferenceWatch, watch_for
 
-if TYPE_CHECKING:
-    from scenarios.box.measurement.programs import Program
-
 EngineMaker = Callable[[Run, BoxSetup, PrivateDirectory], CornerBench]
 
 
 def built_in(run: Run, layout: BoxSetup, private: PrivateDirectory) -> CornerBench:
     return CornerBench(
         run.host, private, layout.place.leaf_devices, layout.side_bytes, layout.worker_count, run.seed,
-        WriteBudget(layout.most_bytes - layout.program_bytes), most_names=layout.most_names,
+        WriteBudget(layout.most_bytes), most_names=layout.most_names,
     )  # fmt: skip
 
 
@@ -71,30 +66,11 @@ class BoxScenario(Scenario):
                 if layout.is_network_file_system:
                     run.emit_note(loads_others(layout))
             cycles = Cycles(run, bench, plan.workloads, watch, f"this file system ({layout.file_system})")
-            others: dict[str, float] = {}
             try:
                 with run.begin_step("corners", plan.steps[1].title) as step:
                     await cycles.measure(step, plan.measuring_s, layout.worker_count)
-                if layout.program is not None:
-                    with run.begin_step("other", plan.steps[2].title):
-                        others |= await by_program(run, layout, layout.program, private, bench)
             finally:  # what was measured before a stop is an answer too
-                emit_results(run, layout, cycles, bench, others, jobs)
-
-
-async def by_program(
-    run: Run, layout: BoxSetup, program: Program, private: PrivateDirectory, bench: CornerBench
-) -> dict[str, float]:
-    """The corners as the site's own program has them."""
-    from scenarios.box.measurement.programs import CornerDirectory, corners
-
-    place = CornerDirectory(
-        private.proc_path, layout.worker_count, layout.side_bytes // 2, bench.file_count // 2, bench.direct
-    )
-    values, troubles = await corners(program, private, place)
-    for why in troubles:
-        run.emit_note(why)
-    return values
+                emit_results(run, layout, cycles, bench, jobs)
 
 
 def recorded_points(run: Run, path: str) -> Sequence[Placed]:
@@ -113,7 +89,6 @@ def emit_results(
     layout: BoxSetup,
     cycles: Cycles,
     bench: CornerMeasurer,
-    others: Mapping[str, float],
     jobs: Sequence[Placed],
 ) -> None:
     if cycles.ended:
@@ -129,12 +104,7 @@ def emit_results(
         beside=bench.surrounding_names.entries,
         listed_s=bench.surrounding_names.seconds,
         listed=bench.surrounding_names.is_complete,
-        levels=tuple(
-            replace(corner_level, tool=layout.program.engine, other=others[corner_level.corner])
-            if layout.program is not None and corner_level.corner in others
-            else corner_level
-            for corner_level in cycles.corner_levels()
-        ),
+        levels=cycles.corner_levels(),
     )
     verdicts = cycles.load_verdicts()
     for verdict in verdicts:

@@ -14,7 +14,7 @@ import pytest
 
 from scenarios.box.measurement.corner import CORNERS
 from tests.app.launcher import hostdx, started
-from tests.needs import MEMORY, need, one_always, program
+from tests.needs import MEMORY, need, one_always
 from tests.real.iosched_kill import journals, ours
 from tests.real.polled import within
 from tests.real.trim_disk import TrimDisk
@@ -79,23 +79,11 @@ def test_nothing_is_left_of_a_run_that_is_broken_off(tmp_path: Path, kind: str, 
         assert within(lambda: os.statvfs(disk.mountpoint).f_bavail > free - (64 << 20) // 4096, 30)
 
 
-@pytest.mark.soak("the same with programs of the test's own")
-def test_fio_does_the_same_corners_beside_ours(tmp_path: Path) -> None:
-    need(program("fio"))
-    with TrimDisk(tmp_path, "ext4") as disk:
-        asked = (*arguments(disk.mountpoint, "10"), "--engine", "fio", "--json", "--quiet")
-        done = hostdx(tmp_path, *asked, timeout=180)
-        assert done.returncode == 0, done.stderr
-        levels = {one["corner"]: one for one in json.loads(done.stdout)["corners"]["levels"]}
-        theirs = {corner: one["other"] for corner, one in levels.items() if one["tool"] == "fio"}
-        assert set(theirs) == {corner.id for corner in CORNERS if corner.moves_bytes}
-        assert all(value > 0 for value in theirs.values())
-        assert disk.names <= {"lost+found"}
-
-
-def test_a_program_that_is_not_there_is_a_refusal(tmp_path: Path) -> None:
-    done = hostdx(tmp_path, *arguments(tmp_path), "--engine", str(tmp_path / "ior"))
-    assert done.returncode == 3 and len(done.stderr.splitlines()) == 1
+def test_a_program_of_the_site_is_not_started_and_the_line_names_import(tmp_path: Path) -> None:
+    done = hostdx(tmp_path, *arguments(tmp_path), "--engine", "ior")
+    [line] = done.stderr.splitlines()
+    assert done.returncode == 2 and "hostdx import" in line
+    assert not list(tmp_path.glob(".hostdx-*"))
 
 
 def test_memory_is_refused(tmp_path: Path) -> None:
