@@ -43,7 +43,9 @@ def train(**change: Any) -> dict[str, Any]:
 
 
 def test_every_slice_is_counted_with_the_time_that_its_operations_took() -> None:
-    reply = train()
+    worker = WorkerState()
+    reply = run_train(spec(), worker, Meeting(), time.perf_counter_ns)
+    assert worker.rate == pytest.approx(sum(reply["n"]) / sum(reply["ns"]) * 1e9)
     assert len(reply["n"]) == len(reply["ns"]) == len(reply["cpu"]) == len(reply["waited"]) == 4
     assert all(count >= 1 for count in reply["n"])
     assert all(
@@ -55,6 +57,7 @@ def test_every_slice_is_counted_with_the_time_that_its_operations_took() -> None
 
 def test_a_slice_holds_no_more_operations_than_its_bytes_allow() -> None:
     assert all(1 <= count <= 2 for count in train(most=2, slice_s=0.02)["n"])
+    assert train(most=0, slice_s=0.02)["n"] == [1] * 4
 
 
 def test_a_planted_latency_is_exact_in_the_account(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -16,7 +17,7 @@ from app.tui.widgets.answer import Next
 from app.tui.widgets.home.scenario_list import ScenarioList
 from app.tui.widgets.measuring.load_cards import format_short
 from app.tui.widgets.measuring.standing import list_standings
-from app.tui.widgets.panel import _spell_ascii
+from app.tui.widgets.panel import PacedPanel, _spell_ascii
 from probes.units import DisplayQuantity
 from scenarios.checkup.results import CheckupAnswer
 from scenarios.contract import events as ev
@@ -245,3 +246,30 @@ async def test_a_checkup_under_way_leaves_no_block_of_rows_blank(tmp_path: Path)
         app.show_run("verdict")
         await settled(pilot)
         assert grid(app).count("ANSWER") == 1
+
+
+def test_a_plot_is_drawn_once_a_second_while_time_goes_by_itself() -> None:
+    session, shown = RunSession(), SimpleNamespace(is_playing=True)
+
+    class Plot(PacedPanel):
+        ID = "plot"
+        shell = shown  # type: ignore[assignment]
+        drawn = 0
+
+        def redraw_key(self, session: RunSession) -> object:
+            return session.workload
+
+        def draw_session(self, session: RunSession, width: int, height: int) -> list[Line]:
+            self.drawn += 1
+            return []
+
+    plot = Plot(lambda: session)
+    for _ in range(3):
+        plot.draw(80, 10)
+    assert plot.drawn == 1
+    session.workload = "next"
+    plot.draw(80, 10)
+    assert plot.drawn == 2
+    shown.is_playing = False
+    plot.draw(80, 10)
+    assert plot.drawn == 3

@@ -17,7 +17,7 @@ from app.tui.children.feed import RunFeed
 from app.tui.details import finding_lines, named_process, next_lines, planned_argv
 from app.tui.screens.before.plan import PlanScreen
 from app.tui.shell import Shell
-from app.tui.widgets.answer import advised_steps
+from app.tui.widgets.answer import Next, advised_steps
 from app.tui.widgets.home.findings_panel import Suspects, _finding_title, _load_titles, _subject_words
 from app.tui.widgets.measuring.group_plot import GroupPlot, ValuesPlot
 from app.tui.widgets.word_list import read_words as terms
@@ -80,6 +80,19 @@ async def test_on_a_low_screen_stand_the_first_command_and_the_first_finding(tmp
         found.focus()
         await keys(pilot, *["j"] * (len(found.build_rows()) - 1))
         assert " ▸ " in grid(app), demo  # the cursor is seen on the last of them
+
+
+async def test_what_to_do_appears_on_a_verdict_that_is_open_when_the_run_ends(tmp_path: Path) -> None:
+    run = ended("null")
+    async with opened(tmp_path, run=run, size="narrow") as (app, pilot):
+        run.playback.seek(1.0)
+        app.show_run("verdict")
+        await screens.settled(pilot)
+        assert not app.screen.query_one(Next).display
+        run.playback.seek_end()
+        app.draw()
+        await screens.settled(pilot)
+        assert app.screen.query_one(Next).display
 
 
 async def test_c_copies_the_next_step_where_no_finding_has_a_remedy(tmp_path: Path) -> None:
