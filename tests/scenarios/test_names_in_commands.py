@@ -23,7 +23,7 @@ EVIL = ";pwn"
 
 def test_no_name_is_a_command(tmp_path: Path) -> None:
     server = Server(tmp_path)
-    for _, _, files in planted.test_a_planted_fault_is_found.pytestmark[0].args[1]:
+    for _, _, files in planted.PLANTED:
         for path, text in files.items():
             server.put(path, text)
     server.put("proc/self/cgroup", "0::/user.slice/alice;pwn").put(

@@ -311,16 +311,22 @@ def test_the_healthy_server_is_not_accused(server: Server) -> None:
     assert set(found) <= BY_VERSION
 
 
-@pytest.mark.parametrize(
-    ("rule", "severity", "files"), PLANTED, ids=lambda value: value if isinstance(value, str) else ""
-)
-def test_a_planted_fault_is_found(server: Server, rule: str, severity: str, files: dict[str, str]) -> None:
-    for path, text in files.items():
-        server.put(path, text)
-    asked = {"host.pressure-memory": "host.pressure"}.get(rule, rule)
-    asked = "kernel.known-faults" if rule.startswith("kernel.") and rule != "kernel.module-faults" else asked
-    found = findings(server.root, asked)
-    assert rule in found and found[rule].severity == severity, found
+def findings_with(healthy: Server, files: dict[str, str], *only: str) -> dict[str, Finding]:
+    with healthy.planted():
+        for path, text in files.items():
+            healthy.put(path, text)
+        return findings(healthy.root, *only)
+
+
+def test_a_planted_fault_is_found(healthy: Server) -> None:
+    def check(planted: tuple[str, str, dict[str, str]]) -> None:
+        rule, severity, files = planted
+        asked = {"host.pressure-memory": "host.pressure"}.get(rule, rule)
+        is_of_kernel = rule.startswith("kernel.") and rule != "kernel.module-faults"
+        found = findings_with(healthy, files, "kernel.known-faults" if is_of_kernel else asked)
+        assert rule in found and found[rule].severity == severity, found
+
+    assert_each(PLANTED, check, name=lambda planted: planted[0])
 
 
 @pytest.mark.parametrize(
@@ -366,19 +372,20 @@ def test_a_choice_is_no_fault(server: Server, trap: Callable[[Server], object]) 
     assert set(found) <= BY_VERSION, {i: f.title for i, f in found.items()}
 
 
-@pytest.mark.parametrize(("rule", "files"), TRAPS, ids=lambda value: value if isinstance(value, str) else "")
-def test_what_looks_like_a_fault_is_none(server: Server, rule: str, files: dict[str, str]) -> None:
-    for path, text in files.items():
-        server.put(path, text)
-    assert rule not in findings(server.root, rule)
+def test_what_looks_like_a_fault_is_none(healthy: Server) -> None:
+    def check(trap: tuple[str, dict[str, str]]) -> None:
+        rule, files = trap
+        assert rule not in findings_with(healthy, files, rule)
+
+    assert_each(TRAPS, check, name=lambda trap: trap[0])
 
 
-@pytest.mark.parametrize("traps", traps_apart(), ids=lambda traps: traps[0][0])
-def test_no_other_rule_takes_it_for_a_fault(server: Server, traps: list[tuple[str, dict[str, str]]]) -> None:
-    for path, text in (item for _, files in traps for item in files.items()):
-        server.put(path, text)
-    found = findings(server.root)
-    assert not found.keys() - BY_VERSION - {"memory.balancing"}, (found, [rule for rule, _ in traps])
+def test_no_other_rule_takes_it_for_a_fault(healthy: Server) -> None:
+    def check(traps: list[tuple[str, dict[str, str]]]) -> None:
+        found = findings_with(healthy, {path: text for _, files in traps for path, text in files.items()})
+        assert not found.keys() - BY_VERSION - {"memory.balancing"}, found
+
+    assert_each(traps_apart(), check, name=lambda traps: " ".join(rule for rule, _ in traps))
 
 
 def test_a_bridge_of_larger_packets_than_its_card_is_found(tmp_path: Path) -> None:

@@ -7,11 +7,13 @@ case without a rule is a choice, or a fault that is not looked for.
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from tests.every_case import assert_each
 from tests.fakes.hosts.server import Server
 from tests.scenarios.test_planted_faults import RULES, findings, log
 
@@ -34,9 +36,12 @@ def told(server: Server, files: dict[str, str], *only: str) -> dict[str, str]:
         return {name: one.severity for name, one in findings(server.root, *only).items()}
 
 
-@pytest.mark.parametrize(("rule", "line"), [row for row in LINES if row[0] != "-"])
-def test_a_line_of_a_fault_is_found(healthy: Server, rule: str, line: str) -> None:
-    assert told(healthy, log(line), rule)
+def test_a_line_of_a_fault_is_found(healthy: Server) -> None:
+    def check(row: Sequence[str]) -> None:
+        rule, line = row
+        assert told(healthy, log(line), rule)
+
+    assert_each((row for row in LINES if row[0] != "-"), check)
 
 
 def test_no_line_of_a_healthy_host_accuses(healthy: Server) -> None:
@@ -44,9 +49,11 @@ def test_no_line_of_a_healthy_host_accuses(healthy: Server) -> None:
         assert not {"warning", "critical"} & set(told(healthy, log(line), *OF_THE_LOG).values()), line
 
 
-@pytest.mark.parametrize("name", [name for name, fault in FAULTS.items() if fault["rule"]])
-def test_a_fault_is_found(healthy: Server, name: str) -> None:
-    assert told(healthy, FAULTS[name]["files"], FAULTS[name]["rule"])
+def test_a_fault_is_found(healthy: Server) -> None:
+    def check(name: str) -> None:
+        assert told(healthy, FAULTS[name]["files"], FAULTS[name]["rule"])
+
+    assert_each((name for name, fault in FAULTS.items() if fault["rule"]), check)
 
 
 @pytest.mark.parametrize(("name", "files"), list(json.loads((DATA / "healthy.json").read_text()).items()))

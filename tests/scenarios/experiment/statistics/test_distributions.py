@@ -9,7 +9,7 @@ from tests.scenarios.oracle import numpy
 from tests.scenarios.oracle import stats as oracle
 
 
-@pytest.mark.parametrize("df", [1, 2, 3, 5, 7, 11, 29, 39, 200])
+@pytest.mark.parametrize("df", [1, 2, 5, 11, 200])
 @pytest.mark.parametrize("p", [1e-5, 0.001, 0.005, 0.025, 0.3, 0.5, 0.9, 0.975, 0.9995])
 def test_t_quantile(df: int, p: float) -> None:
     assert ours.t_quantile(p, df) == pytest.approx(oracle.t.ppf(p, df), rel=1e-6, abs=1e-9)
