@@ -50,16 +50,17 @@ class Reader(ast.NodeVisitor):
         self._texts: list[set[str]] = [set()]
         self._makers: set[str] = set()
         self._modules: set[str] = set()
-        for node in ast.walk(module):
-            if isinstance(node, ast.ImportFrom) and node.module:
-                wording = node.module.rsplit(".", 1)[-1] in WORDING
-                self._makers |= {a.asname or a.name for a in node.names if wording and a.name.islower()}
-                self._modules |= {a.asname or a.name for a in node.names if a.name in WORDING}
         self.visit(module)
 
     def visit(self, node: ast.AST) -> None:
         if type(node) not in LEAVES:
             super().visit(node)
+
+    def visit_ImportFrom(self, node: ast.ImportFrom) -> None:
+        """Stands before its uses."""
+        is_wording = (node.module or "").rsplit(".", 1)[-1] in WORDING
+        self._makers |= {a.asname or a.name for a in node.names if is_wording and a.name.islower()}
+        self._modules |= {a.asname or a.name for a in node.names if a.name in WORDING}
 
     def _text(self, node: ast.expr | None) -> bool:
         match node:

@@ -75,7 +75,11 @@ class ForkingParent:
         with theirs:
             self._process = subprocess.Popen(
                 [*PARENT, str(theirs.fileno())],
-                env={name: value for name, value in os.environ.items() if not name.startswith("PYTHON")}
+                env={
+                    name: value
+                    for name, value in os.environ.items()
+                    if name == "PYTHONPATH" or not name.startswith("PYTHON")
+                }
                 | {"LC_ALL": LOCALE},
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.DEVNULL,
@@ -252,6 +256,10 @@ def fork_for_grandparent() -> int:
     return child
 
 
+def python_path(environment: Mapping[str, str]) -> list[str]:
+    return [place for place in environment.get("PYTHONPATH", "").split(os.pathsep) if place]
+
+
 def become(request: Request, streams: Sequence[int], parent: int) -> None:
     """Make this fork what a started interpreter would be."""
     end = time.monotonic() + PARENT_SECONDS
@@ -272,9 +280,11 @@ def become(request: Request, streams: Sequence[int], parent: int) -> None:
         new.reconfigure(line_buffering=name == "stderr" or new.isatty())
         setattr(sys, name, new)
         setattr(sys, f"__{name}__", new)
+    for place in python_path(os.environ):
+        sys.path.remove(place)
     os.environ.clear()
     os.environ.update(request.environment)
-    sys.path[:0] = [place for place in request.environment.get("PYTHONPATH", "").split(os.pathsep) if place]
+    sys.path[:0] = python_path(os.environ)
     sys.orig_argv[:] = request.argv
     gc.enable()
 

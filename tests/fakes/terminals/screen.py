@@ -100,9 +100,12 @@ _parsed: dict[tuple[object, ...], list[Any]] = {}  # of every app of this proces
 def parsed_once() -> Iterator[None]:
     """Let every app take the rules that an earlier one parsed from the same style sheet with the same colours."""
     parse = Stylesheet._parse_rules
+    colours: list[tuple[object, object]] = [({}, ())]  # the last variables, and in order
 
     def parse_once(self: Stylesheet, *given: Any, **named: Any) -> list[Any]:
-        key = (given, tuple(sorted(named.items())), tuple(sorted(self._variables.items())))
+        if colours[0][0] is not self._variables:
+            colours[0] = (self._variables, tuple(sorted(self._variables.items())))
+        key = (given, tuple(sorted(named.items())), colours[0][1])
         if key not in _parsed:
             _parsed[key] = parse(self, *given, **named)
         return _parsed[key]
