@@ -7,8 +7,7 @@ from collections.abc import Callable
 import msgspec
 
 from probes import units
-from probes.engine.command_line import fio_directory, shell_line
-from probes.engine.workloads import fio_equivalent, load_of
+from probes.engine.workloads import fio_directory, fio_equivalent, load_of, shell_line
 from probes.reading.host import Host
 from probes.system.software.kernel import read_kernel
 from probes.types import is_present

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
-from typing import Protocol
+from collections.abc import Iterable, Sequence
+from typing import Protocol, Self
 
+from probes.engine.batch_source import BatchSource
 from probes.engine.disk.budget import WriteBudget
-from probes.engine.measured import MeasuredBatch, NotApplicable, VariantsUnfit
+from probes.engine.measured import MeasuredBatch
 from scenarios.fullstack.loads import StreamLoad
 from scenarios.fullstack.measurement.messages import Side
 
@@ -31,41 +32,21 @@ class StreamBatchMeasurer(Protocol):
     ) -> MeasuredBatch: ...
 
 
-class StreamTrains:
-    """Implements `scenarios.experiment.schedule.trains.BatchSource`."""
+class StreamTrains(BatchSource[Side]):
+    """A slice ends when all of it has arrived and, where it was written, is on the disk."""
 
-    places = 1
-
-    def __init__(
-        self,
-        bench: StreamBatchMeasurer,
-        load: StreamLoad,
-        share: float,
-        sides: Mapping[str, Side] | None = None,
-    ) -> None:
+    def __init__(self, bench: StreamBatchMeasurer, load: StreamLoad, share: float) -> None:
         """share: of what may still be written when it begins, for this load."""
+        super().__init__(load.sides, FIRST_SLICE_S)
         self._bench, self._load, self._share = bench, load, share
-        self._sides = dict(load.sides if sides is None else sides)
         self._per_s = 0.0  # bytes written in a second, at most, of slices as long as the longest until now
         self._longest_s = 0.0
 
-    @property
-    def variant_names(self) -> tuple[str, ...]:
-        return tuple(self._sides)
-
     async def start_workers(self) -> MeasuredBatch:
-        """Each side alone first: only so can be told which one a cache serves."""
         if self._load.has_writes:
             self._bench.budget.begin(self._load.id, self._share)
-        unfit: dict[str, str] = {}
-        for number, name in enumerate(self._sides):
-            try:
-                await self.measure_batch([number], FIRST_SLICE_S)
-            except NotApplicable as why:
-                unfit[name] = str(why)
-        if unfit:
-            raise VariantsUnfit(tuple(unfit), "; ".join(dict.fromkeys(unfit.values())))
-        return await self.measure_batch(range(len(self._sides)), FIRST_SLICE_S)
+        await self.measure_alone()
+        return await super().start_workers()
 
     async def measure_batch(
         self,
@@ -78,7 +59,7 @@ class StreamTrains:
     ) -> MeasuredBatch:
         """The quarters are measured anyway."""
         budget, load = self._bench.budget, self._load.id
-        sides = list(self._sides.values())
+        sides = list(self._variants.values())
         writing = [n for n in order if sides[n].does_write]
         if writing:
             budget.check(int(self._per_s * HEADROOM * slice_s), load, len(writing))
@@ -93,15 +74,13 @@ class StreamTrains:
         return train
 
     def affordable_s(self, groups: int) -> float:
-        writing = sum(side.does_write for side in self._sides.values())
+        writing = sum(side.does_write for side in self._variants.values())
         if not writing or not self._per_s:
             return math.inf
         wanted = SPARE * 2 * groups * writing * self._per_s * HEADROOM
         return self._bench.budget.left_for(self._load.id) / wanted
 
-    async def wait_until_idle(self) -> None:
-        """A slice ends when all of it has arrived and, where it was written, is on the disk."""
-
-    def without_variants(self, variants: Sequence[str]) -> StreamTrains:
-        left = {name: side for name, side in self._sides.items() if name not in variants}
-        return StreamTrains(self._bench, self._load, self._share, left)
+    def without_variants(self, variants: Iterable[str]) -> Self:
+        left = super().without_variants(variants)
+        left._per_s = left._longest_s = 0.0  # the others may write less
+        return left

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
+from probes.engine.batch_source import BatchSource
 from probes.engine.measured import Measured, MeasuredBatch
 from scenarios.contract.model import Clock
 from tests.fakes.noise import Noise, quiet
 
 
-class FakeTrains:
-    """Implements `scenarios.trains.Trains`.
+class FakeTrains(BatchSource[float]):
+    """Implements `BatchSource`.
 
     rates     operations a second by variant, multiplied by the noise.
     left_s    by variant: seconds that its left-over work takes, all over the next slice, where that is another's.
@@ -41,8 +42,9 @@ class FakeTrains:
         device: bool = True,
         factors: Mapping[str, Sequence[float]] | None = None,
     ) -> None:
+        super().__init__(rates, 0.02, has_first_quarters=True)
         self.clock = clock
-        self.rates = dict(rates)
+        self.rates = self._variants
         self.metric = metric
         self.noise = noise
         self.left_s = left_s or {}
@@ -61,13 +63,6 @@ class FakeTrains:
         self.running = False
         self._before = ""  # the side of the last slice, until it is flushed
         self.remarks: set[str] = set()
-
-    @property
-    def variant_names(self) -> tuple[str, ...]:
-        return tuple(self.rates)
-
-    async def start_workers(self) -> MeasuredBatch:
-        return await self.measure_batch(range(len(self.rates)), 0.02, quarters=True)
 
     async def measure_batch(
         self,
@@ -149,6 +144,6 @@ class FakeTrains:
         if self.flushed:
             self._before = ""
 
-    def without_variants(self, variants: Sequence[str]) -> FakeTrains:
-        self.rates = {v: rate for v, rate in self.rates.items() if v not in variants}
+    def without_variants(self, variants: Iterable[str]) -> FakeTrains:
+        self.rates = self._variants = {v: rate for v, rate in self.rates.items() if v not in variants}
         return self

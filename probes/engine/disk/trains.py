@@ -9,6 +9,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from probes.engine import histogram
+from probes.engine.batch_source import BatchSource, refuse_unfit
 from probes.engine.completions import sum_workers
 from probes.engine.disk.budget import PRESUMED_SYNCED
 from probes.engine.disk.cache import cache_check
@@ -29,11 +30,11 @@ STREAMED_PLACES = 16  # streams go through several files at once: so many sets o
 HEADROOM = 1.5
 
 
-class StorageBatches:
+class StorageBatches(BatchSource[StorageBench]):
     """One load on several benches that share their workers, by variant. Not for two tasks at once."""
 
     def __init__(self, benches: Mapping[str, StorageBench], workload: str | EngineLoad) -> None:
-        self.variant_names = tuple(benches)
+        super().__init__(benches, FIRST_SLICE_S, has_first_quarters=True)
         self.load = workload if isinstance(workload, EngineLoad) else load_of(workload)
         self.remarks: set[str] = set()
         self._benches = list(benches.values())
@@ -54,16 +55,9 @@ class StorageBatches:
         if self.load.kind == "write":
             presumed = 1.0 if self.load.block_bytes >= LARGE_BYTES else PRESUMED_SYNCED
             self._budget.begin(self.load.id, self.load.budget_share, presumed)
-        if self.load.kind == "read":  # each alone first: only so can be told whose reads a cache serves
-            unfit: dict[str, str] = {}
-            for number in range(len(self._benches)):
-                try:
-                    await self.measure_batch([number], FIRST_SLICE_S)
-                except VariantsUnfit as why:
-                    unfit |= dict.fromkeys(why.variants, str(why))
-            if unfit:
-                raise VariantsUnfit(tuple(unfit), "; ".join(dict.fromkeys(unfit.values())))
-        return await self.measure_batch(range(len(self._benches)), FIRST_SLICE_S, quarters=True)
+        if self.load.kind == "read":
+            await self.measure_alone()
+        return await super().start_workers()
 
     async def measure_batch(
         self,
@@ -128,12 +122,10 @@ class StorageBatches:
         self._check(measured, moved)
         return measured
 
-    def without_variants(self, variants: Sequence[str]) -> StorageBatches:
-        """Return the same load for the other directories."""
-        remaining_benches = {
-            v: bench for v, bench in zip(self.variant_names, self._benches, strict=True) if v not in variants
-        }
-        left = StorageBatches(remaining_benches, self.load)
+    def without_variants(self, variants: Iterable[str]) -> StorageBatches:
+        """Return the same load for the other directories, whose file sets may be more."""
+        remaining = super().without_variants(variants)
+        left = StorageBatches(remaining._variants, self.load)
         left.remarks, left._bytes_per_s = self.remarks, self._bytes_per_s
         return left
 
@@ -150,8 +142,7 @@ class StorageBatches:
                 sides.append(self._benches[number].side_spec(self.load, worker, files) | {"mark": number})
             except NotApplicable as why:
                 unfit[self.variant_names[number]] = str(why)
-        if unfit:
-            raise VariantsUnfit(tuple(unfit), "; ".join(dict.fromkeys(unfit.values())))
+        refuse_unfit(unfit)
         return sides
 
     def _by_side(

@@ -9,6 +9,7 @@ import math
 from collections.abc import Sequence
 from typing import Literal
 
+from probes.engine.batch_source import BatchSource
 from probes.engine.histogram import coarser_buckets
 from probes.engine.measured import MeasuredBatch
 from scenarios.contract import events as ev
@@ -30,7 +31,6 @@ from scenarios.experiment.schedule.slices import (
 )
 from scenarios.experiment.schedule.trains import (
     COARSE,
-    BatchSource,
     batch_as_group,
     batch_event,
     batch_groups,
@@ -59,7 +59,7 @@ class BatchScheduler(LoadScheduler):
     noun = "train"
 
     def __init__(
-        self, run: Run, workload: Workload, trains: BatchSource, watch: InterferenceWatch | None = None
+        self, run: Run, workload: Workload, trains: BatchSource[object], watch: InterferenceWatch | None = None
     ) -> None:
         self.run, self.workload, self.watch = run, workload, watch
         self.batches = trains

@@ -1,11 +1,10 @@
-"""Trains: what serves all variants in turn, how an order is drawn, and from slices back to groups and events."""
+"""Slice batches: measured window by window, and from slices back to groups and events."""
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
-from typing import Protocol
 
+from probes.engine.batch_source import BatchSource
 from probes.engine.histogram import coarser_buckets
 from probes.engine.measured import Measured, MeasuredBatch, join_batches
 from scenarios.contract import events as ev
@@ -16,59 +15,8 @@ from scenarios.experiment.levels import Pair
 from scenarios.experiment.schedule.slices import WarmUpSlice
 
 
-class BatchSource(Protocol):
-    """One load on all variants, measured slice by slice: the same workers serve every variant, which is switched
-    within a millisecond.
-
-    `start_workers` and `measure_batch` raise NotApplicable (VariantsUnfit for some variants only), WriteBudgetSpent and
-    BenchRefused. Cancelling stops the load at once and leaves nothing running.
-    """
-
-    @property
-    def variant_names(self) -> tuple[str, ...]:
-        """Return the ids of the variants, as in the plan. `order` below numbers them."""
-        ...
-
-    @property
-    def places(self) -> int:
-        """Return how many pairs of file sets (see `places`) the variants have; 1 where they have none of their own."""
-        return 1
-
-    async def start_workers(self) -> MeasuredBatch:
-        """Start the workers and measure one short slice of each variant, which shows how fast it is."""
-        ...
-
-    async def measure_batch(
-        self,
-        order: Sequence[int],
-        slice_s: float,
-        *,
-        onset_s: float = 0.0,
-        quarters: bool = False,
-        places: Sequence[int] = (),
-    ) -> MeasuredBatch:
-        """Measure slices of `slice_s` seconds in this order; the first `onset_s` seconds of each do not count.
-
-        quarters: whether the rates within the slices are wanted.
-        places: the file set of each slice; empty where it does not matter.
-        """
-        ...
-
-    def affordable_s(self, groups: int) -> float:
-        """Return how long slices may be so that so many groups fit into the write limit; infinite without a limit."""
-        return math.inf
-
-    async def wait_until_idle(self) -> None:
-        """Wait, for a limited time, until nothing is in flight and all written data are on the device."""
-        return
-
-    def without_variants(self, variants: Sequence[str]) -> BatchSource:
-        """Return the same source without these variants."""
-        ...
-
-
 async def measure_in_blocks(
-    trains: BatchSource, order: Sequence[int], block_s: float, places: Sequence[int] = ()
+    trains: BatchSource[object], order: Sequence[int], block_s: float, places: Sequence[int] = ()
 ) -> MeasuredBatch:
     """Measure each window by itself, and wait for requests and unwritten data of one variant before the next begins."""
     parts: list[MeasuredBatch] = []

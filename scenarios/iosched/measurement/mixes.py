@@ -9,8 +9,7 @@ from typing import Literal, TypeAlias
 
 import msgspec
 
-from probes.engine.command_line import fio_directory, shell_line
-from probes.engine.workloads import UNIT, WRITTEN_AT_MOST, EngineLoad
+from probes.engine.workloads import UNIT, WRITTEN_AT_MOST, EngineLoad, fio_directory, shell_line
 from probes.files.safe_read import read_own_data
 
 File: TypeAlias = Literal["read", "direct", "buffered", "none"]

@@ -7,10 +7,10 @@ from collections.abc import Sequence
 
 import msgspec
 
+from probes.engine.batch_source import BatchSource
 from probes.engine.measured import Measured, MeasuredBatch, VariantsUnfit
 from probes.engine.pool import WorkerFailed
 from scenarios.contract.plan import Metric
-from scenarios.experiment.schedule.trains import BatchSource
 from scenarios.numa.measurement.placement import BYTES, CALLS, PlacedSlice, PlacementBench, WorkerPlacement
 
 FIRST_SLICE_S = 0.03
@@ -41,20 +41,14 @@ def metrics_for(work: str) -> tuple[Metric, ...]:
     return (Metric(THROUGHPUT, "loops/s"), Metric(CPU_TIME, "µs/loop", better="less"))
 
 
-class PlacedTrains(BatchSource):
+class PlacedTrains(BatchSource[PlacementSide]):
     """One load on all sides. Each slice is an order of its own to the workers: moving them costs a millisecond."""
 
     def __init__(
         self, bench: PlacementBench, work: str, sides: Sequence[PlacementSide], size_bytes: int = 0
     ) -> None:
-        self._bench, self._work, self._sides, self._size = bench, work, tuple(sides), size_bytes
-
-    @property
-    def variant_names(self) -> tuple[str, ...]:
-        return tuple(side.id for side in self._sides)
-
-    async def start_workers(self) -> MeasuredBatch:
-        return await self.measure_batch(range(len(self._sides)), FIRST_SLICE_S, quarters=True)
+        super().__init__({side.id: side for side in sides}, FIRST_SLICE_S, has_first_quarters=True)
+        self._bench, self._work, self._size = bench, work, size_bytes
 
     async def measure_batch(
         self,
@@ -67,9 +61,8 @@ class PlacedTrains(BatchSource):
     ) -> MeasuredBatch:
         """Raises VariantsUnfit for the side whose workers or memory cannot be where they should."""
         began = time.monotonic()
-        slices: list[PlacedSlice] = []
-        for number in order:
-            slices.append(await self._measure_slice(self._sides[number], slice_s, onset_s, quarters))
+        sides = tuple(self._variants.values())
+        slices = [await self._measure_slice(sides[number], slice_s, onset_s, quarters) for number in order]
         values = [_values(placed_slice) for placed_slice in slices]
         names = [metric.name for metric in metrics_for(self._work)]
         return MeasuredBatch(
@@ -79,7 +72,7 @@ class PlacedTrains(BatchSource):
             values={name: [each[name] for each in values] for name in names},
             sides=[
                 _sum_slices([s for s, n in zip(slices, order, strict=True) if n == number])
-                for number in range(len(self._sides))
+                for number in range(len(sides))
             ],
             lengths=[max((w.seconds for w in placed_slice.served), default=0.0) for placed_slice in slices],
             operations=[sum(w.operations for w in placed_slice.served) for placed_slice in slices],
@@ -101,10 +94,6 @@ class PlacedTrains(BatchSource):
             )
         except WorkerFailed as failed:
             raise VariantsUnfit((side.id,), str(failed)) from failed
-
-    def without_variants(self, variants: Sequence[str]) -> BatchSource:
-        remaining = [side for side in self._sides if side.id not in variants]
-        return PlacedTrains(self._bench, self._work, remaining, self._size)
 
 
 def _values(placed_slice: PlacedSlice) -> dict[str, float]:

@@ -1,12 +1,12 @@
 """All variants of a trial in turn, each in a pair of namespaces of its own: nothing is loaded between two slices."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 import msgspec
 
+from probes.engine.batch_source import BatchSource, refuse_unfit
 from probes.engine.measured import Measured, MeasuredBatch, NotApplicable, VariantsUnfit
 from scenarios.contract.model import Clock
-from scenarios.experiment.schedule.trains import BatchSource
 from scenarios.rpfilter.measurement.network import Network
 from scenarios.rpfilter.measurement.route_set import RouteSet
 from scenarios.rpfilter.measurement.variants import ComparedVariant, Trial
@@ -53,29 +53,21 @@ class Pairs:
             self._count = number + 1
 
 
-class NetworkTrains(BatchSource):
-    """For small packets."""
+class NetworkTrains(BatchSource[int]):
+    """For small packets. A variant is the number of its pair of namespaces, loaded by `start_workers`."""
 
-    def __init__(
-        self, bench: Network, pairs: Pairs, trial: Trial, numbers: Mapping[str, int] | None = None
-    ) -> None:
-        """`numbers`: by variant, its pair of namespaces; without it the variants are loaded by `start_workers`."""
+    def __init__(self, bench: Network, pairs: Pairs, trial: Trial) -> None:
+        super().__init__({c.variant.id: n for n, c in enumerate(trial.compared)}, FIRST_SLICE_S)
         self._bench = bench
         self._pairs = pairs
         self._trial = trial
-        self._loaded = numbers is not None
-        self._numbers = dict(numbers or {c.variant.id: n for n, c in enumerate(trial.compared)})
-
-    @property
-    def variant_names(self) -> tuple[str, ...]:
-        return tuple(self._numbers)
+        self._is_loaded = False
 
     async def start_workers(self) -> MeasuredBatch:
         """Loads and proves every variant in its own pair of namespaces."""
-        if not self._loaded:
+        if not self._is_loaded:
             await self._load()
-            self._loaded = True
-        return await self.measure_batch(range(len(self._numbers)), FIRST_SLICE_S)
+        return await super().start_workers()
 
     async def _load(self) -> None:
         await self._pairs.make(len(self._trial.compared))
@@ -85,9 +77,8 @@ class NetworkTrains(BatchSource):
                 await self._bench.make_active(compared.treatment, offload=compared.offload, pair=number)
             except NotApplicable as why:
                 unfit[compared.variant.id] = str(why)
-        if unfit:
-            self._loaded = True
-            raise VariantsUnfit(tuple(unfit), "; ".join(dict.fromkeys(unfit.values())))
+        self._is_loaded = True
+        refuse_unfit(unfit)
 
     async def measure_batch(
         self,
@@ -99,8 +90,8 @@ class NetworkTrains(BatchSource):
         places: Sequence[int] = (),
     ) -> MeasuredBatch:
         """The quarters are measured anyway."""
-        numbers = list(self._numbers.values())
-        names = {str(number): variant for variant, number in self._numbers.items()}
+        numbers = list(self._variants.values())
+        names = {str(number): variant for variant, number in self._variants.items()}
         try:
             train = await self._bench.measure_batch(
                 self._trial.protocol, [numbers[n] for n in order], slice_s, onset_s=onset_s
@@ -113,7 +104,3 @@ class NetworkTrains(BatchSource):
             order=[place[number] for number in train.order],
             sides=[train.sides[number] for number in numbers if number < len(train.sides)],
         )
-
-    def without_variants(self, variants: Sequence[str]) -> BatchSource:
-        left = {v: number for v, number in self._numbers.items() if v not in variants}
-        return NetworkTrains(self._bench, self._pairs, self._trial, left)

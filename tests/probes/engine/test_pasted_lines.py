@@ -11,8 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from probes.engine.command_line import fio_directory, shell_line
-from probes.engine.workloads import fio_equivalent
+from probes.engine.workloads import fio_directory, fio_equivalent, shell_line
 from tests.needs import needs, program, some_always
 
 ODD = [
