@@ -59,7 +59,11 @@ class BatchScheduler(LoadScheduler):
     noun = "train"
 
     def __init__(
-        self, run: Run, workload: Workload, trains: BatchSource[object], watch: InterferenceWatch | None = None
+        self,
+        run: Run,
+        workload: Workload,
+        trains: BatchSource[object],
+        watch: InterferenceWatch | None = None,
     ) -> None:
         self.run, self.workload, self.watch = run, workload, watch
         self.batches = trains
