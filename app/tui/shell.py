@@ -372,7 +372,7 @@ class Shell(Errands):
     def action_scenario(self, id: str) -> None:
         self.open_plan(id)
 
-    def action_recording(self, name: str) -> None:
+    def action_recorded(self, name: str) -> None:
         from app.recordings.store import resolve_recording
 
         self.open_recording(resolve_recording(name))

@@ -56,7 +56,7 @@ def list_openings(app: ShellCommands) -> list[tuple[str, str, str, object]]:
     recent = recordings.list_recordings()[:MAX_RECENT]
     return [
         *((f"app.scenario({o.id!r})", "run", f"{o.id}: {o.title}", app) for o in offers if not o.blocked),
-        *((f"app.recordings({e.name!r})", "open", f"{e.name}  {e.scenario}", app) for e in recent),
+        *((f"app.recorded({e.name!r})", "open", f"{e.name}  {e.scenario}", app) for e in recent),
         ("app.undo_left", "undo", "what a killed run left behind", app),
         *((f"app.use_theme({one.name!r})", "theme", one.name, app) for one in theme.list_themes()),
         *((f"app.external_screen({e.name!r})", "screen", e.name, app) for e in external_screens()),

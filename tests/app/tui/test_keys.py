@@ -6,13 +6,17 @@ import base64
 import importlib
 import pkgutil
 import re
+from importlib.metadata import EntryPoint
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from textual import events
 from textual.binding import Binding
 
-from app.tui import screens
+from app.recordings import store
+from app.tui import screens, shell, theme
+from app.tui.screens import keys as key_screen
 from app.tui.screens.ask import AskScreen
 from app.tui.screens.base import Base
 from app.tui.screens.before.consent import ConsentScreen
@@ -22,7 +26,7 @@ from app.tui.screens.before.plan import PlanScreen
 from app.tui.screens.facts import FactsScreen
 from app.tui.screens.finding import FindingScreen
 from app.tui.screens.home import HomeScreen
-from app.tui.screens.keys import KeysScreen
+from app.tui.screens.keys import KeysScreen, list_openings
 from app.tui.screens.live import LiveScreen
 from app.tui.screens.recordings import RecordingsScreen
 from app.tui.screens.report import ReportScreen
@@ -303,6 +307,25 @@ async def test_the_palette_runs_what_it_lists(size: str, tmp_path: Path) -> None
         assert isinstance(app.screen, HomeScreen)
         app.screen.action_back()  # what q does here; a pilot that waits for an app that has ended waits for ever
     assert app.return_code == 0
+
+
+async def test_the_palette_opens_what_has_no_key(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    brought = EntryPoint("strange", "no.such.module:Screen", "hostdx.screens")
+    monkeypatch.setattr(key_screen, "external_screens", lambda: (brought,))
+    monkeypatch.setattr(shell, "external_screens", lambda: (brought,))
+    listed = SimpleNamespace(name="demo:null", scenario="null")
+    monkeypatch.setattr(store, "list_recordings", lambda: [listed])
+    opened_paths: list[Path] = []
+    monkeypatch.setattr(Shell, "open_recording", lambda self, path: opened_paths.append(path))
+    asked: list[str] = []
+    monkeypatch.setattr(Shell, "open_plan", lambda self, scenario: asked.append(scenario))
+    monkeypatch.setattr(Shell, "offer_undo", lambda self, asked: None)
+    async with opened(tmp_path, triage="triage") as (app, _pilot):
+        for action, *_, node in list_openings(app):
+            assert await app.run_action(action, node), action  # each is an action that the app has
+        assert {offer.id for offer in app.home_session().offers if not offer.blocked} == {*asked}
+        assert [path.name for path in opened_paths] == ["null.jsonl"]
+        assert "strange" in app.message and app.theme == theme.list_themes()[-1].name
 
 
 @both
