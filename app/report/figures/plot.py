@@ -20,10 +20,7 @@ from scenarios.contract.results.document import Axis, Chart, ChartSeries
 HEIGHT = 16  # of a chart in a document
 
 _STEPS = (1.0, 1.5, 2.0, 3.0, 5.0, 7.5, 10.0)
-_PARTS = {
-    3: (2, 3),
-    5: (4, 3, 5),
-}  # of a linear axis, by the most labels wanted: the first whose labels are even
+_TICK_STEPS = (1.0, 2.0, 2.5, 5.0)  # labels that are written whole: 5, 0.25, never 3.75
 
 
 def nice_axis(values: Sequence[float]) -> Axis:
@@ -88,27 +85,27 @@ def draw_plot(series: Sequence[ChartSeries], width: int, height: int, x: Axis, y
         plt.scatter([x.low], [to_axis(y.low)], marker=" ")
     ticks = _axis_ticks(y, 3 if height < 10 else 5)
     plt.yticks([to_axis(t) for t in ticks], [units.format_prefixed(t).strip().rjust(6) for t in ticks])
-    steps = [x.low + (x.high - x.low) * n / 4 for n in range(5)]
+    steps = _axis_ticks(x, 5)
     plt.xticks(steps, [f"{s:g}" for s in steps])
     lines = [line.rstrip() for line in plt.uncolorize(plt.build()).split("\n")]
     return [line[:width].ljust(width) for line in lines[:height]]
 
 
-def _is_even_step(step: float) -> bool:
-    """A label that is written whole: 5, 0.25, never 3.75."""
-    mantissa = step / 10.0 ** math.floor(math.log10(step))
-    return any(math.isclose(mantissa, even) for even in (1, 2, 2.5, 5, 10))
-
-
 def _axis_ticks(axis: Axis, most: int) -> list[float]:
+    """Return at most `most` values for the labels, between the ends of the axis."""
     if not axis.log:
-        span = axis.high - axis.low
-        parts = next((n for n in _PARTS[most] if _is_even_step(span / n)), most - 1)
-        return [axis.low + span * n / parts for n in range(parts + 1)]
+        power = math.floor(math.log10((axis.high - axis.low) / most))
+        steps = (step * 10.0 ** (power + n) for n in range(3) for step in _TICK_STEPS)
+        return next(ticks for step in steps if len(ticks := _multiples(axis, step)) <= most)
     power = 10.0 ** math.floor(math.log10(axis.low))
     marks = [m * power * 10**n for n in range(13) for m in (1, 2, 5)]
     inside = [m for m in marks if axis.low * 0.999 <= m <= axis.high * 1.001]
     return inside if len(inside) <= most else inside[:: -(-len(inside) // most)]
+
+
+def _multiples(axis: Axis, step: float) -> list[float]:
+    first, last = math.ceil(axis.low / step - 1e-9), math.floor(axis.high / step + 1e-9)
+    return [n * step for n in range(first, last + 1)]
 
 
 def chart_lines(chart: Chart, width: int, height: int = HEIGHT) -> list[str]:
