@@ -54,9 +54,8 @@ def headline_words(history: HostHistory) -> doc.Words:
     if not history.baselines:
         left = BASELINE_NIGHTS - history.collected
         return (
-            f"No baseline yet: of {count_noun(history.measured_count, 'measured night')} "
-            f"{history.collected} count for it, and "
-            f"{left} more are needed.",
+            f"No baseline yet: {history.collected} of {count_noun(history.measured_count, 'measured night')} can be "
+            f"used for it; {left} more are needed.",
         )
     return (f"None of {count_noun(len(history.loads), 'load')} is slower than the baseline.",)
 
