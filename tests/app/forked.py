@@ -41,6 +41,11 @@ LOCALE = "C.UTF-8"
 PARENT = (sys.executable, "-P", str(Path(__file__).resolve()), "app.cli")
 OF_COMMANDS = ("app.cli", "app.recordings", "app.report", "app.run", "app.undo", "scenarios")
 OF_THE_SCREEN = ("app.tui",)
+OF_THE_PARENT = (
+    "HOME",
+    "PATH",
+    "PYTHONPATH",
+)  # no test's own state: it would be taken for a process of that test
 OWN_MODULES = (
     "app.undo.",
     "probes.reading.hang_safe.",
@@ -75,11 +80,7 @@ class ForkingParent:
         with theirs:
             self._process = subprocess.Popen(
                 [*PARENT, str(theirs.fileno())],
-                env={
-                    name: value
-                    for name, value in os.environ.items()
-                    if name == "PYTHONPATH" or not name.startswith("PYTHON")
-                }
+                env={name: os.environ[name] for name in OF_THE_PARENT if name in os.environ}
                 | {"LC_ALL": LOCALE},
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.DEVNULL,
