@@ -11,29 +11,17 @@ from functools import partial
 from typing import ClassVar
 
 from probes.engine.disk.budget import WriteBudget
-from probes.engine.disk.refusals import indirect_kind
 from probes.engine.disk.storage import StorageBench
-from probes.engine.disk.trains import StorageBatches
 from probes.engine.pool import SharedWorkers
 from probes.reading.host import Host
 from probes.types import Absent
-from scenarios.contract import events as ev
 from scenarios.contract.declared_options import apply_declaration
 from scenarios.contract.finding import Finding
 from scenarios.contract.model import Options, Prepared, Run, Scenario, UsageError, own_directory
-from scenarios.contract.plan import Plan, Workload
+from scenarios.contract.plan import Workload
 from scenarios.experiment.budget import Budget
-from scenarios.experiment.experiment import LoadExperiment
-from scenarios.experiment.files.places import ComparedDirectory
-from scenarios.experiment.files.variant_bench import StorageVariantBench
-from scenarios.experiment.groups import level_values, values_beside
-from scenarios.experiment.guards.watch import InterferenceWatch, watch_for
-from scenarios.experiment.load_schedule import ScheduledLoad, run_campaign
-from scenarios.experiment.schedule.guarded import GuardedBlocks, metric_values
-from scenarios.experiment.schedule.train_scheduler import BatchScheduler
-from scenarios.experiment.statistics.stats import level_interval
+from scenarios.experiment.guards.watch import watch_for
 from scenarios.storage.findings import (
-    build_level,
     class_findings,
     control_moved,
     drift_findings,
@@ -45,20 +33,16 @@ from scenarios.storage.first_answer import first_answer, suspicion_findings
 from scenarios.storage.known import list_known_findings
 from scenarios.storage.measurement.io_delay import JobIoWait as Waited
 from scenarios.storage.measurement.io_delay import watch_job
+from scenarios.storage.measuring import StorageMeasurement
 from scenarios.storage.plan import DEFAULT_BUDGET_S, JOB_S, StorageSetup, make
-from scenarios.storage.results import DirectoryLevel, JobWaits, Levels, WatchedJobWait
-from scenarios.storage.single_directory import measure_alone
+from scenarios.storage.results import JobWaits, Levels, WatchedJobWait
 from scenarios.storage.targets import describe_shared, same_device
-from scenarios.storage.throttling.caps import find_throttles, watched_s
-from scenarios.storage.throttling.common_cap import courses_of, recast_verdict
-from scenarios.storage.throttling.detection import BlockCompletions
+from scenarios.storage.throttling.caps import watched_s
 from scenarios.storage.throttling.findings import (
     cpu_pauses,
     ebs_findings,
     ebs_of,
-    is_virtual,
     limit_levels,
-    limits_below,
     throttle_findings,
     throttles_of,
 )
@@ -97,124 +81,15 @@ class Storage(Scenario):
                 directories=[entry.directory for entry in layout.targets],
             )
             benches = await self._prepare_benches(run, layout, loads, written, stack)
-            levels: list[DirectoryLevel] = []
-            verdicts: list[ev.RunVerdict] = []
-            courses: dict[str, list[BlockCompletions]] = {}
+            measurement = StorageMeasurement(run, layout.targets, loads, benches, watch)
             leaves = sorted({leaf for entry in layout.targets for leaf in entry.place.leaves})
             ebs = await asyncio.to_thread(ebs_of, run.host, leaves)
             exceeded: list[Finding] = []
             try:
-                await self._measure_loads(run, plan, layout, benches, watch, levels, verdicts, courses)
+                await measurement.measure_loads(Budget(plan.measuring_s, run.clock))
                 exceeded = ebs_findings(ebs, await asyncio.to_thread(ebs_of, run.host, list(ebs)))
             finally:  # what was measured before a stop is an answer too
-                withheld = {name: watch.cpu_withheld_share(name) for name in courses}
-                report_conclusions(run, layout, levels, verdicts, courses, withheld, known_findings, exceeded)
-
-    async def _measure_loads(
-        self,
-        run: Run,
-        plan: Plan,
-        layout: StorageSetup,
-        benches: dict[str, StorageBench],
-        watch: InterferenceWatch,
-        levels: list[DirectoryLevel],
-        verdicts: list[ev.RunVerdict],
-        courses: dict[str, list[BlockCompletions]],
-    ) -> None:
-        """All loads, in the order of importance; fills `levels`, `verdicts`, `courses` as they come."""
-        loads = [w for w in plan.workloads if not self.only or w.id in self.only]
-        budget = Budget(plan.measuring_s, run.clock)
-        if len(layout.targets) == 1:
-            await self._measure_single(run, loads, budget, layout.targets[0], benches, watch, levels, courses)
-            return
-        scope = scope_of(plan, layout.targets)
-        letters = [target.letter for target in layout.targets]
-        shared = same_device(layout.targets)
-        limits = {target.letter: limits_below(run.host, target) for target in layout.targets}
-        virtual, turns = all(is_virtual(target) for target in layout.targets), 1 if shared else len(letters)
-        schedulers: dict[str, BatchScheduler] = {}
-
-        def by_side() -> dict[str, dict[str, list[BlockCompletions]]]:
-            counted = {
-                load: scheduler.counted_batches
-                for load, scheduler in schedulers.items()
-                if scheduler.counted_batches
-            }
-            return courses_of(letters, counted, shared=shared)
-
-        def schedule_load(load: Workload) -> ScheduledLoad:
-            trains = StorageBatches(benches, load.id)
-            scheduler = schedulers[load.id] = BatchScheduler(run, load, trains, watch)
-
-            def recast_capped(verdict: ev.RunVerdict) -> ev.RunVerdict:
-                caps = {
-                    letter: throttle
-                    for letter, own in by_side().items()
-                    for throttle in find_throttles(
-                        own,
-                        limits[letter],
-                        virtual=virtual,
-                        turns=turns,
-                        withheld={name: watch.cpu_withheld_share(name) for name in own},
-                    )
-                    if load.id in throttle.loads
-                }
-                return recast_verdict(verdict, caps)
-
-            def record_verdicts(experiment: LoadExperiment) -> None:
-                judged = experiment.verdicts
-                verdicts.extend(judged)
-                shown = values_beside(experiment.groups, load.metrics[0], judged)
-                for target in layout.targets:
-                    values = level_values(experiment.groups, target.letter, load.metrics[0], judged)
-                    if values and target.letter not in experiment.not_applicable_reasons:
-                        latencies = scheduler.latency_histogram(target.letter, len(values))
-                        shown_value = shown.get(target.letter)
-                        remarks = sorted(trains.remarks)[-1:]
-                        levels.append(level_of(target, load, values, remarks, latencies, shown_value))
-
-            return ScheduledLoad(scheduler, record_verdicts, recast=recast_capped)
-
-        family = len(loads) * (len(layout.targets) - 1)
-        await run_campaign(run, budget, [schedule_load(load) for load in loads], family=family, scope=scope)
-        if shared:
-            courses |= by_side()[letters[0]]
-
-    async def _measure_single(
-        self,
-        run: Run,
-        loads: Sequence[Workload],
-        budget: Budget,
-        target: ComparedDirectory,
-        benches: dict[str, StorageBench],
-        watch: InterferenceWatch,
-        levels: list[DirectoryLevel],
-        courses: dict[str, list[BlockCompletions]],
-    ) -> None:
-        """One load after the other, in equal parts of the budget: there is nothing to be interleaved with."""
-        for index, load in enumerate(loads):
-            variant_bench = bench_of(target, benches[target.letter], load)
-            blocks = GuardedBlocks(run, watch)
-            why = ""
-            with run.begin_step(load.id, load.title) as step:
-                try:
-                    await variant_bench.start_workers()
-                    own = courses.setdefault(load.id, [])
-                    why = await measure_alone(
-                        run, load, variant_bench, budget.left_s / (len(loads) - index), blocks, own
-                    )
-                finally:
-                    counted = blocks.counted_blocks(load.id)
-                    values = metric_values(counted, variant_bench.variant, load.metrics[0].name)
-                    if values and not variant_bench.unfit:
-                        latencies = [pair for block in counted for pair in block.histogram]
-                        levels.append(
-                            level_of(target, load, values, sorted(variant_bench.remarks)[-1:], latencies)
-                        )
-                        if why:
-                            run.emit_note(f"{load.title}: {why}")
-                    else:
-                        step.skip_step(variant_bench.unfit or why or "nothing could be measured")
+                report_conclusions(run, layout, measurement, known_findings, exceeded)
 
     async def _prepare_benches(
         self,
@@ -264,32 +139,6 @@ class Storage(Scenario):
                 )
 
 
-def scope_of(plan: Plan, targets: Sequence[ComparedDirectory]) -> str:
-    """Return what a verdict is about. "this disk" only where each lies on a disk of its own and nothing else
-    differs.
-    """
-    if plan.differs:
-        return "this stack"
-    kinds = sorted(
-        {
-            target.place.mount.fstype
-            for target in targets
-            if not target.devices or indirect_kind(target.place.mount.fstype)
-        }
-    )
-    if kinds:
-        return f"this file system ({', '.join(kinds)}), not a disk"
-    if same_device(targets):
-        return "this directory, not the disk"
-    if any(device.kind == "loop" for target in targets for device in target.devices):
-        return "this stack (a loop device is a file, not a disk)"
-    return "this disk"
-
-
-def bench_of(target: ComparedDirectory, bench: StorageBench, load: Workload) -> StorageVariantBench:
-    return StorageVariantBench(target.letter, bench, load)
-
-
 def report_job_wait(run: Run, job_wait: Waited, job_name: str) -> None:
     result = WatchedJobWait(
         what=job_name,
@@ -304,33 +153,19 @@ def report_job_wait(run: Run, job_wait: Waited, job_name: str) -> None:
     run.emit_finding(job_finding(job_wait.share, job_wait.ci95, job_name, job_wait.samples))
 
 
-def level_of(
-    target: ComparedDirectory,
-    load: Workload,
-    values: Sequence[float],
-    remarks: Sequence[str],
-    latencies: Sequence[tuple[int, int]] = (),
-    shown_value: float | None = None,
-) -> DirectoryLevel:
-    middle, interval = level_interval(values, shown_value)
-    name, unit = load.metrics[0].name, load.metrics[0].unit
-    return build_level(target, load.id, name, unit, middle, interval, len(values), list(remarks), latencies)
-
-
 def report_conclusions(
     run: Run,
     layout: StorageSetup,
-    levels: list[DirectoryLevel],
-    verdicts: list[ev.RunVerdict],
-    courses: dict[str, list[BlockCompletions]],
-    withheld: dict[str, float],
+    measurement: StorageMeasurement,
     known_findings: Sequence[Finding],
     ebs: Sequence[Finding],
 ) -> None:
     """The levels and the findings that stand on them."""
     first, single = layout.targets[0], len(layout.targets) == 1
+    courses, verdicts = measurement.courses, measurement.verdicts
+    withheld = measurement.cpu_withheld_shares()
     caps = throttles_of(run.host, first, courses, withheld)
-    levels = limit_levels(levels, caps)
+    levels = limit_levels(measurement.levels, caps)
     run.emit(Levels(t=run.elapsed_s(), value=tuple(levels)))
     # links are made for a comparison; a job makes files
     rated = [v for v in levels if v.workload != "metadata"] if layout.uses_links(run.host) else levels

@@ -11,9 +11,8 @@ from probes.engine.measured import Measured, NotApplicable, WriteBudgetSpent
 from probes.engine.workloads import load_of
 from scenarios.contract import events as ev
 from scenarios.experiment.budget import Budget
+from scenarios.storage.measuring import StorageMeasurement
 from scenarios.storage.plan import build_workloads
-from scenarios.storage.results import DirectoryLevel
-from scenarios.storage.scenario import Storage
 from tests.fakes.clock import FakeClock
 from tests.fakes.run import FakeRun
 from tests.fakes.watch import FakeWatch
@@ -44,14 +43,13 @@ async def test_why_a_load_ended_is_one_line(blocks: int, why: Exception | None) 
     """As a note beside what was measured, else as the reason why the step was skipped; None: its watch stopped it."""
     clock = FakeClock()
     run = FakeRun(clock=clock)
-    load, levels = build_workloads(1 << 30, "/data", 1)[0], list[DirectoryLevel]()
+    load = build_workloads(1 << 30, "/data", 1)[0]
     watch = FakeWatch(run, stop_after=None if why else max(1, blocks))
     bench = cast(StorageBench, Bench(clock, blocks, why))
-    await Storage()._measure_single(
-        run, [load], Budget(60.0, clock), target(), {"A": bench}, watch, levels, {}
-    )
+    measurement = StorageMeasurement(run, [target()], [load], {"A": bench}, watch)
+    await measurement.measure_loads(Budget(60.0, clock))
     [_, ended] = run.of(ev.RunStep)
-    assert len(levels) == (blocks > 0) == (ended.state == "done")
+    assert len(measurement.levels) == (blocks > 0) == (ended.state == "done")
     assert len(run.of(ev.Note)) == (blocks > 0) and bool(ended.reason) == (blocks == 0)
 
 
@@ -62,8 +60,7 @@ async def test_a_block_that_ends_late_leaves_no_time_below_none() -> None:
     bench.late_s = 0.049  # the eleventh begins in time for half a second
     load = build_workloads(1 << 30, "/data", 1)[0]
     benches = {"A": cast(StorageBench, bench)}
-    await Storage()._measure_single(
-        run, [load], Budget(6.0, clock), target(), benches, FakeWatch(run), [], {}
-    )
+    measurement = StorageMeasurement(run, [target()], [load], benches, FakeWatch(run))
+    await measurement.measure_loads(Budget(6.0, clock))
     left = [told.seconds_left for told in run.of(ev.Progress)]
     assert left[-1] == 0.0 and min(filter(None, left)) > 0
