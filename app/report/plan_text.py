@@ -31,11 +31,7 @@ def plan_rows(plan: Plan) -> list[PlanRow]:
     row_name = "compares" if len(plan.variants) > 1 else "measures"
     rows += [PlanRow("" if n else row_name, line) for n, line in enumerate(variant_lines(plan))]
     if plan.differs:
-        differences = "; ".join(plan.differs)
-        differing = (
-            f"they also differ in: {differences}; verdicts therefore say “this stack”: all of it together"
-        )
-        rows.append(PlanRow("", differing, "dim"))
+        rows.append(PlanRow("", differences_text(plan), "dim"))
     if plan.workloads:
         titles = (title_of_workload(w.title, control=w.control) for w in plan.workloads)
         rows.append(PlanRow("with", "; ".join(titles)))  # a title may have a comma
@@ -51,6 +47,11 @@ def plan_rows(plan: Plan) -> list[PlanRow]:
     if plan.picture:
         rows += [PlanRow("", ""), *(PlanRow("", line, "picture") for line in plan.picture), PlanRow("", "")]
     return rows + [PlanRow("" if n else "notes", line) for n, line in enumerate(plan.sentences)]
+
+
+def differences_text(plan: Plan) -> str:
+    differences = "; ".join(plan.differs)
+    return f"they also differ in: {differences}; verdicts therefore say “this stack”: all of it together"
 
 
 def variant_lines(plan: Plan) -> list[str]:

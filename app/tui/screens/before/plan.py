@@ -18,8 +18,14 @@ from app.terminal.invocation import command_to_paste
 from app.terminal.lines import BLANK, Line, cell_width, ground_line, split_line, text_line, wrap_text
 from app.tui.children.event_child import EventChild
 from app.tui.option_values import explain_wrong, format_value, parse_proposed, parse_value
-from app.tui.plan_panels import panel_lines, resolution_lines
-from app.tui.plan_text import exact_lines, needs_lines, plan_lines, planning_lines
+from app.tui.plan_text import (
+    exact_lines,
+    needs_lines,
+    panel_lines,
+    plan_lines,
+    planning_lines,
+    resolution_lines,
+)
 from app.tui.screens.ask import AskScreen
 from app.tui.screens.base import Base
 from app.tui.screens.before.paths import ask_paths

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from app.tui.commands import EarlierResults, Example
-from app.tui.plan_panels import resolution_lines
+from app.tui.plan_text import resolution_lines
 from app.tui.questions import card_for
 from app.tui.questions import list_questions as known
 from app.tui.screens.before.plan import PlanScreen

@@ -13,7 +13,7 @@ from app.locks import LockHolder
 from app.terminal.lines import Line
 from app.tui.children.event_child import EventChild
 from app.tui.option_values import format_value, parse_value
-from app.tui.plan_panels import panel_lines
+from app.tui.plan_text import panel_lines
 from app.tui.screens.ask import AskScreen
 from app.tui.screens.before.consent import ConsentScreen
 from app.tui.screens.before.options import OptionsScreen
