@@ -1,4 +1,4 @@
-"""A plan as lines, and as panels where the screen has room: what it asks, reads, writes and changes, and what it costs."""
+"""A plan as lines, and as panels where the screen has room: what it asks, reads, writes, changes and costs."""
 
 from collections.abc import Mapping, Sequence, Set
 

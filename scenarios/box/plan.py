@@ -15,8 +15,14 @@ from probes.system.disk.mounts import NETWORK
 from probes.system.running.allowed import read_allowed
 from probes.types import Absent
 from scenarios.box.measurement.bench import MAX_NAMES
-from scenarios.box.measurement.corner import CORNERS, HARD_FILE_BYTES, LOADS, of_load
-from scenarios.box.measurement.equivalents import BoxSizes, equivalent_command
+from scenarios.box.measurement.corner import (
+    CORNERS,
+    HARD_FILE_BYTES,
+    LOADS,
+    BoxSizes,
+    equivalent_command,
+    of_load,
+)
 from scenarios.contract.model import Options, UsageError, directory_action
 from scenarios.contract.plan import Metric, Plan, PlannedStep, Variant, Workload, Written
 from scenarios.experiment.files.directories import TestDirectory

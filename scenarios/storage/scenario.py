@@ -30,13 +30,12 @@ from scenarios.storage.findings import (
     link_findings,
 )
 from scenarios.storage.first_answer import first_answer, suspicion_findings
-from scenarios.storage.known import list_known_findings
 from scenarios.storage.measurement.io_delay import JobIoWait as Waited
 from scenarios.storage.measurement.io_delay import watch_job
 from scenarios.storage.measuring import StorageMeasurement
 from scenarios.storage.plan import DEFAULT_BUDGET_S, JOB_S, StorageSetup, make
 from scenarios.storage.results import JobWaits, Levels, WatchedJobWait
-from scenarios.storage.targets import describe_shared, same_device
+from scenarios.storage.targets import describe_shared, list_known_findings, same_device
 from scenarios.storage.throttling.caps import watched_s
 from scenarios.storage.throttling.findings import (
     cpu_pauses,

@@ -1,6 +1,6 @@
 """What the storage scenario compares: directories, what lies under each, what tells them apart and what they share."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from itertools import combinations
 from typing import Literal, TypeAlias
 
@@ -13,11 +13,23 @@ from probes.system.disk.directory import directory_traits, file_system_number
 from probes.system.disk.mounts import read_mounts
 from probes.system.disk.topology import memory_of
 from probes.types import Absent, is_present
+from scenarios.contract.finding import Finding
 from scenarios.contract.plan import Variant
+from scenarios.experiment.files.directories import file_system_of
 from scenarios.experiment.files.places import NO_DATA, ComparedDirectory, text
+from scenarios.triage.triage import findings_about
 
 # Mount options that say nothing about speed.
 _QUIET_OPTIONS = frozenset({"rw", "relatime", "nosuid", "nodev", "seclabel", "inode64", "attr2", "noquota"})
+
+
+# A fill level within so many percentage points of the other counts as the same.
+_FILL_POINTS = 10.0
+_THE_DISK_ITSELF = frozenset({"transport", "model", "NUMA node", "devices"})
+Common: TypeAlias = Literal[
+    "file system", "subvolumes", "volumes", "partitions", "disk", "some disks", "paths"
+]
+SETTINGS = frozenset({"storage", "iosched", "fstrim"})  # what is set of a disk, or on the way to it
 
 
 def list_other_targets(host: Host, targets: Sequence[ComparedDirectory]) -> tuple[str, ...]:
@@ -108,11 +120,6 @@ def make_variant(host: Host, target: ComparedDirectory) -> Variant:
     )
 
 
-# A fill level within so many percentage points of the other counts as the same.
-_FILL_POINTS = 10.0
-_THE_DISK_ITSELF = frozenset({"transport", "model", "NUMA node", "devices"})
-
-
 def list_differences(variants: Sequence[Variant]) -> tuple[str, ...]:
     """Return what differs beside the disks: with any, the verdict speaks of the stack, not of the disk.
 
@@ -138,11 +145,6 @@ def close(levels: Sequence[str]) -> bool:
 def same_device(targets: Sequence[ComparedDirectory]) -> bool:
     """All of them lie on the very same leaves."""
     return len({t.place.leaves for t in targets}) == 1 and bool(targets[0].place.leaves)
-
-
-Common: TypeAlias = Literal[
-    "file system", "subvolumes", "volumes", "partitions", "disk", "some disks", "paths"
-]
 
 
 class Shared(msgspec.Struct, frozen=True, kw_only=True):
@@ -265,3 +267,28 @@ def _what_differs(part: Shared) -> str:
         for name, (mine, other_value) in part.differs.items()
     ]
     return f"the place and {', '.join(traits)}" if traits else "the place; their attributes are equal"
+
+
+def list_known_findings(host: Host, targets: Sequence[ComparedDirectory]) -> list[Finding]:
+    """Return what the rules say of these directories, their file systems and the devices below them."""
+    names = set(_list_names(targets))
+    mounted = {file_system_of(host, target.directory) for target in targets}
+
+    def is_concerned(subject: str) -> bool:
+        return subject in names or (subject.startswith("/") and file_system_of(host, subject) in mounted)
+
+    return [
+        finding
+        for finding in findings_about(host, SETTINGS)
+        if any(is_concerned(subject) for subject in (finding.subject, *finding.subjects) if subject)
+    ]
+
+
+def _list_names(targets: Sequence[ComparedDirectory]) -> Iterator[str]:
+    for target in targets:
+        yield from (
+            target.directory,
+            target.place.mount.mountpoint,
+            *target.place.layers,
+            *target.place.leaves,
+        )

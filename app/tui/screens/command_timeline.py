@@ -7,11 +7,19 @@ from collections.abc import Iterable
 from textual.binding import Binding
 from textual.widget import Widget
 
-from app.terminal.lines import Line
+from app.recordings.session import RunSession
+from app.report.figures.plot import draw_plot
+from app.report.results import command_timeline as timeline
+from app.terminal.glyphs import clean_text
+from app.terminal.lines import BLANK, Line, crop_line, split_line, text_line
 from app.tui.screens.run import RunScreen
-from app.tui.widgets.measuring.inside_plot import inside_lines
+from app.tui.widgets.measuring.block_plot import seconds_below, variant_label, variant_marks
 from app.tui.widgets.measuring.transport import Transport
 from app.tui.widgets.panel import Panel
+from scenarios.contract.results.document import ChartSeries
+
+_NAME, _FIRST, _CELL = 15, 12, 10
+_NOTHING = "no samples inside the runs: a run is sampled once a second, and has to take 3 s at least"
 
 
 class Curve(Panel):
@@ -54,3 +62,62 @@ class InsideScreen(RunScreen):
 
     def action_clear(self) -> None:
         self.action_back()
+
+
+def inside_lines(session: RunSession, at: int, width: int, height: int) -> list[Line]:
+    """The field with that number, counted round. Fewer figures on a low screen, the plot first."""
+    field = timeline.FIELDS[at % len(timeline.FIELDS)]
+    runs_by_variant = timeline.collect_curves(session, field)
+    if not runs_by_variant:
+        return [text_line(_NOTHING if not session.inside else f"{field.title}: could not be read", "dim")]
+    marks = variant_marks(session)
+    shown = {v: mark for v, mark in marks.items() if v in runs_by_variant}
+    middles = {v: timeline.median_points(runs) for v, runs in runs_by_variant.items()}
+    x, y = timeline.make_axes([points for runs in runs_by_variant.values() for points in runs])
+    series = [ChartSeries(mark, tuple(middles[v])) for v, (mark, _) in shown.items()]
+    below = _figure_lines(session, field, runs_by_variant, shown, width)
+    room = max(5, height - len(below) - 2)
+    rows = draw_plot(series, width, room, x, y)
+    by_mark = dict(shown.values())
+    drawn = seconds_below(rows, by_mark)
+    unit = f" in {field.unit}" if field.unit else ""
+    title: Line = [(f"{field.title}{unit}", "strong"), (", median over the runs", "dim")]
+    return [
+        split_line(title, text_line("seconds since the command's start", "dim"), width),
+        *drawn,
+        BLANK,
+        *below,
+    ]
+
+
+def _figure_lines(
+    session: RunSession,
+    field: timeline.TimelineField,
+    runs_by_variant: dict[str, list[list[tuple[float, float]]]],
+    shown: dict[str, tuple[str, str]],
+    width: int,
+) -> list[Line]:
+    """A line a variant: the means of the run's quarters, and the most."""
+    head = _format_row((*timeline.QUARTERS, "most"))
+    out: list[Line] = [crop_line(text_line(f"{'':<{_NAME + 2}}{head}", "dim"), width)]
+    for variant, (mark, role) in shown.items():
+        runs = runs_by_variant[variant]
+        most = max(value for points in runs for _, value in points)
+        cells = _format_row(
+            (
+                *timeline.quarter_means(timeline.median_points(runs), field),
+                timeline.format_amount(most, field),
+            )
+        )
+        name = f"{variant_label(session, variant, _NAME):<{_NAME}}"
+        counted = f"  {len(runs)} {'run' if len(runs) == 1 else 'runs'}"
+        out.append(
+            crop_line(
+                [(f"{mark} ", role), (name, "text"), (cells, "strong"), (clean_text(counted), "dim")], width
+            )
+        )
+    return out
+
+
+def _format_row(parts: tuple[str, ...]) -> str:
+    return f"{parts[0]:>{_FIRST}}" + "".join(f"{part:>{_CELL}}" for part in parts[1:])

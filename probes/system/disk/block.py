@@ -11,13 +11,28 @@ from probes.system.disk.drive.ata import ata_port
 from probes.system.disk.drive.link import BusLink, device_node, pcie_link, sas_link, sata_link
 from probes.system.disk.drive.transport import is_virtual_disk, kind, list_controllers, read_transport
 from probes.system.disk.drive.udev import read_udev_property
-from probes.system.disk.queue import QueueLimits, queue_limits
 from probes.system.disk.scheduler import parse_bracketed
 from probes.types import Absent, is_present
 
 SECTOR_BYTES = 512  # sysfs counts in these whatever the device's own block is
 SCSI_MODEL_LENGTH = 16  # INQUIRY data has no room for more; udev asks the drive itself
 _IN_MEMORY = ("zram", "ram", "pmem")
+
+
+class QueueLimits(msgspec.Struct, frozen=True, kw_only=True):
+    """`write_cache` is what the kernel believes, not what the drive does; `hw_queues` a count."""
+
+    nr_requests: int | Absent
+    max_sectors_kb: int | Absent
+    read_ahead_kb: int | Absent
+    logical_block_bytes: int | Absent
+    physical_block_bytes: int | Absent
+    discard_max_bytes: int | Absent
+    discard_granularity_bytes: int | Absent
+    write_cache: str | Absent
+    wbt_lat_usec: int | Absent
+    hw_queues: int | Absent
+    device_queue_depth: int | Absent  # SCSI only; 1 on SATA means that NCQ is off
 
 
 class BlockDevice(msgspec.Struct, frozen=True, kw_only=True):
@@ -228,3 +243,22 @@ def _read_link(
     if disk_transport == "sas":
         return sas_link(host, path)
     return Absent("its transport has no link that can be read", "unsupported", path)
+
+
+def queue_limits(host: Host, path: str) -> QueueLimits:
+    """Of the disk at the sysfs folder `path`."""
+    queue = f"{path}/queue"
+    names = host.list_names(f"{path}/mq")
+    return QueueLimits(
+        nr_requests=host.read_integer(f"{queue}/nr_requests"),
+        max_sectors_kb=host.read_integer(f"{queue}/max_sectors_kb"),
+        read_ahead_kb=host.read_integer(f"{queue}/read_ahead_kb"),
+        logical_block_bytes=host.read_integer(f"{queue}/logical_block_size"),
+        physical_block_bytes=host.read_integer(f"{queue}/physical_block_size"),
+        discard_max_bytes=host.read_integer(f"{queue}/discard_max_bytes"),
+        discard_granularity_bytes=host.read_integer(f"{queue}/discard_granularity"),
+        write_cache=host.read_file_text(f"{queue}/write_cache"),
+        wbt_lat_usec=host.read_integer(f"{queue}/wbt_lat_usec"),
+        hw_queues=names if isinstance(names, Absent) else len(names),
+        device_queue_depth=host.read_integer(f"{path}/device/queue_depth"),
+    )

@@ -52,7 +52,7 @@ def test_every_starter_asks_it() -> None:
     }
     assert ours == {
         "app/features/bundle/unpack.py",  # nothing of ours is there yet
-        "app/features/bundle/wheels.py",  # pip
+        "app/features/bundle/build.py",  # pip
         "app/features/fleet/launch/agent.py",  # on another node, where nothing of ours is there yet
         "probes/children/own_module.py",
         "probes/reading/hang_safe/client.py",

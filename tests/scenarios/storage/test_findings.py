@@ -10,10 +10,9 @@ import msgspec
 import pytest
 
 from probes.reading.host import Host
-from probes.system.disk.block import BlockDevice, block_devices
+from probes.system.disk.block import BlockDevice, QueueLimits, block_devices
 from probes.system.disk.drive.link import BusLink
 from probes.system.disk.mounts import Mount
-from probes.system.disk.queue import QueueLimits
 from probes.system.disk.topology import DirectoryPlacement
 from probes.types import Absent
 from scenarios.contract.events import RunVerdict

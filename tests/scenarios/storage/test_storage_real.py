@@ -23,10 +23,9 @@ from scenarios.experiment.files.places import compared_directory
 from scenarios.experiment.wording import explain_verdict
 from scenarios.fstrim.scenario import Fstrim
 from scenarios.iosched.scenario import Iosched
-from scenarios.storage.known import list_known_findings
 from scenarios.storage.results import Levels
 from scenarios.storage.scenario import Storage
-from scenarios.storage.targets import list_differences, make_variant
+from scenarios.storage.targets import list_differences, list_known_findings, make_variant
 from tests.fakes import FakeRun
 from tests.fakes.run import conduct
 from tests.needs import LOOP, need, not_here

@@ -7,7 +7,7 @@ import sys
 from importlib import metadata
 from pathlib import Path
 
-from app.features.bundle import build, wheels
+from app.features.bundle import build
 
 
 def closure(names: list[str]) -> set[str]:
@@ -29,7 +29,7 @@ def closure(names: list[str]) -> set[str]:
 def fetched(into: Path) -> list[Path]:
     """In place of pip's: the same names, tags and contents."""
     made = []
-    for name in sorted(closure(wheels._needed_packages())):
+    for name in sorted(closure(build._needed_packages())):
         one = metadata.distribution(name)
         files = {str(f): f.locate() for f in one.files or () if ".." not in f.parts and f.suffix != ".pyc"}
         parts = [path.rpartition("/")[2] for path in files if path.endswith(".so")]

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from app.features.bundle import build, wheels
+from app.features.bundle import build
 from app.terminal.failure import USAGE, Failure
 
 
@@ -73,9 +73,9 @@ def test_what_pip_says_is_the_reason(monkeypatch: pytest.MonkeyPatch, tmp_path: 
     pip = tmp_path / "python"
     pip.write_text("#!/bin/sh\necho 'ERROR: no route to the index' >&2; exit 1\n")
     pip.chmod(0o755)
-    monkeypatch.setattr(wheels.sys, "executable", str(pip))
+    monkeypatch.setattr(build.sys, "executable", str(pip))
     with pytest.raises(Failure, match="no route to the index"):
-        wheels.fetch_wheels(tmp_path)
+        build.fetch_wheels(tmp_path)
 
 
 def test_it_cannot_be_made_where_hostdx_is_not_installed(
@@ -83,4 +83,4 @@ def test_it_cannot_be_made_where_hostdx_is_not_installed(
 ) -> None:
     monkeypatch.setattr(sys, "path", [])
     with pytest.raises(Failure):
-        wheels.fetch_wheels(tmp_path)
+        build.fetch_wheels(tmp_path)
