@@ -29,6 +29,7 @@ ROOT = Path(__file__).parent.parent.parent
 COPIED = ("app", "probes", "scenarios", "tests", "pyproject.toml", "README.md")
 NOT_COPIED = shutil.ignore_patterns("__pycache__", ".hypothesis", ".mypy_cache", ".venv")
 AT_ONCE = 2
+FILES_AT_ONCE = 12  # tests that must pass without a mistake
 LONGEST_S = 300.0  # the tests near a mistake; a mutation that makes them hang belongs to another place
 PASSED, FAILED = 0, 1  # pytest's exit status; others say that no test, or not every file, could be run
 
@@ -170,12 +171,9 @@ def _judged(chosen: Sequence[Mutation], place: Path) -> int:
         return word
 
     near = sorted({test for mutation in chosen for test in mutation.near})
+    parts = max(1, len(near) // FILES_AT_ONCE)
     with ThreadPoolExecutor(AT_ONCE) as pool:
-        failing = [
-            said
-            for said in pool.map(passes, (near[n::AT_ONCE] for n in range(min(AT_ONCE, len(near)))))
-            if said
-        ]
+        failing = [said for said in pool.map(passes, (near[n::parts] for n in range(parts))) if said]
         if failing:
             print("the tests do not pass without a mutation:", *failing, sep="\n")
             return 2
