@@ -2,8 +2,9 @@
 
 import math
 import shlex
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
+from typing import TypeAlias
 
 import msgspec
 
@@ -42,69 +43,128 @@ MAX_REMEDIES = 3  # remedies on a verdict and on a report's first page
 
 def next_steps_for(session: RunSession, recording: str = "") -> tuple[SuggestedStep, ...]:
     """Empty where nothing is to be done: an import, a run under way."""
-    began, ended = session.began, session.ended
-    if began is None or ended is None or session.scenario_card.role in ("import", "whole"):
+    if session.began is None or session.ended is None or session.scenario_card.role in ("import", "whole"):
         return ()
-    if ended.status == "interrupted":
-        if first_remedy := _worst_remedy(session, "critical", "warning"):
-            return (first_remedy.as_step,)
-        return (_run_again(session, "stopped"),)
-    if ended.status == "failed":
-        return (_run_again(session, "failed"),)
-    if ended.status == "done" and stopped_itself(session):
+    answer = RunAnswer(session, recording, session.ended.status)
+    return next((steps for rule in STEP_RULES if (steps := rule(answer)) is not None), ())
+
+
+class RunAnswer:
+    """What an ended run found out, as far as the next step depends on it."""
+
+    def __init__(self, session: RunSession, recording: str, status: ev.Status) -> None:
+        self.session, self.recording, self.status = session, recording, status
+        self.judged = [v for v in session.verdicts.values() if not v.control]
+        self.undecided = [v for v in self.judged if v.is_undecided and is_measured(v)]
+        self.has_different = any(v.is_different for v in self.judged)
+        self.has_no_groups = bool(self.judged) and all(v.has_no_groups for v in self.judged)
+        self.is_resolution = session.scenario_card.role == "resolution"
+
+
+Steps: TypeAlias = tuple[SuggestedStep, ...]
+
+
+def _after_early_end(answer: RunAnswer) -> Steps | None:
+    session, status = answer.session, answer.status
+    if status == "interrupted" and (first_remedy := _worst_remedy(session, "critical", "warning")):
+        return (first_remedy.as_step,)
+    if status in EARLY_ENDS:
+        return (_run_again(session, EARLY_ENDS[status]),)
+    if status == "done" and stopped_itself(session):
         return (_run_again(session, "others-waited"),)
-    judged = [v for v in session.verdicts.values() if not v.control]
-    missed = [v for v in judged if v.is_not_measured]
-    undecided = [v for v in judged if v.is_undecided and is_measured(v)]
-    nothing = bool(judged) and all(v.has_no_groups for v in judged)
-    if ended.status != "done" and not (ended.status == "skipped" and nothing):
-        return ()
-    if control_differs(session):
-        return (_run_again(session, "control"), _other_scenario("resolution", "smallest"))
-    if not judged and (steps := _comparison_steps(session, recording)):
-        return steps
-    if remedy := _worst_remedy(session, "critical", "warning", *(() if judged else ("notice",))):
+    return None if status == "done" or (status == "skipped" and answer.has_no_groups) else ()
+
+
+def _after_moved_control(answer: RunAnswer) -> Steps | None:
+    if not control_differs(answer.session):
+        return None
+    return (_run_again(answer.session, "control"), _other_scenario("resolution", "smallest"))
+
+
+def _after_battery(answer: RunAnswer) -> Steps | None:
+    return None if answer.judged else _comparison_steps(answer.session, answer.recording) or None
+
+
+def _after_loud_finding(answer: RunAnswer) -> Steps | None:
+    severities = ("critical", "warning") if answer.judged else ("critical", "warning", "notice")
+    remedy = _worst_remedy(answer.session, *severities)
+    return (remedy.as_step,) if remedy else None
+
+
+def _after_one_file_system(answer: RunAnswer) -> Steps | None:
+    if not answer.judged or not all(v.one_file_system for v in answer.judged):
+        return None
+    if answer.has_different:
+        return (_run_again(answer.session, "one-file-system"),)
+    return (_other_scenario("whole", "elsewhere"),)
+
+
+def _after_difference(answer: RunAnswer) -> Steps | None:
+    if not answer.has_different:
+        return None
+    if remedy := _worst_remedy(answer.session, "notice", measured_here=True):
         return (remedy.as_step,)
-    if judged and all(v.one_file_system for v in judged):
-        odd = any(v.is_different for v in judged)
-        return (_run_again(session, "one-file-system") if odd else _other_scenario("whole", "elsewhere"),)
-    if any(v.is_different for v in judged):
-        if remedy := _worst_remedy(session, "notice", measured_here=True):
-            return (remedy.as_step,)
-        groups = SuggestedStep(SAYS.text("groups"), f"{REPLAY} {shlex.quote(recording or 'last')}")
-        longer = _more_time(session, undecided)
-        return (groups, longer) if longer else (groups,)
-    if let_write := _more_bytes(session, judged):
-        return (let_write,)
-    resolution = session.scenario_card.role == "resolution"
-    if undecided and not resolution:
-        in_time = [v for v in undecided if v.bytes_to_decide is None]  # the others ended by their bytes
-        needed = [seconds for v in in_time if (seconds := reckoned_s(v)) is not None]
-        total_s = math.ceil(sum(v.seconds for v in judged) + sum(needed))
-        if needed and len(needed) == len(in_time) and total_s <= MAX_BUDGET_S:
-            return (_run_again(session, "longer", budget_s=total_s, seconds=total_s),)
-        if longer := _more_time(session, undecided):
-            return (longer, _other_scenario("resolution", "smallest"))
-        long = SAYS.text("too-long", seconds=sum(needed)) if needed and len(needed) == len(in_time) else ""
-        return (
-            _run_again(session, "quieter", long=long),
-            *_coarser_step(session, undecided),
-            _other_scenario("resolution", "smallest"),
-        )
-    if nothing and not missed:
+    groups = SuggestedStep(SAYS.text("groups"), f"{REPLAY} {shlex.quote(answer.recording or 'last')}")
+    longer = _more_time(answer.session, answer.undecided)
+    return (groups, longer) if longer else (groups,)
+
+
+def _after_write_limit(answer: RunAnswer) -> Steps | None:
+    let_write = _more_bytes(answer.session, answer.judged)
+    return (let_write,) if let_write else None
+
+
+def _after_undecided(answer: RunAnswer) -> Steps | None:
+    session, undecided = answer.session, answer.undecided
+    if not undecided or answer.is_resolution:
+        return None
+    in_time = [v for v in undecided if v.bytes_to_decide is None]  # the others ended by their bytes
+    needed = [seconds for v in in_time if (seconds := reckoned_s(v)) is not None]
+    is_reckoned = bool(needed) and len(needed) == len(in_time)
+    total_s = math.ceil(sum(v.seconds for v in answer.judged) + sum(needed))
+    if is_reckoned and total_s <= MAX_BUDGET_S:
+        return (_run_again(session, "longer", budget_s=total_s, seconds=total_s),)
+    smallest = _other_scenario("resolution", "smallest")
+    if longer := _more_time(session, undecided):
+        return (longer, smallest)
+    long = SAYS.text("too-long", seconds=sum(needed)) if is_reckoned else ""
+    return (_run_again(session, "quieter", long=long), *_coarser_step(session, undecided), smallest)
+
+
+def _after_no_groups(answer: RunAnswer) -> Steps | None:
+    if not answer.has_no_groups:
+        return None
+    session = answer.session
+    missed = [v for v in answer.judged if v.is_not_measured]
+    if not missed:
         return ()
-    if nothing:
-        had_s = session.plan.measuring_s if session.plan is not None else 0.0
-        least_s = max(v.seconds_to_decide or 0.0 for v in missed)
-        more = math.ceil(max(4 * session.time, 2 * had_s, least_s))
-        return (_run_again(session, "more-time", budget_s=more),)
-    if resolution:
+    had_s = session.plan.measuring_s if session.plan is not None else 0.0
+    least_s = max(v.seconds_to_decide or 0.0 for v in missed)
+    return (_run_again(session, "more-time", budget_s=math.ceil(max(4 * session.time, 2 * had_s, least_s))),)
+
+
+def _after_agreement(answer: RunAnswer) -> Steps | None:
+    if answer.is_resolution:
         return (_other_scenario("whole", "whole-host"),)
-    if not any(f.severity in ("critical", "warning") for f in session.findings.values()) and (
-        judged or session.findings
-    ):
-        return (_other_scenario("whole", "elsewhere"),)
-    return ()
+    findings = answer.session.findings.values()
+    is_quiet = not any(f.severity in LOUD for f in findings)
+    return (_other_scenario("whole", "elsewhere"),) if is_quiet and (answer.judged or findings) else None
+
+
+EARLY_ENDS: Mapping[str, str] = {"interrupted": "stopped", "failed": "failed"}  # by status: the text's key
+# The first that has an answer decides; () says that nothing is to be done.
+STEP_RULES: tuple[Callable[[RunAnswer], Steps | None], ...] = (
+    _after_early_end,
+    _after_moved_control,
+    _after_battery,
+    _after_loud_finding,
+    _after_one_file_system,
+    _after_difference,
+    _after_write_limit,
+    _after_undecided,
+    _after_no_groups,
+    _after_agreement,
+)
 
 
 def checkup_command() -> str:

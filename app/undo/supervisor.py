@@ -109,10 +109,6 @@ class SupervisorProcess:
         self.ready = bool(answers) and self._process.stdout.read(1) == b"r"
         self._process.stdout.close()
 
-    @property
-    def supervisor_pid(self) -> int:
-        return self._process.pid if self._process is not None else 0
-
     def end_watch(self) -> None:
         """Everything is undone: there is nothing left to watch."""
         if self._process is None or self._process.stdin is None:

@@ -12,7 +12,6 @@ from probes.profile.wait_samples import WaitSample
 from scenarios.contract.knowledge_file import read_tables
 
 FILE = Path(__file__).with_name("waits.toml")
-CHILD = "child"
 CALLS = 2  # of a wait that are named
 UNSEEN = "unseen"
 PLACE = "at "  # before a place that the file does not know
