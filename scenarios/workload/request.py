@@ -32,6 +32,8 @@ from scenarios.workload.variants import (
 MAX_FILE_BYTES = 1 << 20
 MAX_VARIANTS = 8
 EVERY = 5  # runs between two treatments
+EXAMPLE_VARIANTS = "--variant 'nvme: TMPDIR=/scratch' --variant 'sata: TMPDIR=/data'"
+EXAMPLE_SERIES = "--series 20 --treat 'fstrim -v /scratch' --every 5"
 MIN_SERIES_RUNS = 6  # scenarios.experiment.trend tells no trend of fewer
 IN_FILE = {
     option.name: option
@@ -78,16 +80,13 @@ def parse_request(options: Options, cwd: str) -> CommandRequest:
     command = str(words.get("cmd") or "")
     series = int(words.get("series") or 0)
     jobs = _parse_variants(words.get("variant") or [], command, directory, series)
-    if series and len(jobs) != 1:
-        raise UsageError("--series runs one variant; leave --variant out, or give it once")
-    if not series and len(jobs) < 2:
-        raise UsageError(
-            "give --variant twice at least: --variant 'nvme: TMPDIR=/scratch' --variant 'sata: TMPDIR=/data'"
-        )
-    if len(jobs) > MAX_VARIANTS:
-        raise UsageError(f"at most {MAX_VARIANTS} variants in a run")
-    if len({variant.id for variant in jobs}) < len(jobs):
-        raise UsageError("two variants have the same name")
+    names = {variant.id for variant in jobs}
+    _refuse_first(
+        (series and len(jobs) != 1, "--series runs one variant; leave --variant out, or give it once"),
+        (not series and len(jobs) < 2, f"give --variant twice at least: {EXAMPLE_VARIANTS}"),
+        (len(jobs) > MAX_VARIANTS, f"at most {MAX_VARIANTS} variants in a run"),
+        (len(names) < len(jobs), "two variants have the same name"),
+    )
     helper_commands = {
         k: split_words(str(words.get(k) or ""), f"--{k}") for k in ("prepare", "cleanup", "treat")
     }
@@ -95,17 +94,21 @@ def parse_request(options: Options, cwd: str) -> CommandRequest:
         for variant in jobs if argv else ():
             check_startable(argv, variant.env, variant.cwd, f"--{option}")
     cold = tuple(str(path) for path in words.get("cold") or ())
-    if ALL in cold and os.geteuid():
-        raise UsageError("--cold all: needs root; name the files or folders that the command reads")
-    if any(not path or "\0" in path for path in cold):
-        raise UsageError("--cold: name a file or a folder, or all")
     every = int(words.get("every") or EVERY)
-    if (helper_commands["treat"] or words.get("every")) and not (series and helper_commands["treat"]):
-        raise UsageError(
-            "--treat and --every need a series: --series 20 --treat 'fstrim -v /scratch' --every 5"
-        )
-    if helper_commands["treat"] and every >= series:
-        raise UsageError(f"--every {every}: too many for a series of {series} runs: no treatment would run")
+    treat = helper_commands["treat"]
+    needs_series = bool(treat or words.get("every"))
+    _refuse_first(
+        (
+            ALL in cold and os.geteuid(),
+            "--cold all: needs root; name the files or folders that the command reads",
+        ),
+        (any(not path or "\0" in path for path in cold), "--cold: name a file or a folder, or all"),
+        (needs_series and not (series and treat), f"--treat and --every need a series: {EXAMPLE_SERIES}"),
+        (
+            treat and every >= series,
+            f"--every {every}: too many for a series of {series} runs: no treatment would run",
+        ),
+    )
     score = str(words.get("score") or "")
     if score:
         ScoreReader(score)
@@ -121,6 +124,13 @@ def parse_request(options: Options, cwd: str) -> CommandRequest:
         most_bytes=int(words.get("most-bytes") or 0),
         **helper_commands,
     )
+
+
+def _refuse_first(*faults: tuple[object, str]) -> None:
+    """Raise UsageError for the first fault that is there. A fault is a condition and its line."""
+    for is_there, line in faults:
+        if is_there:
+            raise UsageError(line)
 
 
 def _load(score: str, better: str, at_most_s: float) -> Workload:
