@@ -14,7 +14,6 @@ from typing import Any
 import msgspec
 
 from app.recordings.limits import LINE_LIMIT, RATIO_FROM, RATIO_LIMIT, SIZE_LIMIT, VALUES_LIMIT, values_in
-from app.recordings.results import decode_result
 from app.recordings.session import RunSession
 from app.terminal.failure import Failure
 from probes import units
@@ -23,6 +22,8 @@ from probes.reading.lossless_json import Decoder
 from probes.types import Json
 from scenarios.contract import events as ev
 from scenarios.contract.ranges import is_showable
+from scenarios.contract.results import result as result_types
+from scenarios.contract.results.result import Result
 
 CHUNK = 1 << 20
 
@@ -47,6 +48,8 @@ _NO_TYPE: dict[type, Callable[[Any], Json]] = {  # values of any type, by their 
     ev.Planned: lambda e: e.plan.options,
     ev.ScenarioOffer: lambda e: [option.default for option in e.options],
 }
+FORMER = "extra"  # how results were written before they had types: by a name, with the same value
+_result_decoder = Decoder(dict[str, Any])
 
 
 def _is_sound(event: ev.AnyEvent) -> bool:
@@ -285,3 +288,16 @@ def _error_of_whole_event(line: bytes) -> Exception | None:
 
 def _short_error(error: Exception) -> str:
     return "nested too deeply" if isinstance(error, RecursionError) else " ".join(str(error).split())[:200]
+
+
+def decode_result(line: bytes) -> Result | None:
+    """None where the line is of no type that is known here. Raises as msgspec's decoder where it does not fit it."""
+    tree = _result_decoder.decode(line)
+    tag = tree["type"]
+    kind = result_types.result_named(tree.get("name")) if tag == FORMER else result_types.result_tagged(tag)
+    if kind is None:
+        return None
+    result: Result = msgspec.convert({**tree, "type": kind.__struct_config__.tag}, kind, str_keys=True)
+    if not is_showable(tree.get("value")):  # another package's type may say nothing of ranges
+        raise msgspec.ValidationError("value out of range")
+    return result

@@ -1,12 +1,13 @@
 """A document as GitHub-flavoured markdown."""
 
+import re
 from typing import TypeAlias
 
 from app.report.figures.histogram import histogram_lines
 from app.report.figures.interval_chart import interval_lines
 from app.report.figures.plot import chart_lines
-from app.report.forms import escape
 from app.terminal.lines import Line
+from app.terminal.printable import make_lines_printable, make_printable
 from scenarios.contract.results import document as doc
 
 WIDTH = 78  # cells of a drawing
@@ -16,6 +17,14 @@ Block: TypeAlias = list[
 ]  # lines with their role on a terminal (app.terminal.output.out_parts)
 
 
+# always special somewhere in a line (CommonMark 2.4, GFM tables and strikethrough, $ maths of GitHub and GitLab)
+_ANYWHERE = re.compile(r"[\\`*\[\]<|~$]")
+_UNDERSCORE = re.compile(r"(?<![0-9A-Za-z])_|_(?![0-9A-Za-z])")  # inside a word it is plain
+_ENTITY = re.compile(r"&(?=[#0-9A-Za-z])")
+_LINK = re.compile(r"(?i)/(?=/)|(?<=www)\.|(?<=mailto):|@")  # what GFM would turn into a link by itself
+_START = re.compile(r"^([-+=#>]|\d{1,9}(?=[.)](?:\s|$)))")
+
+
 def render_markdown(document: doc.ReportDocument) -> str:
     return "\n\n".join("\n".join(line for line, _ in block) for block in list_blocks(document)) + "\n"
 
@@ -23,14 +32,14 @@ def render_markdown(document: doc.ReportDocument) -> str:
 def list_blocks(document: doc.ReportDocument) -> list[Block]:
     """Return what a blank line parts, each line with what it is for."""
     all_blocks: list[Block] = [
-        [(f"# {escape.text(document.title)}", "strong")],
+        [(f"# {escape_text(document.title)}", "strong")],
         [(_words_text(document.lead), "strong")],
     ]
     first_appendix = next((section for section in document.sections if section.appendix), None)
     for section in document.sections:
         if section is first_appendix:
             all_blocks.append([("---", "dim")])
-        all_blocks.append([(f"## {escape.text(section.title)}", "strong")])
+        all_blocks.append([(f"## {escape_text(section.title)}", "strong")])
         all_blocks += [_part_block(part) for part in section.parts]
     return [block for block in all_blocks if any(line for line, _ in block)]
 
@@ -38,7 +47,7 @@ def list_blocks(document: doc.ReportDocument) -> list[Block]:
 def _part_block(part: doc.Part) -> Block:
     match part:
         case doc.Heading():
-            return [(f"### {escape.text(part.text)}", "strong")]
+            return [(f"### {escape_text(part.text)}", "strong")]
         case doc.Paragraph():
             return [(_words_text(part.words), "")]
         case doc.Bullets():
@@ -58,22 +67,22 @@ def _part_block(part: doc.Part) -> Block:
         case doc.Chart():
             return [
                 *_heading_block(part.title),
-                (escape.fenced_block("\n".join(chart_lines(part, WIDTH))), ""),
+                (fenced_block("\n".join(chart_lines(part, WIDTH))), ""),
             ]
         case doc.Picture():
-            return [(escape.fenced_block("\n".join(part.lines), ""), "")] if part.lines else []
+            return [(fenced_block("\n".join(part.lines), ""), "")] if part.lines else []
         case doc.Code():
-            return [(escape.fenced_block("\n".join(part.lines), part.language), "")]
+            return [(fenced_block("\n".join(part.lines), part.language), "")]
         case doc.Table():
             return _table_block(part)
 
 
 def _heading_block(title: str) -> Block:
-    return [(f"### {escape.text(title)}", "strong"), ("", "")]
+    return [(f"### {escape_text(title)}", "strong"), ("", "")]
 
 
 def _drawing_block(lines: list[Line]) -> str:
-    return escape.fenced_block("\n".join("".join(words for words, _ in line).rstrip() for line in lines))
+    return fenced_block("\n".join("".join(words for words, _ in line).rstrip() for line in lines))
 
 
 def _words_text(words: doc.Words) -> str:
@@ -83,24 +92,66 @@ def _words_text(words: doc.Words) -> str:
 def _word_text(word: doc.Cell | doc.Strong) -> str:
     match word:
         case doc.Mono():
-            return escape.inline_code(word.text)
+            return inline_code(word.text)
         case doc.Strong():
-            shown = escape.text(word.text)
+            shown = escape_text(word.text)
             return f"**{shown}**" if shown else ""
         case doc.Toned():
-            return escape.text(word.text)
+            return escape_text(word.text)
         case str():
-            return escape.text(word)
+            return escape_text(word)
 
 
 def _table_block(table: doc.Table) -> Block:
     rule = ["---:" if n in table.right else "---" for n in range(len(table.header))]
-    lines = [[escape.text(name) for name in table.header], rule]
+    lines = [[escape_text(name) for name in table.header], rule]
     lines += [
-        [
-            escape.cell_code(c.text) if isinstance(c, doc.Mono) else escape.escape_cell(doc.plain_text(c))
-            for c in row
-        ]
+        [cell_code(c.text) if isinstance(c, doc.Mono) else escape_cell(doc.plain_text(c)) for c in row]
         for row in table.rows
     ]
     return [("| " + " | ".join(line) + " |", "dim" if n < 2 else "") for n, line in enumerate(lines)]
+
+
+def escape_text(value: str) -> str:
+    """One line of plain text."""
+    return _START.sub(_escape_start, escape_cell(value))
+
+
+def escape_cell(value: str) -> str:
+    """Plain text in a table's cell, where no list, heading or quotation can begin."""
+    shown = make_printable(value).strip()
+    shown = _ANYWHERE.sub(lambda match: "\\" + match[0], shown)
+    shown = _UNDERSCORE.sub(r"\\_", shown)
+    shown = _ENTITY.sub(r"\\&", shown)
+    return _LINK.sub(lambda match: "\\" + match[0], shown)
+
+
+def inline_code(value: str) -> str:
+    """Inline code: the fence is longer than any run of backticks in it."""
+    shown = make_printable(value)
+    if not shown.strip():
+        return ""
+    fence = "`" * (_longest_run(shown) + 1)
+    padded = f" {shown} " if shown[0] in " `" or shown[-1] in " `" else shown
+    return f"{fence}{padded}{fence}"
+
+
+def cell_code(value: str) -> str:
+    """Inline code in a table: a bar would end the cell even there, so it is escaped (GFM takes that back)."""
+    return inline_code(value.replace("\\|", "\\ |")).replace("|", "\\|")
+
+
+def fenced_block(lines: str, language: str = "") -> str:
+    """A fenced block."""
+    shown = make_lines_printable(lines)
+    fence = "`" * max(3, _longest_run(shown) + 1)
+    return f"{fence}{language}\n{shown}\n{fence}"
+
+
+def _longest_run(shown: str) -> int:
+    return max((len(run) for run in re.findall(r"`+", shown)), default=0)
+
+
+def _escape_start(match: re.Match[str]) -> str:
+    # digits cannot be escaped: the full stop or bracket after them is
+    return match[0] + "\\" if match[0][0].isdecimal() else "\\" + match[0]

@@ -15,11 +15,11 @@ from collections.abc import Callable, Sequence
 import msgspec
 
 from probes.reading.host import Host
-from probes.reading.process_stat import ProcessStat
+from probes.reading.process_stat import ProcessStat, read_stat
+from probes.system.running import processes
 from probes.system.running.cgroup import cgroup_folders, group_pids, no_cgroup
 from probes.system.software.kernel import read_kernel
 from probes.types import Absent, is_present
-from scenarios.storage.measurement import job_members
 
 LOOKS_PER_S = 20
 WINDOW_S = 1.0
@@ -28,6 +28,9 @@ _T = (
     12.71, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228, 2.201, 2.179, 2.160, 2.145, 2.131,
     2.120, 2.110, 2.101, 2.093, 2.086, 2.080, 2.074, 2.069, 2.064, 2.060, 2.056, 2.052, 2.048, 2.045, 2.042,
 )  # fmt: skip
+
+
+MAX_TASKS = 512  # threads looked at, twenty times a second
 
 
 class JobIoWait(msgspec.Struct, frozen=True, kw_only=True):
@@ -66,9 +69,7 @@ async def watch_job(
     """Watches for `seconds` (at least two). `pids` with all that they started, or a control group."""
     clock = clock or RealClock()
     if cgroup is None:
-        return await _by_tasks(
-            host, lambda: job_members.pids_with_descendants(host, tuple(pids)), seconds, clock, ""
-        )
+        return await _by_tasks(host, lambda: pids_with_descendants(host, tuple(pids)), seconds, clock, "")
     folders = cgroup_folders(host, cgroup)
     if not folders:
         return no_cgroup(cgroup)
@@ -116,15 +117,15 @@ async def _by_tasks(
     began = clock.now()
     while clock.now() - began < seconds - WINDOW_S / 2 and (pids := list_pids()):
         most = max(most, len(pids))
-        paths = job_members.task_stat_paths(host, pids)
-        start, before = clock.now(), job_members.read_stats(host, paths)
+        paths = task_stat_paths(host, pids)
+        start, before = clock.now(), read_stats(host, paths)
         after = before
         in_d = look_count = 0
         for number in range(LOOKS_PER_S):
             # Somewhere in its twentieth of a second: regular looks would beat with a periodic job.
             due = start + (number + jitter.random()) * WINDOW_S / LOOKS_PER_S
             await clock.sleep(max(0.0, due - clock.now()))
-            after = job_members.read_stats(host, paths) or after
+            after = read_stats(host, paths) or after
             in_d += any(task.state_letter == "D" for task in after)
             look_count += 1
         looks += look_count
@@ -193,3 +194,27 @@ def _waited_us(host: Host, folder: str) -> int | Absent:
         return text
     match = re.search(r"^some .*\btotal=([0-9]{1,19})\b", text, re.MULTILINE)
     return int(match[1]) if match else Absent(f"{folder}/io.pressure has no total", "invalid", folder)
+
+
+def pids_with_descendants(host: Host, pids: tuple[int, ...]) -> tuple[int, ...]:
+    """Those of `pids` that exist, and everything they started."""
+    everybody = processes.read_process_table(host, io=False).processes
+    there = [pid for pid in dict.fromkeys(pids) if pid in everybody]
+    return (*there, *processes.find_descendants(everybody, there))
+
+
+def task_stat_paths(host: Host, pids: tuple[int, ...]) -> tuple[str, ...]:
+    """The stat files of their threads, at most 512."""
+    paths: list[str] = []
+    for pid in pids:
+        threads = host.list_names(f"/proc/{pid}/task")
+        if not isinstance(threads, Absent):
+            paths += [f"/proc/{pid}/task/{tid}/stat" for tid in threads]
+        if len(paths) >= MAX_TASKS:
+            break
+    return tuple(paths[:MAX_TASKS])
+
+
+def read_stats(host: Host, paths: tuple[str, ...]) -> tuple[ProcessStat, ...]:
+    """One look at each; those that have ended are left out."""
+    return tuple(stat for path in paths if (stat := read_stat(host, path)) is not None)

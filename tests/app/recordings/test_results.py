@@ -13,8 +13,7 @@ from typing import Any, ClassVar
 import msgspec
 import pytest
 
-from app.recordings.reader import load, read_events
-from app.recordings.results import FORMER, decode_result
+from app.recordings.reader import FORMER, decode_result, load, read_events
 from app.recordings.store import list_demos, resolve_recording
 from app.recordings.writer import encode_event
 from app.report import json_document

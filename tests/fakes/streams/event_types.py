@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 from typing import Any
 
-from app.recordings.results import FORMER
+from app.recordings.reader import FORMER
 from scenarios.contract import events as ev
 from scenarios.contract.results import result as result_types
 

@@ -9,9 +9,8 @@ from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
-from app.report.forms import escape
 from app.report.forms.html import render_html as html
-from app.report.forms.markdown import render_markdown
+from app.report.forms.markdown import escape_text, fenced_block, inline_code, render_markdown
 from app.terminal.printable import make_printable
 from scenarios.contract.results.document import (
     Bullets,
@@ -54,16 +53,16 @@ def squeezed(text: str) -> str:
 @settings(deadline=None, max_examples=60)
 @given(HOSTILE)
 def test_text_is_a_paragraph_of_text(value: str) -> None:
-    kinds = {token.type for token in flat(parsed(escape.text(value)))}
+    kinds = {token.type for token in flat(parsed(escape_text(value)))}
     assert kinds <= {"paragraph_open", "paragraph_close", "text", "text_special"}, kinds
-    shown = "".join(t.content for t in flat(parsed(escape.text(value))) if t.type.startswith("text"))
+    shown = "".join(t.content for t in flat(parsed(escape_text(value))) if t.type.startswith("text"))
     assert squeezed(shown) == squeezed(make_printable(value).strip())
 
 
 @settings(deadline=None, max_examples=60)
 @given(HOSTILE)
 def test_code_is_code(value: str) -> None:
-    tokens = flat(parsed(f"x {escape.inline_code(value)} y"))
+    tokens = flat(parsed(f"x {inline_code(value)} y"))
     kinds = {token.type for token in tokens} - {"paragraph_open", "paragraph_close", "text"}
     shown = [token.content for token in tokens if token.type == "code_inline"]
     if make_printable(value).strip():
@@ -74,7 +73,7 @@ def test_code_is_code(value: str) -> None:
 @settings(deadline=None, max_examples=60)
 @given(HOSTILE)
 def test_block_stays_one_block(value: str) -> None:
-    tokens = parsed(f"{escape.fenced_block(value)}\n\nafter")
+    tokens = parsed(f"{fenced_block(value)}\n\nafter")
     assert [token.type for token in tokens] == ["fence", "paragraph_open", "inline", "paragraph_close"]
 
 
