@@ -60,11 +60,15 @@ _PIPED = re.compile(
     r"chpasswd|kinit|docker|podman|cryptsetup|gpg|smbpasswd|vault|openssl|htpasswd|ssh-add|helm|gh|ansible-vault)\b)"
 )
 _HERE = re.compile(rf"(<<<\s*){_VALUE}")
+_ECHOED = re.compile(r"(<\(\s*(?:echo|printf)\s+(?:-\w+\s+)*)[^)]+")
+_UNQUOTED_SQL = re.compile(r"(?i)(\bidentified\s+by\s+(?:values?\s+)?)(?!password\b)[^\s'\";*\\]+")
+_PERCENT = re.compile(r"(?i)(\buser(?:name)?=[^,\s%=]+%)[^,\s'\"]+")
+_DOMAIN = re.compile(r"(?<![\w/@:.+-])(\w[\w.-]*/[\w.-]+:)[^\s/@:'\"]+(?=@[\w.-]+(?:\s|$))")
 _SLASH = re.compile(r"(?i)((?<!\S)/p(?:assword)?:)\S+")
 _KEY = re.compile(r"(?i)((?<!\S)--?key[ =])(?=\S*[A-Za-z])(?=\S*\d)[\w+=-]{8,}(?!\S)")
 _QUOTED = r"(?:'[^']*(?:'|$)|\"[^\"]*(?:\"|$))"
 _CALL = re.compile(
-    rf"(?i)(\b(?:auth|login|connect|authenticate)\(\s*{_QUOTED}\s*,\s*){_QUOTED}(?:\s*,\s*{_QUOTED})?"
+    rf"(?i)(\b(?:auth|login|connect|authenticate|database)\(\s*{_QUOTED}\s*,\s*){_QUOTED}(?:\s*,\s*{_QUOTED})?"
 )
 _SENT = re.compile(rf"(\bsend\s+(?:--\s+)?){_QUOTED}")
 _ELEMENT = re.compile(r"(?i)(<(?:\w+:)?(?:\w*passw\w*|\w*secret|\w*token|pwd)>)[^<]+")
@@ -87,7 +91,7 @@ _NO_SCHEME = re.compile(r"(?<![\w/@:.+-])([\w.+-]+:)[^\s/@:\"']+(?=@(?!sha\d)[\w
 _KNOWN = re.compile(
     r"\b(?:gh[pousr]_\w{20,}|github_pat_\w{20,}|glpat-[\w-]{20,}|(?:AKIA|ASIA)[0-9A-Z]{16}|xox[abprs]-[\w-]{10,}|"
     r"[sr]k_live_\w{10,}|sk-(?=[\w-]*\d)[\w-]{20,}=*|AIza[\w-]{35}|eyJ[\w-]{8,}\.eyJ[\w-]+\.[\w-]*|"
-    r"AGE-SECRET-KEY-\S+|tskey-\S+|DHHC-1:\d\d:[^\s:]+)"
+    r"AGE-SECRET-KEY-\S+|1//[\w-]{8,}|tskey-\S+|DHHC-1:\d\d:[^\s:]+)"
     r"|(?<!\w)\$[0-9][a-z]?\$[\w./=$]{6,}|-----BEGIN [A-Z ]*PRIVATE KEY-----[\s\S]*?(?:-----END [A-Z ]*-----|$)"
 )
 
@@ -118,6 +122,10 @@ SECRET_FORMS = (
     SecretForm("new password", _CHANGED, "rabbitmqctl change_password me x", "rabbitmqctl change_password me ***"),
     SecretForm("piped into a program that asks", _PIPED, "echo x | sudo -S ls", "echo *** | sudo -S ls"),
     SecretForm("here string", _HERE, "gpg -d a <<< x", "gpg -d a <<< ***"),
+    SecretForm("echo for a program to read", _ECHOED, "wg set wg0 <(echo x)", "wg set wg0 <(echo ***)"),
+    SecretForm("SQL without quotes", _UNQUOTED_SQL, "alter user a identified by x", "alter user a identified by ***"),
+    SecretForm("user and secret of CIFS", _PERCENT, "mount -o user=me%x,ro", "mount -o user=me%***,ro"),
+    SecretForm("user of a domain", _DOMAIN, "psexec.py D/me:x@h", "psexec.py D/me:***@h"),
     SecretForm("option with a slash", _SLASH, "xfreerdp /u:me /p:x", "xfreerdp /u:me /p:***"),
     SecretForm("key that is no path and no number", _KEY, "gem push --key 0a1b2c3d4e", "gem push --key ***"),
     SecretForm("parts of a data source", _DSN, "pt-online h=db,u=me,p=x,D=a", "pt-online h=db,u=me,p=***,D=a"),

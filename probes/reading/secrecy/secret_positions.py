@@ -35,10 +35,11 @@ _ADDRESSING = re.compile(
     r"-[hHuUdDnrliIogGqfFbcmvzZRQ]|--?(?:[\w-]*host(?:name)?|server|user(?:name)?|login|database|db|dbname|cluster|region|zone|namespace|project|"
     r"bucket|group|owner|account|queue|topic|label|tag|image|network|interface|service|role|profile|domain|realm|"
     r"principal|filter|query|field|fields|sort|cmd|command|action|vo|voms|rm|nv|it|inventory|limit|tags|target|job-name|"
-    r"constraint|gres|mail-type|mail-user|qos|time|mem|repo|exclude|include|format|output|states?|version)"
+    r"cp|classpath|module-path|constraint|gres|mail-type|mail-user|qos|time|mem|repo|exclude|include|format|output|states?|version)"
 )
 _USERS = frozenset(("root", "admin", "administrator", "user", "userid", "sa"))
 _COLON_PAIR = re.compile(r"([A-Za-z_][\w.+-]*:)(?!/)(.+)")
+_INTERPRETERS = ("java",)  # a class is named so
 _WITH_COLONS = frozenset(("rsync", "scp", "sftp", "ssh", "rclone"))  # host:path
 _PAIR = re.compile(r"(-{0,2}[A-Za-z][\w./:-]*=)(?!=?$).+", re.DOTALL)
 _BASE64 = re.compile(r"[\w+/-]{6,}={1,2}")
@@ -46,6 +47,10 @@ _HEADER = re.compile(r"((?:-H|--header=)?([A-Za-z][\w-]*):\s*).+", re.DOTALL)
 _HARMLESS_HEADER = re.compile(
     r"(?i)accept.*|content-.*|user-agent|host|range|depth|destination|overwrite|cache-control|connection|expect|"
     r"referer|origin|if-.*|want-digest|digest|date|te|x-forwarded-.*"
+)
+# small and large letters, digits or signs mixed within a word, as in passwords and seldom in names of hosts and users
+_MADE_UP = re.compile(
+    r"(?=[^\s/=:]*(?:[a-z][A-Z]|[A-Za-z]\d+[A-Za-z]|[A-Za-z\d][!#$^&*?~]))(?=[^\s]*[A-Za-z])[^\s/=:@(){}]{6,}"
 )
 _REPEATS = frozenset(("echo", "printf"))
 _WHERE_PROGRAMS_START = re.compile(r"[;|&\n(`]+")
@@ -134,6 +139,8 @@ def _begin_in_argument(word: str, before: str, program: str) -> int | None:
     if before == "<<<" or before.lower() in _USERS or _BASE64.fullmatch(word) or holds_random_part(word):
         return 0
     pair = _COLON_PAIR.fullmatch(word)
-    if " " in word or pair is None or is_harmless(pair[2]):
+    if " " in word or program in WITHOUT_SECRETS | WITH_SUBCOMMANDS | LAUNCHERS | _WITH_COLONS:
         return None
-    return None if program in WITHOUT_SECRETS | WITH_SUBCOMMANDS | LAUNCHERS | _WITH_COLONS else pair.end(1)
+    if _MADE_UP.fullmatch(word) and not program.startswith(_INTERPRETERS):
+        return 0  # behind a program that nobody knows: `push-metrics grafana hunTer2`
+    return None if pair is None or is_harmless(pair[2]) else pair.end(1)

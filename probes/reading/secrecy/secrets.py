@@ -19,11 +19,13 @@ _NAMED = re.compile(rf"(?is)(-{{0,2}}{NAME}=).+")
 _ASSIGNS = re.compile(r"env|export|-e|--env|\w+=.*", re.DOTALL)  # what `NAME=VALUE` is one word after
 _BARE = re.compile(rf"(?i)[\w.:/-]*{NAME}")  # `aws configure set aws_session_token VALUE`
 _SETTERS = frozenset(("set", "config", "connect", "put", "write", "setpass"))
-_WORD = re.compile(r"""[;|&\n]+|(?:[^\s'"\\;|&]|\\.|'[^']*(?:'|$)|"(?:[^"\\]|\\.)*(?:"|$)|\\$)+""", re.DOTALL)
+_WORD = re.compile(
+    r"""[;|&\n]+|(?:<\([^()]*\)|[^\s'"\\;|&]|\\.|'[^']*(?:'|$)|"(?:[^"\\]|\\.)*(?:"|$)|\\$)+""", re.DOTALL
+)
 _QUOTES = re.compile(r"""'([^']*)'?|"((?:[^"\\]|\\.)*)"?|\\(.)""", re.DOTALL)
 _HINT = re.compile(
     r"(?i)pass|secret|token|pwd?|cred|auth|key|cookie|bearer|://|:[^\s/@:]+@|gh[pousr]_|glpat|AKIA|ASIA|xox|"
-    r"k_live_|sk-|AIza|eyJ|psk|otp|jwt|hmac|license|phrase|-pin|webhook|/services/|/bot\d|DHHC|tskey|using|,p=|<<<|/p:|echo|printf|[?&]sig|send|\\$\\d|signature|identified|user|-u|login|account|[A-Za-z_]:[^\s/:]{6}"
+    r"k_live_|sk-|AIza|eyJ|psk|otp|jwt|hmac|license|phrase|-pin|webhook|/services/|/bot\d|DHHC|tskey|using|,p=|<<<|/p:|echo|printf|[?&]sig|send|\\$\\d|signature|identified|user|-u|login|<\(|1//|database|/[\w.-]+:[^\s/@:]+@|account|[A-Za-z_]:[^\s/:]{6}"
 )
 _PROGRAM = re.compile(rf"\b(?:{'|'.join(PROGRAMS)})\b")
 

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import errno
+import io
 import os
 import pwd
 import struct
+import tarfile
 from collections.abc import Callable
 from pathlib import Path
 
@@ -17,6 +19,7 @@ from probes.files import path_writers as module
 from probes.files.path_ownership import find_known_rulers, find_root_objection
 from probes.files.path_walk import Misled, locate_name
 from probes.files.path_writers import Writers, writers_of
+from probes.reading.captured.archive import unpack_archive
 from scenarios.contract.knowledge_file import trusted_files
 from tests.needs import ROOT, needs
 
@@ -167,6 +170,36 @@ def test_root_writes_through_no_link_in_a_folder_with_an_acl(opened_to_alice: Pa
         write_bytes("report", str(opened_to_alice / "report.md"), 0o644, b"other")
     assert precious.read_text() == "as before"
     write_bytes("report", str(opened_to_alice / "mine.md"), 0o644, b"a name of its own is written")
+
+
+def test_an_unpacked_tar_carries_no_access_list_in(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A file of a capture is made new, with the bits of a file of one's own, whatever the tar says of its rights."""
+    archive, folder = tmp_path / "a.tar", tmp_path / "in"
+    folder.mkdir(mode=0o755)
+    with tarfile.open(archive, "w", format=tarfile.PAX_FORMAT) as tar:
+        info = tarfile.TarInfo("etc/site.toml")
+        info.mode, info.uid, info.size = 0o666, ALICE, 1
+        info.pax_headers = {"SCHILY.acl.access": f"user:{ALICE}:rwx"} | {
+            f"SCHILY.xattr.{name}": "x" for name in (ACCESS, NFS4)
+        }
+        tar.addfile(info, io.BytesIO(b"x"))
+    attributes: list[str] = []
+    monkeypatch.setattr(os, "setxattr", lambda path, name, *_, **__: attributes.append(name))
+    assert unpack_archive(str(archive), str(folder))[0] == 1
+    member = folder / "etc/site.toml"
+    assert (attributes, os.listxattr(member), member.stat().st_mode & 0o022) == ([], [], 0)
+    assert member.stat().st_uid == os.geteuid()
+
+
+@pytest.mark.parametrize("kept", [{"fstype": "afs"}, {"nfs4": errno.EIO}])
+def test_where_nobody_knows_root_runs_no_command_and_state_is_kept(
+    judged: Callable[..., Writers], kept: dict[str, object], tmp_path: Path
+) -> None:
+    """One line says why; `find_known_rulers`, which decides about state and reports, has nothing to object."""
+    assert judged(**kept).unknown
+    objection = find_root_objection(str(tmp_path))
+    assert objection and "\n" not in objection
+    assert not find_known_rulers(str(tmp_path))
 
 
 @needs(ROOT)

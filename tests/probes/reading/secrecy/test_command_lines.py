@@ -87,9 +87,13 @@ def test_no_command_line_keeps_it_busy(part: str) -> None:
         ("tool --enrol=velvet", "tool --enrol=***"),
         ("tool -entry velvet", "tool -entry ***"),
         ("tool --host=node7 --output /a/b --count 12 --mode fast", ""),
+        ("./enrol.sh grafana hunTer2", "./enrol.sh grafana ***"),
+        ("./enrol.sh node17 worker cms_pool", ""),
         ("srun --reservation spring ./a.out", ""),
     ],
 )
-def test_an_unknown_options_value_goes_with_arguments_too(line: str, kept: str) -> None:
-    """No list knows each tool's option for a secret, so the options that take none are the list."""
+def test_what_an_unknown_program_is_given_goes_with_arguments_too(line: str, kept: str) -> None:
+    """No list knows each tool's option for a secret, so the options that take none are the list. Of its other words
+    those go that mix small and large letters, digits and signs.
+    """
     assert mask_command_text(line) == " ".join(mask_command(line.split())) == (kept or line)
