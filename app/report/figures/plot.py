@@ -92,11 +92,11 @@ def draw_plot(series: Sequence[ChartSeries], width: int, height: int, x: Axis, y
 
 
 def _axis_ticks(axis: Axis, most: int) -> list[float]:
-    """Return at most `most` values for the labels, between the ends of the axis."""
+    """Return the values of the labels, between the ends of the axis: about `most`, one more where they are even."""
     if not axis.log:
         smallest = math.floor(math.log10((axis.high - axis.low) / most))
         steps = (step * 10.0 ** (smallest + n) for n in range(3) for step in _TICK_STEPS)
-        return next(ticks for step in steps if len(ticks := _multiples(axis, step)) <= most)
+        return next(ticks for step in steps if len(ticks := _multiples(axis, step)) <= most + 1)
     power = 10.0 ** math.floor(math.log10(axis.low))
     marks = [m * power * 10**n for n in range(13) for m in (1, 2, 5)]
     inside = [m for m in marks if axis.low * 0.999 <= m <= axis.high * 1.001]

@@ -69,6 +69,7 @@ class KeysScreen(Base):
     DEFAULT_CSS = """
     KeysScreen #actions { height: 1fr; }
     KeysScreen WordList { height: auto; max-height: 40%; margin: 1 0 0 0; }
+    KeysScreen.-wide.-palette #actions { width: 100%; }
     KeysScreen.-wide #parts { layout: horizontal; }
     KeysScreen.-wide #actions { width: 50%; padding: 0 3 0 0; }
     KeysScreen.-wide WordList { width: 50%; height: 1fr; max-height: 100%; margin: 0; }
@@ -83,6 +84,7 @@ class KeysScreen(Base):
         self._filtering = filtering
         self._actions = [*list_actions(about), *(list_openings(self.shell) if filtering else ())]
         if filtering:
+            self.add_class("-palette")
             self.filter_hint = "Enter runs it, Esc shows all"
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:

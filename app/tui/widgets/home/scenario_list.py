@@ -52,8 +52,10 @@ class ComplaintEvidence(NamedTuple):
         if self.last is not None:
             day = self.last.wall[5:16].replace("T", " ")
             return f"{SIGNS.get(self.last.weight, '?')} {clean_text(day)}", self.last.weight
-        asked = ["where" if o.name == "dir" else clean_text(o.name) for o in offer.options if o.required]
-        return (f"asks {', '.join(asked)}" if asked else "–"), "dim"
+        asked = [
+            "a directory" if o.name == "dir" else clean_text(o.name) for o in offer.options if o.required
+        ]
+        return (f"needs {', '.join(asked)}" if asked else "–"), "dim"
 
 
 def collect_evidence(

@@ -41,6 +41,8 @@ MAX_TIMES_ROWS = 3  # of its times
 MIN_COURSE_LINES, MAX_COURSE_LINES = 8, 12  # lines of a plot of all groups
 MIN_FIGURE_CELLS = 50  # cells of a battery's load
 VALUE_CELLS, _NAME, _MIN_TRACE_CELLS = 13, 11, 3
+MIN_TRACE_RANGE = 0.2  # of the middle
+TRACE_HEIGHT = 0.8  # of a row: the lowest value is still seen
 _MARKS = ("✓", "?", "▶")
 Pairs = Sequence[tuple[Workload, list[Standing]]]
 DrawMore: TypeAlias = Callable[[int], list[Line]]
@@ -292,6 +294,22 @@ def row_lines(
     return out
 
 
+def spread_shares(sides: Sequence[Sequence[float | None]]) -> list[list[float | None]]:
+    """Return shares of 0..1 over the range of all sides, for lines of one row: there a bar from 0 is always full.
+
+    The middle of the range is half a row. A range below 20 % of the middle counts as 20 %: noise stays a flat line.
+    """
+    known = [share for shares in sides for share in shares if share is not None]
+    if not known:
+        return [[*shares] for shares in sides]
+    middle = (min(known) + max(known)) / 2
+    span = max(max(known) - min(known), MIN_TRACE_RANGE * middle) or 1.0
+    return [
+        [None if share is None else 0.5 + TRACE_HEIGHT * (share - middle) / span for share in shares]
+        for shares in sides
+    ]
+
+
 def _load_row(
     session: RunSession,
     load: Workload,
@@ -308,9 +326,10 @@ def _load_row(
         *pad_line(text_line(name, "strong" if now else "text"), names),
     ]
     body: Line = []
-    for side in variant_levels(session, load.id, trace)[:2]:
+    levels = variant_levels(session, load.id, trace)[:2]
+    for side, shares in zip(levels, spread_shares([level.shares for level in levels]), strict=True):
         value = "" if side.level is None else format_short(side.level, VALUE_CELLS - 2)
-        (drawn,) = bar_columns(side.shares, 1)
+        (drawn,) = bar_columns(shares, 1)
         body += [
             ("  ", "text"),
             (f"{value:>{VALUE_CELLS - 2}} ", "text"),
