@@ -43,11 +43,6 @@ class TrimTimer(msgspec.Struct, frozen=True, kw_only=True):
         return tuple(dict.fromkeys(job.where for job in self.jobs))
 
     @property
-    def has_trimmer(self) -> bool | Absent:
-        """Return whether something trims by itself, whatever it reaches."""
-        return True if self.jobs else self.is_timer_on
-
-    @property
     def is_timer_on(self) -> bool | Absent:
         """Return whether the timer itself fires."""
         if self.active is True or (self.enabled is True and isinstance(self.active, Absent)):

@@ -47,17 +47,17 @@ def test_what_systemd_says(
     tmp_path: Path, said: str, enabled: bool, active: bool, trims: bool, last: str
 ) -> None:
     timer = trim_timer(Answering(tmp_path, {ASK: said}, {UNIT: WEEKLY}))
-    assert (timer.enabled, timer.active, timer.has_trimmer) == (enabled, active, trims)
+    assert (timer.enabled, timer.active, timer.is_timer_on) == (enabled, active, trims)
     assert str(timer.last).startswith(last) if last else isinstance(timer.last, Absent)
 
 
 def test_without_systemd_running_the_link_tells(tree: Tree) -> None:
     tree.put(UNIT, WEEKLY)
     off = trim_timer(tree.host())
-    assert off.enabled is False and off.has_trimmer is False and isinstance(off.active, Absent)
+    assert off.enabled is False and off.is_timer_on is False and isinstance(off.active, Absent)
     tree.put("/etc/systemd/system/timers.target.wants/fstrim.timer", "")
     on = trim_timer(tree.host())
-    assert on.enabled is True and on.has_trimmer is True
+    assert on.enabled is True and on.is_timer_on is True
 
 
 def test_a_dangling_link_of_a_capture_counts(tree: Tree) -> None:
@@ -68,7 +68,7 @@ def test_a_dangling_link_of_a_capture_counts(tree: Tree) -> None:
 
 def test_a_capture_without_units_knows_nothing(tree: Tree) -> None:
     timer = trim_timer(tree.host())
-    assert isinstance(timer.enabled, Absent) and isinstance(timer.has_trimmer, Absent)
+    assert isinstance(timer.enabled, Absent) and isinstance(timer.is_timer_on, Absent)
 
 
 def test_a_drop_in_clears_and_replaces_the_schedule(tree: Tree) -> None:
@@ -82,7 +82,7 @@ def test_a_cron_job_trims_but_not_a_commented_one(tree: Tree) -> None:
     tree.put(UNIT, WEEKLY).put("/etc/cron.weekly/fstrim", "#!/bin/sh\n/sbin/fstrim --all || true\n")
     tree.put("/etc/cron.d/other", "# fstrim -a would be nice\n0 1 * * * root true\n")
     timer = trim_timer(tree.host())
-    assert timer.cron_files == ("/etc/cron.weekly/fstrim",) and timer.has_trimmer is True
+    assert timer.cron_files == ("/etc/cron.weekly/fstrim",)
 
 
 FSTAB = """# comment
