@@ -1,4 +1,4 @@
-"""CONTRIBUTING, "Where do I add …", followed literally in a copy of the tree: five additions, each in one folder."""
+"""CONTRIBUTING, "Where do I add …", followed literally in a copy of the tree: six additions, each in one folder."""
 
 from __future__ import annotations
 
@@ -136,6 +136,29 @@ def parse(source: ImportSource) -> ImportResult:
             return ImportResult(kind="napbench", tool="napbench", measures=(measured,))
     raise ImportRefusedError("napbench: no figure", "run it again")
 ''',
+    # a feature, with a command
+    "app/features/nap/__init__.py": '''"""How late a timer is, without a run."""
+
+from app.feature import CommandEntry, Feature
+
+ENTRY = CommandEntry("app.features.nap.command:nap", "Sleep, and say how late.", after="pin")
+FEATURE = Feature(commands={"nap": ENTRY})
+''',
+    "app/features/nap/command.py": '''"""`hostdx nap`."""
+
+import time
+
+import click
+
+
+@click.command()
+def nap() -> int:
+    """Sleep for a tenth of a second, and say how late it woke."""
+    before = time.monotonic()
+    time.sleep(0.1)
+    click.echo(f"late by {time.monotonic() - before - 0.1:.6f} s")
+    return 0
+''',
 }
 LISTED = {
     "probes/imports/kinds.py": (
@@ -185,7 +208,7 @@ HOSTDX = (sys.executable, "-P", "-m", "app.cli")
 
 def test_each_addition_lies_in_one_folder() -> None:
     folders = {"/".join(name.split("/")[:2]) for name in (*ADDED, *LISTED)}
-    assert folders == {"scenarios/nap", "probes/imports"}
+    assert folders == {"scenarios/nap", "probes/imports", "app/features"}
 
 
 def test_the_contracts_hold(copy: Path) -> None:
@@ -202,6 +225,7 @@ def test_all_of_them_are_found(copy: Path) -> None:
     assert any(e["type"] == "finding" and e["finding"]["id"] == "nap.slack" for e in events)
     run = json.loads(told(copy, *HOSTDX, "run", "nap", "--json"))
     assert run["status"] == "done" and abs(run["lateness"]) < 60
+    assert told(copy, *HOSTDX, "nap").startswith("late by")
     report = told(copy, *HOSTDX, "report", run["recording"])
     assert "woken" in report
     (copy / "late.txt").write_text("napbench: 1.5 ms late\\n")
