@@ -191,6 +191,7 @@ def test_an_unpacked_tar_carries_no_access_list_in(tmp_path: Path, monkeypatch: 
     assert member.stat().st_uid == os.geteuid()
 
 
+@needs(ROOT)  # a user's own temporary directory has a ruler beside root
 @pytest.mark.parametrize("kept", [{"fstype": "afs"}, {"nfs4": errno.EIO}])
 def test_where_nobody_knows_root_runs_no_command_and_state_is_kept(
     judged: Callable[..., Writers], kept: dict[str, object], tmp_path: Path
