@@ -1,7 +1,12 @@
-"""Patterns at little cost: the words without which one cannot match, and one that is compiled when it is used."""
+"""Patterns at little cost: the words without which one cannot match, the lines that have such a word, and a pattern
+that is compiled when it is used.
+"""
 
 import re
+from bisect import bisect_right
+from collections.abc import Container, Iterable, Sequence
 from functools import cached_property
+from itertools import accumulate
 from re import _constants as c  # type: ignore[attr-defined]
 from re import _parser  # type: ignore[attr-defined]
 from typing import cast
@@ -55,6 +60,45 @@ def add_needed_words(parsed: dict[str, Json]) -> None:
                 for name in ("log", "pattern"):
                     if isinstance(table, dict) and isinstance(table.get(name), str):
                         table[f"{name}_words"] = needed_words(str(table[name]))
+
+
+class LineIndex:
+    """Lines, and which of them meet a pattern: the pattern is asked only of lines that have one of its needed words."""
+
+    def __init__(self, lines: Sequence[str]) -> None:
+        self.lines = lines
+        lowered = [line.lower() for line in lines]
+        self._text = "\n".join(lowered)
+        self._starts = [0, *accumulate(len(line) + 1 for line in lowered)][: len(lines)]
+        self._numbers_by_word: dict[str, frozenset[int]] = {}
+
+    def find_words(self, words: Sequence[str]) -> Iterable[int]:
+        """Return the numbers of the lines that have one of the words (in small letters), in order.
+
+        Without words all lines are returned.
+        """
+        return sorted(frozenset().union(*map(self._find_word, words))) if words else range(len(self.lines))
+
+    def _find_word(self, word: str) -> frozenset[int]:
+        """A word may lie over the end of a line: then it is found in the line where it begins, which does no harm."""
+        numbers = self._numbers_by_word.get(word)
+        if numbers is None:
+            found_numbers, at = set(), self._text.find(word)
+            while at >= 0:
+                found_numbers.add(number := bisect_right(self._starts, at) - 1)
+                at = self._text.find(word, max(at + 1, *self._starts[number + 1 : number + 2]))
+            numbers = self._numbers_by_word[word] = frozenset(found_numbers)
+        return numbers
+
+    def find_matches(self, patterns: Iterable[tuple[str, Sequence[str]]], among: Container[int]) -> set[int]:
+        """Return the numbers, out of `among`, of the lines that meet one of the patterns; each comes with its words."""
+        matching: set[int] = set()
+        for pattern, words in patterns:
+            open_numbers = [n for n in self.find_words(words) if n in among and n not in matching]
+            if open_numbers:
+                search = re.compile(pattern).search
+                matching.update(n for n in open_numbers if search(self.lines[n]))
+        return matching
 
 
 class _LazyPattern:

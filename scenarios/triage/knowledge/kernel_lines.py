@@ -1,7 +1,6 @@
 """Lines of the kernel's log that no rule names: which of them are worth a word, and which are harmless."""
 
 import datetime
-import re
 from functools import lru_cache
 from typing import Literal
 
@@ -31,29 +30,17 @@ class HarmlessLine(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 @lru_cache(maxsize=1)
-def line_words() -> tuple[LineWords, ...]:
+def _line_words() -> tuple[LineWords, ...]:
     return load("kernel_lines", "words", LineWords).entries
 
 
 @lru_cache(maxsize=1)
-def harmless_lines() -> tuple[HarmlessLine, ...]:
-    return load("kernel_lines", "harmless", HarmlessLine).entries
+def harmless_patterns() -> tuple[tuple[str, tuple[str, ...]], ...]:
+    """Return each pattern with the words of which a matching line has one."""
+    entries = load("kernel_lines", "harmless", HarmlessLine).entries
+    return tuple((entry.pattern, entry.pattern_words) for entry in entries)
 
 
-def is_harmless(message: str) -> bool:
-    small = message.lower()
-    return any(_matches_line(entry, message, small) for entry in harmless_lines())
-
-
-def speaks_of(message: str, *kinds: str) -> bool:
-    """True where the line has words of one of these kinds."""
-    small = message.lower()
-    return any(_matches_line(entry, message, small) for entry in line_words() if entry.kind in kinds)
-
-
-def _matches_line(entry: LineWords | HarmlessLine, message: str, small: str) -> bool:
-    """The pattern is asked only of lines that have one of the words that it needs."""
-    words = entry.pattern_words
-    if words and not any(word in small for word in words):
-        return False
-    return re.search(entry.pattern, message) is not None
+def patterns_of_words(*kinds: str) -> list[tuple[str, tuple[str, ...]]]:
+    """Return the patterns of these kinds, as `harmless_patterns` does."""
+    return [(entry.pattern, entry.pattern_words) for entry in _line_words() if entry.kind in kinds]

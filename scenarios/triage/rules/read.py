@@ -1,11 +1,11 @@
 """What a rule file says to read: a path and what of it. One value a name."""
 
 import re
-from collections.abc import Sequence
 
 import msgspec
 
 from probes.reading.host import Host
+from probes.reading.patterns import LineIndex, lazy_pattern
 from probes.system.kernel_log import read_kernel_log
 from probes.types import Absent
 from scenarios.triage.rules.expression import Value
@@ -109,20 +109,16 @@ def _matching_messages(host: Host, reading: Read) -> list[str] | Absent:
     log = host.compute_once(read_kernel_log)
     if isinstance(log, Absent):
         return log
-    if not may_be_in_log(host, reading.log_words):
-        return []
-    meets = re.compile(reading.log).search
-    return [line.message for line in log.lines if meets(line.message)]
+    index = host.compute_once(log_index)
+    meets = lazy_pattern(reading.log)
+    messages = (index.lines[number] for number in index.find_words(reading.log_words))
+    return [message for message in messages if meets.search(message)]
 
 
-def may_be_in_log(host: Host, words: Sequence[str]) -> bool:
-    """False where the log has none of the words of which a line needs one."""
-    return not words or any(word in host.compute_once(_log_in_small_letters) for word in words)
-
-
-def _log_in_small_letters(host: Host) -> str:
+def log_index(host: Host) -> LineIndex:
+    """The messages of the kernel's log; without a log none."""
     log = host.compute_once(read_kernel_log)
-    return "" if isinstance(log, Absent) else "\n".join(line.message for line in log.lines).lower()
+    return LineIndex([] if isinstance(log, Absent) else [line.message for line in log.lines])
 
 
 def _value_of_text(text: str | Absent, reading: Read, source: str) -> Value:

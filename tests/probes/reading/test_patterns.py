@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from probes.reading.parsed_toml import parse_toml
-from probes.reading.patterns import needed_words
+from probes.reading.patterns import LineIndex, needed_words
 from scenarios.triage.rules.known import written_rules
 
 LINES = Path(__file__).parents[2] / "data"
@@ -36,6 +36,16 @@ def test_no_line_of_a_fault_lacks_the_words_of_its_rule() -> None:
     met = [(rule, line) for rule in rules for line in lines if re.search(rule.log, line)]
     assert len(met) > 80
     assert [line for rule, line in met if not any(word in line.lower() for word in rule.log_words)] == []
+
+
+def test_an_index_of_lines_answers_as_if_each_line_were_asked() -> None:
+    files = (LINES / "kernel_log/faults.tsv", LINES / "kernel_log/start.txt", LINES / "unseen/lines.tsv")
+    lines = [line for file in files for line in (*file.read_text().splitlines(), "", "İ two\nin one")]
+    index = LineIndex(lines)
+    some = range(3, len(lines), 2)
+    for rule in (rule for rule in written_rules(Path("/nonexistent")).rules if rule.log):
+        wanted = {number for number in some if re.search(rule.log, lines[number])}
+        assert index.find_matches([(rule.log, rule.log_words)], some) == wanted, rule.id
 
 
 def test_a_changed_file_is_parsed_anew(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -5,13 +5,13 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from functools import partial
 
 from probes.reading.host import Host
-from probes.reading.patterns import lazy_pattern
+from probes.reading.patterns import LineIndex, lazy_pattern
 from probes.system.disk.block import block_devices
 from probes.system.kernel_log import WARNING, read_kernel_log
 from probes.types import Absent
-from scenarios.triage.knowledge.kernel_lines import is_harmless, speaks_of
+from scenarios.triage.knowledge.kernel_lines import harmless_patterns, patterns_of_words
 from scenarios.triage.rules.expression import Value
-from scenarios.triage.rules.read import may_be_in_log
+from scenarios.triage.rules.read import log_index
 from scenarios.triage.rules.table import Reader, SubjectRow
 
 MAX_LINE_CHARACTERS = 300
@@ -54,19 +54,23 @@ def lines_of(
     log = host.compute_once(read_kernel_log)
     if isinstance(log, Absent):
         return log
-    if not may_be_in_log(host, words):
+    index = host.compute_once(log_index)
+    matching = index.find_matches([(pattern, words)], range(len(index.lines)))
+    if not matching:
         return _line_rows(host, log.source, {}, lambda _: False)
-    meets, is_worse = re.compile(pattern).search, re.compile(worse).search if worse else None
+    is_worse = re.compile(worse).search if worse else None
     is_settling = re.compile(settled).search if settled else None
     lines: dict[str, list[str]] = {}
     over: set[str] = set()
-    for line in log.lines:
-        if meets(line.message):
-            for name in named_devices(line.message) or ("",):
-                lines.setdefault(name, []).append(line.message)
+    for number, message in (
+        enumerate(index.lines) if is_settling else ((n, index.lines[n]) for n in sorted(matching))
+    ):
+        if number in matching:
+            for name in named_devices(message) or ("",):
+                lines.setdefault(name, []).append(message)
                 over.discard(name)
-        elif is_settling is not None and is_settling(line.message):
-            over.update(named_devices(line.message))
+        elif is_settling is not None and is_settling(message):
+            over.update(named_devices(message))
     return _line_rows(host, log.source, lines, lambda message: bool(is_worse and is_worse(message)), over)
 
 
@@ -79,31 +83,26 @@ def unlisted_lines(host: Host, listed: Mapping[str, Sequence[str]]) -> list[Subj
     log = host.compute_once(read_kernel_log)
     if isinstance(log, Absent):
         return log
-    lines: dict[str, list[str]] = {}
-    grave: set[str] = set()
-    for line in log.lines:
-        message = line.message
-        loud = line.priority is not None and line.priority <= WARNING
+    index = host.compute_once(log_index)
+    loud, settled = set[int](), set[int]()
+    for number, line in enumerate(log.lines):
+        if line.priority is not None and line.priority <= WARNING:
+            loud.add(number)
         # what a start says at a lower priority is about what it finds, not about what fails
-        starting = line.priority is not None and (line.time_s is None or line.time_s < START_SECONDS)
-        worded = not starting and speaks_of(message, "fault", "limit")
-        if _BODY.match(message) or not (loud or worded):
-            continue
-        if is_harmless(message) or _is_listed(message, listed):
-            continue
-        lines.setdefault(speaker_of(message), []).append(message)
-        if speaks_of(message, "grave") and (line.priority is None or loud):
-            grave.add(message)
+        if line.priority is None or (line.time_s is not None and line.time_s >= START_SECONDS):
+            settled.add(number)
+    spoken = index.find_matches(patterns_of_words("fault", "limit"), settled)
+    heads = [number for number in sorted(loud | spoken) if not _BODY.match(index.lines[number])]
+    few = LineIndex([index.lines[number] for number in heads])  # little to search, by hundreds of patterns
+    known = few.find_matches((*harmless_patterns(), *listed.items()), range(len(heads)))
+    unlisted = {number for place, number in enumerate(heads) if place not in known}
+    lines: dict[str, list[str]] = {}
+    for number in sorted(unlisted):
+        lines.setdefault(speaker_of(index.lines[number]), []).append(index.lines[number])
+    without_priority = {number for number in unlisted if log.lines[number].priority is None}
+    grave_numbers = index.find_matches(patterns_of_words("grave"), loud & unlisted | without_priority)
+    grave = {index.lines[number] for number in grave_numbers}
     return _line_rows(host, log.source, lines, grave.__contains__)
-
-
-def _is_listed(message: str, listed: Mapping[str, Sequence[str]]) -> bool:
-    small = message.lower()
-    return any(
-        re.search(pattern, message)
-        for pattern, words in listed.items()
-        if not words or any(word in small for word in words)
-    )
 
 
 # What a report of the kernel's holds below its first line: stacks, registers, tables; and lines of no driver.
