@@ -1,0 +1,90 @@
+"""`hostdx export`: recordings as tables."""
+
+from __future__ import annotations
+
+from importlib.util import find_spec
+
+import click
+
+from app.features.export.output import FORMS, Form
+from app.terminal.failure import COULD_NOT, USAGE, Failure
+from app.terminal.output import print_complaint, print_note, print_result
+from app.terminal.printable import make_printable
+from probes.units import count_noun
+
+
+@click.command()
+@click.argument("recordings", nargs=-1, metavar="RECORDING|RESULT|DIR|BASELINE...")
+@click.option(
+    "-o", "--output", type=click.Path(), metavar="DIR", help="New or empty directory for the tables."
+)
+@click.option(
+    "--format",
+    "form",
+    type=click.Choice(FORMS),
+    help="Default: parquet where pyarrow is installed, else csv.",
+)
+@click.option("--schema", is_flag=True, help="Print the tables, columns, units and types as JSON, and stop.")
+@click.option(
+    "--document",
+    metavar="NAME",
+    help="Print the JSON Schema of a document, and stop: events, or a name listed by --schema.",
+)
+def export(
+    recordings: tuple[str, ...], output: str | None, form: Form | None, schema: bool, document: str | None
+) -> int:
+    """Recordings as tables for a notebook or a database: one row is one observation, and `run_id` joins the tables.
+
+    Reads recordings, other tools' results, triages, the folder of a fleet run, and the recordings of a baseline
+    (`watch`: this host's nights). A file that cannot be read is named, and the others are exported.
+    """
+    from app.features.export.schema import document_names, document_schema, schema_document
+    from app.report.json_document import encode_document
+
+    if schema:
+        print_result(encode_document(schema_document()))
+        return 0
+    if document is not None:
+        if document not in document_names():
+            raise Failure(f"export: --document {document}: there are: {', '.join(document_names())}", USAGE)
+        print_result(document_schema(document).rstrip("\n"))
+        return 0
+    if not recordings or output is None:
+        raise click.UsageError("name recordings or directories, and -o DIR for the tables")
+    return _write_tables(recordings, output, form or ("parquet" if find_spec("pyarrow") else "csv"))
+
+
+def _write_tables(recordings: tuple[str, ...], output: str, form: Form) -> int:
+    from app.features.export.output import ExportFolder
+    from app.features.export.sources import Unexported, digest_of, find_sources, read_source
+    from app.recordings.reader import pause_collection
+
+    sources = find_sources(recordings)
+    files: dict[str, str] = {}  # by run_id
+    refused = 0
+    with ExportFolder(output, form) as folder:
+        for source in sources:
+            try:
+                run_id = digest_of(source.path)
+                if run_id in files:
+                    raise Unexported(f"is the same file as {files[run_id]}; exported once")
+                run = read_source(source, run_id)
+            except Unexported as why:
+                refused += 1
+                print_complaint(make_printable(f"export: {source.path}: {why}"))
+                continue
+            files[run_id] = str(source.path)
+            with pause_collection():
+                for row in run.read_rows():
+                    folder.add(row)
+            if run.damage or run.is_unfinished:
+                damage = run.damage or "has no end"
+                print_complaint(
+                    make_printable(f"export: {source.path}: {damage}; exported as far as it goes")
+                )
+        if not files:
+            raise Failure(f"export: none of {count_noun(len(sources), 'file')} can be exported")
+        folder.finish()
+    counts = ", ".join(f"{table} {count:,}" for table, count in folder.counts.items() if count)
+    print_note(make_printable(f"{output}: {count_noun(len(files), 'run')}; rows: {counts}"))
+    return COULD_NOT if refused else 0

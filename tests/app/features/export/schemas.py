@@ -1,0 +1,87 @@
+"""The JSON Schemas that the package publishes, made from the types that read and write the documents."""
+
+from __future__ import annotations
+
+import json
+from typing import Any, Union, get_type_hints
+
+import msgspec
+
+from app.report import json_document
+from app.report.figures.latency import LatencySummary
+from scenarios.analysis.nights.history import HostHistory
+from scenarios.analysis.peers.judgement import FleetJudgement
+from scenarios.contract import events as ev
+from scenarios.contract.finding import Finding
+from scenarios.contract.results.result import bundled_results
+
+DIALECT = "https://json-schema.org/draft/2020-12/schema"
+Fields = list[tuple[str, Any]]
+
+
+def _fields_of(kind: type[msgspec.Struct], *names: str) -> Fields:
+    return [(f.name, f.type) for f in msgspec.structs.fields(kind) if f.name in names]
+
+
+def _make_report() -> type[msgspec.Struct]:
+    verdict = _fields_of(ev.RunVerdict, *json_document._VERDICT)
+    assert len(verdict) == len(json_document._VERDICT)
+    told: Fields = [("values", list[float | None]), ("explain", str)]
+    finding = msgspec.defstruct(
+        "FindingDocument",
+        [
+            *_fields_of(Finding, "id", "severity", "confidence", "title", "evidence", "remedy", "references"),
+            ("subjects", list[str], []),
+        ],
+    )
+    absent = msgspec.defstruct("AbsentDocument", [("fact", str), ("reason", str)])
+    series = msgspec.defstruct("SeriesDocument", _fields_of(ev.SeriesVerdict, *json_document._SERIES))
+    latency = msgspec.defstruct("LatencyDocument", [*get_type_hints(LatencySummary).items()])
+    return msgspec.defstruct(
+        "ReportDocument",
+        [
+            ("schema", str),
+            ("scenario", str),
+            ("status", ev.Status),
+            ("reason", str | None),
+            ("verdicts", list[msgspec.defstruct("VerdictDocument", verdict + told)]),  # type: ignore[misc]
+            ("latency", list[latency]),
+            ("series", list[series]),
+            ("findings", list[finding]),
+            ("facts", dict[str, Any]),
+            ("absent", list[absent]),
+            ("recording", str | None),
+        ],
+    )
+
+
+def published_schemas() -> dict[str, str]:
+    """Return the text of each schema, by the document's name."""
+    events = Union[ev.Common, *bundled_results().values()]
+    history = msgspec.defstruct(
+        "HistoryDocument", [("schema", str), ("findings", list[Finding]), *_all_fields(HostHistory)]
+    )
+    kinds: dict[str, tuple[str, Any]] = {
+        "events": ("One line of a recording (`run --events`, *.jsonl)", events),
+        "report": ("`report --format json`, `run --json` and `triage --json`", _make_report()),
+        "history": ("`history --format json`", history),
+        "fleet-judge": ("`fleet judge --json`", FleetJudgement),
+    }
+    return {
+        name: _spell_schema({"$schema": DIALECT, "title": title, **msgspec.json.schema(kind)})
+        for name, (title, kind) in kinds.items()
+    }
+
+
+def _spell_schema(schema: dict[str, Any]) -> str:
+    """A line a definition, so that a diff names what changed."""
+    definitions = ",\n".join(
+        f" {json.dumps(name)}: {json.dumps(it)}" for name, it in schema.pop("$defs").items()
+    )
+    return f'{json.dumps(schema)[:-1]}, "$defs": {{\n{definitions}\n}}}}\n'
+
+
+def _all_fields(kind: type[msgspec.Struct]) -> list[Any]:
+    return [
+        (f.name, f.type) if f.required else (f.name, f.type, f.default) for f in msgspec.structs.fields(kind)
+    ]

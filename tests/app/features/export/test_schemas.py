@@ -1,0 +1,75 @@
+"""The published JSON Schemas fit the documents that the commands print, and the types that they were made from."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections import Counter
+from pathlib import Path
+
+import jsonschema
+import pytest
+
+from app.cli.entry import run_command_line
+from app.features.export.schema import document_names
+from app.recordings import store
+from app.recordings.reader import FORMER
+from tests.app.features.export.schemas import published_schemas
+from tests.syntax import ROOT
+
+FOLDER = ROOT / "app/features/export/documents"
+MAX_LINES_OF_A_TYPE = 20  # of each recording
+pytestmark = pytest.mark.usefixtures("own_state")
+
+
+@pytest.mark.parametrize("name", sorted(published_schemas()))
+def test_the_published_schema_is_of_todays_types(name: str) -> None:
+    path, text = FOLDER / f"{name}.schema.json", published_schemas()[name]
+    if os.environ.get("HOSTDX_GOLDEN") == "write":
+        path.write_text(text, "utf-8")
+    assert path.read_text("utf-8") == text, "HOSTDX_GOLDEN=write writes it; the diff is what programs see"
+
+
+def test_every_published_schema_has_a_source() -> None:
+    assert document_names() == sorted(published_schemas())
+
+
+def validator(name: str) -> jsonschema.Draft202012Validator:
+    schema = json.loads((FOLDER / f"{name}.schema.json").read_text("utf-8"))
+    jsonschema.Draft202012Validator.check_schema(schema)
+    return jsonschema.Draft202012Validator(schema)
+
+
+def printed(capsys: pytest.CaptureFixture[str], *arguments: str) -> object:
+    assert run_command_line(arguments) == 0
+    return json.loads(capsys.readouterr().out)
+
+
+@pytest.mark.parametrize("name", store.list_demos())
+def test_reports_and_events_of_bundled_recordings(capsys: pytest.CaptureFixture[str], name: str) -> None:
+    validator("report").validate(printed(capsys, "report", name, "--format", "json"))
+    events, seen = validator("events"), Counter[str]()
+    for line in store.resolve_recording(name).read_bytes().splitlines():
+        event = json.loads(line)
+        seen[event["type"]] += 1
+        if event["type"] != FORMER and seen[event["type"]] <= MAX_LINES_OF_A_TYPE:
+            events.validate(event)
+    assert seen["run"] == seen["end"] == 1
+
+
+def test_other_documents(capsys: pytest.CaptureFixture[str]) -> None:
+    demos = [str(store.resolve_recording(f"demo:kernel{which}")) for which in ("", "-5-10", "-6-1")]
+    validator("history").validate(printed(capsys, "history", *demos, "--format", "json"))
+    validator("fleet-judge").validate(printed(capsys, "fleet", "judge", *demos, "--json"))
+
+
+def test_a_wrong_document_is_refused() -> None:
+    event = {"type": "fact", "t": "soon", "name": "cpus", "value": 2, "source": "/proc/cpuinfo"}
+    assert [*validator("events").iter_errors(event)]
+    assert [*validator("report").iter_errors({"schema": "hostdx/1", "scenario": "storage", "status": "fine"})]
+
+
+def test_the_command_prints_them(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    for name in document_names():
+        assert printed(capsys, "export", "--document", name) == json.loads(published_schemas()[name])
+    assert run_command_line(["export", "--document", "../../x"]) == 2
