@@ -1,5 +1,12 @@
 """`hostdx fleet judge`: which of many nodes is odd, from their recordings or triages, whatever launched them."""
 
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import suppress
+from pathlib import Path
+from typing import TYPE_CHECKING
+
 import click
 import msgspec
 
@@ -7,7 +14,13 @@ from app.cli.look import add_color_option
 from app.cli.options import form_option, margin_option, output_option
 from app.report.json_document import encode_document
 from app.terminal.failure import Failure
+from app.terminal.output import print_note
 from app.terminal.output_file import deliver_text
+from app.terminal.printable import make_printable
+
+if TYPE_CHECKING:
+    from app.recordings.session import RunSession
+    from scenarios.analysis.peers.judgement import FleetJudgement
 
 
 @add_color_option
@@ -19,6 +32,11 @@ from app.terminal.output_file import deliver_text
 )
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON document: as --format json.")
 @click.option("--parquet", type=click.Path(), help="Also write the rows of ndjson as a Parquet file.")
+@click.option(
+    "--save-class",
+    metavar="NAME|FILE.json",
+    help="Keep what these nodes give as a class, without the outliers, for `hostdx health --class`.",
+)
 @output_option
 def judge(
     answers: tuple[str, ...],
@@ -26,6 +44,7 @@ def judge(
     form: str,
     as_json: bool,
     parquet: str | None,
+    save_class: str | None,
     output: str | None,
 ) -> int:
     """Which of many nodes differs from its peers, by how much, and which setting it alone has.
@@ -41,6 +60,8 @@ def judge(
         from app.features.fleet.rows import write_parquet
 
         write_parquet(judgement, parquet)
+    if save_class is not None:
+        _save_class(save_class, judgement)
     if form == "json" or as_json:
         deliver_text("fleet", output, encode_document(msgspec.to_builtins(judgement)) + "\n")
     elif form == "ndjson":
@@ -59,3 +80,19 @@ def judge(
     ):
         raise Failure("fleet: no node gave an answer that can be read; the reasons stand in the table")
     return 0
+
+
+def _save_class(name: str, judgement: FleetJudgement) -> None:
+    """Of each node that is no outlier its first recording; a triage has no loads."""
+    from app.features.health import node_class
+    from app.recordings.reader import BrokenRecording, load
+
+    outliers = {odd.node for odd in judgement.odd}
+
+    def read_runs() -> Iterator[tuple[str, RunSession]]:
+        for node, file in judgement.files.items():
+            if node not in outliers and not file.endswith(".json"):
+                with suppress(BrokenRecording):
+                    yield node, load(Path(file))
+
+    print_note(make_printable(f"class: {node_class.save_class(name, read_runs())}"))

@@ -1,0 +1,13 @@
+"""Whether a node may take the next job: rules, leftovers, and a short test of its speed, in bounded time."""
+
+from app.feature import CommandEntry, Feature
+
+FEATURE = Feature(
+    commands={
+        "health": CommandEntry(
+            "app.features.health.command:health",
+            "Say within seconds whether this node is fit for the next job.",
+            after="report",
+        )
+    },
+)

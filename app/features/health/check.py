@@ -1,0 +1,274 @@
+"""One check of a node, which ends in time whatever hangs: all that may hang is done by children that are given up."""
+
+from __future__ import annotations
+
+import os
+import select
+import signal
+import subprocess
+import time
+from collections.abc import Iterator
+from contextlib import closing, suppress
+from pathlib import Path
+from typing import Literal, TypeAlias
+
+import msgspec
+
+from app.features.health.leftovers import Leftover
+from app.features.health.node_class import LOADS, NodeClass, rounds_of
+from app.features.health.speed import MIN_ROUNDS, LoadStanding, compare_rounds, is_surely_fit
+from app.recordings.session import RunSession
+from app.state import make_private, state_dir
+from app.terminal.failure import Failure
+from probes.children.bounded_wait import wait_briefly
+from probes.children.environment import hostdx_environment
+from probes.children.own_module import own_module
+from probes.reading.host import Host
+from probes.reading.lossless_json import Decoder
+from probes.reading.process_stat import parse_stat
+from probes.system.disk.mounts import NETWORK, read_mounts
+from probes.types import Absent
+from scenarios.contract import events as ev
+from scenarios.contract.card import card_with_role
+
+Answer: TypeAlias = Literal["fit", "not fit", "not sure"]
+STOP_S, ANSWER_S = 2.0, 0.5  # a stopped run has undone everything within 2 s
+RULES_S = 6.0  # usually one
+SIZE = "64M"  # of the test file
+GIVEN_UP_S = 0.2
+HUNG_MOUNTS_S = 2.5  # a mount that hangs costs 2 s; it is the answer, so no other is asked
+_decoder = Decoder(ev.Common)
+
+
+class Reason(msgspec.Struct, frozen=True):
+    """Why a node is not fit, or why nobody can be sure. `source`: what that was read from."""
+
+    part: Literal["mount", "rule", "left behind", "speed", "time"]
+    answer: Answer
+    text: str
+    source: str = ""
+
+
+class HealthCheck(msgspec.Struct, kw_only=True):
+    """What a check found. `notes`: what was not looked at, and why."""
+
+    seconds: float = 0.0
+    node_class: str = ""
+    reasons: list[Reason] = []
+    standings: list[LoadStanding] = []
+    notes: list[str] = []
+
+    @property
+    def answer(self) -> Answer:
+        answers: set[Answer] = {reason.answer for reason in self.reasons}
+        return "not fit" if "not fit" in answers else "not sure" if answers else "fit"
+
+    @property
+    def sentence(self) -> str:
+        """Return the answer with its first reason, in one line."""
+        first = next((reason.text for reason in self.reasons if reason.answer == self.answer), "")
+        more = sum(reason.answer == self.answer for reason in self.reasons) - 1
+        return (
+            f"{self.answer}: {first}" + (f" (and {more} more)" if more > 0 else "") if first else self.answer
+        )
+
+
+def check_node(began: float, within_s: float, node_class: NodeClass | None, directory: str) -> HealthCheck:
+    """Return the answer for this node, so long after `began` (monotonic). `directory`: to measure in; empty: the
+    benchmark set's own choice.
+    """
+    check = HealthCheck(node_class=node_class.name if node_class is not None else "")
+    ends = began + within_s - ANSWER_S
+    check.reasons += _check_mounts()
+    if not check.reasons:
+        _check_rules(check, min(time.monotonic() + RULES_S, ends))
+    if check.answer == "not fit":
+        check.notes.append("speed: not measured, the node is not fit anyway")
+    elif node_class is None:
+        check.notes.append("speed: not measured: no --class, and no baseline of this host")
+    else:
+        _SpeedTest(check, node_class, ends).measure(directory)
+    check.seconds = time.monotonic() - began
+    return check
+
+
+def _check_mounts() -> Iterator[Reason]:
+    with closing(Host()) as host:
+        mounts = read_mounts(host)
+        for mount in () if isinstance(mounts, Absent) else mounts:
+            if mount.fstype in NETWORK or mount.fstype.startswith("fuse"):
+                answer = host.read_statvfs(mount.mountpoint)
+                if isinstance(answer, Absent) and answer.kind == "timeout":
+                    words = f"{mount.mountpoint} ({mount.fstype}) does not answer"
+                    yield Reason("mount", "not fit", words, "/proc/self/mountinfo")
+                    return
+
+
+def _start_child(*module: str) -> subprocess.Popen[bytes]:
+    return subprocess.Popen(
+        own_module(*module),
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        start_new_session=True,
+        cwd="/",
+        env=hostdx_environment(),
+    )
+
+
+def _read_chunks(child: subprocess.Popen[bytes], ends: float) -> Iterator[bytes]:
+    """Yield what the child writes until it ends. Raises TimeoutError when `ends` has come."""
+    assert child.stdout is not None
+    while True:
+        if not select.select([child.stdout], [], [], max(0.0, ends - time.monotonic()))[0]:
+            raise TimeoutError
+        if not (data := os.read(child.stdout.fileno(), 1 << 16)):
+            return
+        yield data
+
+
+def _give_up(child: subprocess.Popen[bytes]) -> None:
+    """Kill a child. One that the kernel holds is left behind: it ends when its device answers."""
+    with suppress(ProcessLookupError):
+        os.killpg(child.pid, signal.SIGKILL)
+    wait_briefly(child, GIVEN_UP_S)
+
+
+def _check_rules(check: HealthCheck, ends: float) -> None:
+    """Ask the read-only rules, and what the last job left behind, at the same time."""
+    rules = _start_child("app.cli", "triage", "--events", "-")
+    leftovers = _start_child("app.features.health.leftovers")
+    try:
+        for line in b"".join(_read_chunks(rules, ends)).splitlines():
+            with suppress(msgspec.MsgspecError):
+                event = _decoder.decode(line)
+                finding = event.finding if isinstance(event, ev.Found) else None
+                if finding is not None and finding.severity == "critical" and finding.confidence != "hint":
+                    source = finding.evidence[0].source if finding.evidence else finding.id
+                    check.reasons.append(Reason("rule", "not fit", f"{finding.title} ({finding.id})", source))
+    except TimeoutError:
+        check.reasons.append(_unanswered("the read-only rules", rules))
+    finally:
+        _give_up(rules)
+    try:
+        found = msgspec.json.decode(b"".join(_read_chunks(leftovers, ends)), type=list[Leftover])
+        for left in found:
+            answer: Answer = "not fit" if left.grave else "not sure"
+            check.reasons.append(Reason("left behind", answer, f"left behind: {left.text}", left.source))
+    except TimeoutError:
+        check.reasons.append(_unanswered("the look at what the last job left behind", leftovers))
+    except msgspec.MsgspecError:
+        check.reasons.append(
+            Reason("left behind", "not sure", "the look at what the last job left behind failed")
+        )
+    finally:
+        _give_up(leftovers)
+
+
+def _unanswered(part: str, child: subprocess.Popen[bytes]) -> Reason:
+    """Return the reason for a part that gave no answer in time: what the child waits in, where the kernel says it."""
+    if waits := _waits_in_kernel(child.pid):
+        return Reason("time", "not fit", f"{part} hangs in the kernel: {waits}", f"/proc/{child.pid}/wchan")
+    return Reason("time", "not sure", f"{part} took too long")
+
+
+def _waits_in_kernel(pid: int) -> str:
+    """Return the kernel function that the process waits in, in state D; empty in another state."""
+    try:
+        status = parse_stat(Path(f"/proc/{pid}/stat").read_text("utf-8", "backslashreplace"))
+        if status is None or status.state_letter != "D":
+            return ""
+        return Path(f"/proc/{pid}/wchan").read_text("utf-8", "backslashreplace").strip("0") or "unknown"
+    except OSError:
+        return ""
+
+
+class _SpeedTest:
+    """Runs the benchmark set's short loads as a child, and judges after each round."""
+
+    def __init__(self, check: HealthCheck, node_class: NodeClass, ends: float) -> None:
+        self._check = check
+        self._class = node_class
+        self._ends = ends - STOP_S
+        self._session = RunSession()
+        self._rest = b""
+
+    def measure(self, directory: str) -> None:
+        budget = self._ends - time.monotonic()
+        recording = make_private(state_dir() / "health") / "last.jsonl"
+        with suppress(OSError):
+            recording.unlink()
+        loads = [load for load in LOADS if any(load == own.load for own in self._class.loads)]
+        child = _start_child(
+            "app.cli", "run", card_with_role("battery").id, "--quiet", "--events", "-", "--size", SIZE,
+            "--recording", str(recording), "--tied", str(os.getpid()), "--budget", f"{max(4.0, budget):.1f}",
+            *(word for load in loads for word in ("--only", load)),
+            *(("--dir", directory) if directory else ()),
+        )  # fmt: skip
+        decided = hung = False
+        try:
+            for data in _read_chunks(child, self._ends):
+                if self._has_new_round(data) and is_surely_fit(self._class, self._standings()):
+                    decided = True
+                    break
+        except TimeoutError:
+            hung = bool(_waits_in_kernel(child.pid)) or self._session.time == 0
+        finally:
+            self._stop(child)
+        self._check.standings = self._standings()
+        if not decided:
+            self._check.reasons += self._reasons(child, hung=hung, source=str(recording))
+
+    def _has_new_round(self, data: bytes) -> bool:
+        *lines, self._rest = (self._rest + data).split(b"\n")
+        rounds = False
+        for line in lines:
+            with suppress(msgspec.MsgspecError):  # a scenario's own event
+                event = _decoder.decode(line)
+                self._session.apply(event)
+                rounds = rounds or isinstance(event, ev.Group)
+        return rounds
+
+    def _standings(self) -> list[LoadStanding]:
+        return compare_rounds(self._class, rounds_of(self._session))
+
+    def _stop(self, child: subprocess.Popen[bytes]) -> None:
+        """Stop the run, which then undoes what it changed; its supervisor does so where it must be killed."""
+        child.terminate()
+        if wait_briefly(child, STOP_S - GIVEN_UP_S) is None:
+            _give_up(child)
+
+    def _reasons(self, child: subprocess.Popen[bytes], *, hung: bool, source: str) -> Iterator[Reason]:
+        slow = [standing for standing in self._check.standings if standing.is_slow]
+        for s in slow:
+            words = (
+                f"{s.load} on {s.slot} CPU{'s' if s.slot == 'all' else ''} has {s.ratio:.0%} of class "
+                f"{self._class.name} (limit {s.limit:.0%}, {s.rounds} rounds)"
+            )
+            yield Reason("speed", "not fit" if s.decides else "not sure", words, source)
+        if slow:
+            return
+        if hung:
+            yield _unanswered("the speed test", child)
+        elif is_surely_fit(self._class, self._check.standings):
+            return
+        elif (ended := self._session.ended) is not None and ended.status != "done":
+            words = f"the speed test did not run: {ended.reason or ended.status}"
+            yield Reason("speed", "not sure", words, source)
+            return
+        disturbed = [g.guard_sentence for g in self._session.guards if g.again and g.disturbance is not None]
+        few = [s for s in self._check.standings if s.rounds < MIN_ROUNDS]
+        near = min(self._check.standings, key=lambda s: s.ratio / s.limit, default=None)
+        if few or near is None:
+            words = f": {disturbed[-1]}" if disturbed else ""
+            yield Reason("speed", "not sure", f"too few undisturbed rounds of the speed test{words}", source)
+        else:
+            words = (
+                f"{near.load} has {near.ratio:.0%} of class {self._class.name}, not below {near.limit:.0%}"
+            )
+            yield Reason("speed", "not sure", words, source)
+
+
+def make_failed_check(why: Failure) -> HealthCheck:
+    """Return the check of a node that could not be checked."""
+    return HealthCheck(reasons=[Reason("time", "not sure", why.text)])

@@ -1,0 +1,81 @@
+"""`hostdx health`: whether this node is fit for the next job."""
+
+from __future__ import annotations
+
+import sys
+import time
+
+import click
+
+from app.cli.options import Directory, Number
+from app.features.health.forms import FORMS, NAGIOS, Form
+from app.terminal.failure import Failure
+from app.terminal.output import print_result
+from app.terminal.printable import make_printable
+from scenarios.contract.plan import Option
+
+WITHIN = Option(name="within", kind="number", unit="s", help="", least=5, most=600)
+
+
+class PluginCommand(click.Command):
+    """By the plug-in rules of Nagios a wrong command line is UNKNOWN (3), on stdout."""
+
+    def make_context(self, *args: object, **extra: object) -> click.Context:
+        words = sys.argv[1:] if not args or not isinstance(args[1], list) else args[1]
+        try:
+            return super().make_context(*args, **extra)  # type: ignore[arg-type]
+        except click.UsageError as error:
+            if not any("nagios" in word for word in words):
+                raise
+            print_result(make_printable(f"HOSTDX {NAGIOS['not sure'][1]} - {error.format_message()}"))
+            raise SystemExit(NAGIOS["not sure"][0]) from None
+
+
+@click.command(cls=PluginCommand)
+@click.option(
+    "--within",
+    type=Number(WITHIN),
+    default="15s",
+    metavar="TIME",
+    show_default=True,
+    help="Answer in this time.",
+)
+@click.option(
+    "--class",
+    "class_name",
+    metavar="NAME|FILE.json",
+    help="Class of the node (`fleet judge --save-class NAME`; default: this host's own baseline).",
+)
+@click.option("--dir", "directory", type=Directory(), help="Directory on the local disk to measure in.")
+@click.option("--format", "form", type=click.Choice(FORMS), default="text", show_default=True)
+@click.option(
+    "--explain", is_flag=True, help="Print the rates of false drains and of found slow nodes, and stop."
+)
+def health(within: float, class_name: str | None, directory: str | None, form: Form, explain: bool) -> int:
+    """Is this idle node fit for the next job? Changes nothing; answers in bounded time, also where a mount hangs.
+
+    Asks the read-only rules, looks for what the last job left behind, and compares short loads (CPU, memory, local
+    disk) with the node's class. Exit status: 0 fit, 1 not fit, 3 not sure; with --format nagios 0, 2, 3.
+    """
+    began = time.monotonic()
+    from app.features.health.check import check_node, make_failed_check
+    from app.features.health.forms import spell_check, spell_rates, status_of
+    from app.features.health.node_class import class_of_own_baseline, read_class
+    from app.features.health.speed import error_rates
+
+    try:
+        node_class = read_class(class_name) if class_name else class_of_own_baseline()
+        if explain:
+            if node_class is None:
+                raise Failure("health: --explain needs a class: --class NAME, or a baseline of this host")
+            for line in spell_rates(error_rates(node_class)):
+                print_result(make_printable(line))
+            return 0
+        check = check_node(began, within, node_class, directory or "")
+    except Failure as why:
+        if form != "nagios":
+            raise
+        check = make_failed_check(why)
+    if text := spell_check(check, form):
+        print_result(text)
+    return status_of(check, form)

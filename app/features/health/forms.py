@@ -1,0 +1,120 @@
+"""A check in the words of a batch system or a monitor."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Literal, TypeAlias, get_args
+
+import msgspec
+
+from app.features.health.check import Answer, HealthCheck
+from app.features.health.speed import LoadRates
+from app.report.json_document import encode_document
+from app.terminal.printable import make_printable
+from probes.units import format_duration
+from scenarios.contract import events as ev
+
+Form: TypeAlias = Literal["text", "slurm", "nhc", "nagios", "openmetrics", "json"]
+FORMS: tuple[Form, ...] = get_args(Form)
+STATUSES: dict[Answer, int] = {"fit": 0, "not fit": 1, "not sure": 3}
+NAGIOS: dict[Answer, tuple[int, str]] = {
+    "fit": (0, "OK"),
+    "not fit": (2, "CRITICAL"),
+    "not sure": (3, "UNKNOWN"),
+}
+MAX_REASON = 200  # characters: what squeue and sinfo show of a node's reason
+
+
+def status_of(check: HealthCheck, form: Form) -> int:
+    return NAGIOS[check.answer][0] if form == "nagios" else STATUSES[check.answer]
+
+
+def _text_lines(check: HealthCheck) -> Iterator[str]:
+    yield check.sentence
+    for reason in check.reasons[1:]:
+        yield f"  {reason.answer}: {reason.text}"
+    for s in check.standings:
+        yield f"  {s.load} ({s.slot}): {s.ratio:.1%} of its class, limit {s.limit:.1%}, {s.rounds} rounds"
+    yield from (f"  {note}" for note in check.notes)
+    yield f"  took {format_duration(check.seconds)}"
+
+
+def _slurm_lines(check: HealthCheck) -> Iterator[str]:
+    """The reason for `scontrol update ... reason=`; nothing for a fit node."""
+    if check.answer != "fit":
+        yield f"hostdx: {check.sentence}"[:MAX_REASON]
+
+
+def _nhc_lines(check: HealthCheck) -> Iterator[str]:
+    if check.answer != "fit":
+        yield f"{'ERROR' if check.answer == 'not fit' else 'WARNING'}:  hostdx: {check.sentence}"[:MAX_REASON]
+
+
+def _nagios_lines(check: HealthCheck) -> Iterator[str]:
+    """Status, text and performance data (Nagios plug-in rules: 'label'=value;warn;crit;min;max)."""
+    figures = [f"'{s.load} {s.slot}'={s.ratio:.4f};;{s.limit:.4f}:;0" for s in check.standings]
+    figures.append(f"'time'={check.seconds:.2f}s;;;0")
+    words = check.sentence.replace("|", "/")
+    yield f"HOSTDX {NAGIOS[check.answer][1]} - {words} | {' '.join(figures)}"
+
+
+def _openmetrics_lines(check: HealthCheck) -> Iterator[str]:
+    """For node_exporter's textfile collector: gauges without times or units."""
+    yield "# HELP hostdx_health_answer What the last check answered: 1 for that answer."
+    yield "# TYPE hostdx_health_answer gauge"
+    for answer in STATUSES:
+        yield f'hostdx_health_answer{{answer="{answer}"}} {int(check.answer == answer)}'
+    yield "# HELP hostdx_health_seconds How long the check took."
+    yield "# TYPE hostdx_health_seconds gauge"
+    yield f"hostdx_health_seconds {check.seconds:.3f}"
+    if check.standings:
+        for name, help_text in (
+            ("ratio", "Rate over the class."),
+            ("limit", "Ratio below which the node is slow."),
+        ):
+            yield f"# HELP hostdx_health_load_{name} {help_text}"
+            yield f"# TYPE hostdx_health_load_{name} gauge"
+            for s in check.standings:
+                value = s.ratio if name == "ratio" else s.limit
+                yield f'hostdx_health_load_{name}{{load="{s.load}",slot="{s.slot}"}} {value!r}'
+    yield "# EOF"
+
+
+def _json_lines(check: HealthCheck) -> Iterator[str]:
+    document = {
+        "schema": ev.SCHEMA,
+        "answer": check.answer,
+        "sentence": check.sentence,
+        "seconds": round(check.seconds, 3),
+        "class": check.node_class or None,
+        "reasons": msgspec.to_builtins(check.reasons),
+        "loads": [s._asdict() | {"slow": s.is_slow} for s in check.standings],
+        "notes": check.notes,
+    }
+    yield encode_document(document)
+
+
+_LINES: dict[Form, Callable[[HealthCheck], Iterator[str]]] = {
+    "text": _text_lines,
+    "slurm": _slurm_lines,
+    "nhc": _nhc_lines,
+    "nagios": _nagios_lines,
+    "openmetrics": _openmetrics_lines,
+    "json": _json_lines,
+}
+
+
+def spell_check(check: HealthCheck, form: Form) -> str:
+    """Return the check as text; every line but those of JSON is printable."""
+    lines = _LINES[form](check)
+    return "\n".join(lines if form == "json" else map(make_printable, lines))
+
+
+def spell_rates(rates: list[LoadRates]) -> Iterator[str]:
+    """Yield both rates for each load, and for a check with all of them."""
+    yield f"{'load':<14} {'CPUs':<4} {'limit':>7} {'false drains':>14} {'20 % slower: found':>19} {'in two checks':>14}"
+    for r in rates:
+        limit, once, twice = (f"{value:.1%}" for value in (r.limit, r.found, r.found_in_two))
+        note = "" if r.hold else "  scatters too much: a slow load makes the answer unsure"
+        yield f"{r.load:<14} {r.slot:<4} {limit:>7} {r.false_drain:>14.1e} {once:>19} {twice:>14}{note}"
+    yield f"false drains of a check with all loads: at most {sum(r.false_drain for r in rates if r.hold):.1e}"

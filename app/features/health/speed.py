@@ -1,0 +1,133 @@
+"""The sequential test of a node against its class: after each round of short loads it is fit, or goes on.
+
+Only the last look may call a node slow: one look at most errs. `fit` may come early: the earlier looks can only cost
+power. The simulation (`tests/benchmarks/simulation/health.py`) has both rates.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from functools import lru_cache
+from typing import NamedTuple
+
+from app.features.health.node_class import ClassLoad, LoadKey, NodeClass, Rounds, level_of
+from scenarios.contract.verdict.verdict import margin_edge
+from scenarios.experiment.statistics.distributions import normal_quantile, normal_tail, t_quantile
+
+FALSE_DRAINS = 1e-4  # of checks of a fit node, for all loads together
+MARGIN = margin_edge(0.10)  # a node that is less than this slower is fit, however surely
+# Of slow nodes, within two checks, by the class's figures: a load of a class that cannot give it drains nobody. The
+# promise is 95 %; the rest is for tails that are heavier than normal ones.
+MIN_FOUND = 0.99
+SLOW = -math.log(0.8)  # the node that is to be found: 20 % slower
+MIN_ROUNDS = 6  # before a node is called fit, or slow
+FULL_ROUNDS = 12  # that a check of 15 s has room for
+INFLATION = 2.0  # rounds of a few seconds are alike (lag-1 correlation up to 0.7): the mean of n varies as that of n/2
+BEYOND_LOWEST = (
+    1.5  # times as far below as the lowest node of the class: tails of busy hosts are no normal ones
+)
+MEDIAN_EFFICIENCY = math.pi / 2  # variance of a median over that of a mean
+
+
+# Nodes of a class as normal deviates with their weights, for the rates of checks of one and the same node.
+_NODES = tuple((normal_quantile((n + 0.5) / 200), 1 / 200) for n in range(200))
+
+
+class LoadStanding(NamedTuple):
+    """A load of the node. `ratio`: over the level of the class; `limit`: the ratio below which the node is slow.
+
+    `decides`: the class is even enough that a slow load makes the node unfit; else it makes the answer unsure.
+    """
+
+    load: str
+    slot: str
+    ratio: float
+    limit: float
+    rounds: int
+    decides: bool
+
+    @property
+    def is_slow(self) -> bool:
+        return self.rounds >= MIN_ROUNDS and self.ratio < self.limit
+
+
+class LoadRates(NamedTuple):
+    """The rates that `--explain` prints: shares of checks, by the class's spread and scatter."""
+
+    load: str
+    slot: str
+    limit: float
+    false_drain: float
+    found: float
+    found_in_two: float
+
+    @property
+    def hold(self) -> bool:
+        """Return whether the load keeps the promise of `health`; else it never drains a node."""
+        return self.found_in_two >= MIN_FOUND
+
+
+def deviation_of(load: ClassLoad, rounds: int) -> float:
+    """Return the standard deviation of a fit node's level after so many rounds, in logs."""
+    return math.sqrt(load.spread**2 * (1 + 1 / load.runs) + noise_of(load, rounds) ** 2)
+
+
+def noise_of(load: ClassLoad, rounds: int) -> float:
+    """Return the part of that deviation which is another one in each check of the same node."""
+    return load.scatter * math.sqrt(MEDIAN_EFFICIENCY * INFLATION / max(1, rounds))
+
+
+def limit_of(load: ClassLoad, rounds: int, loads: int) -> float:
+    """Return how far below its class a node must be to be slow, in logs. `loads`: how many are judged together."""
+    quantile = t_quantile(1 - FALSE_DRAINS / loads, max(2, load.runs - 1))
+    return max(MARGIN, quantile * deviation_of(load, rounds), BEYOND_LOWEST * load.lowest)
+
+
+def compare_rounds(node_class: NodeClass, rounds: Rounds) -> list[LoadStanding]:
+    """Return how each load of the class stands, of those that were measured."""
+    count = len(node_class.loads)
+    return [
+        LoadStanding(
+            load.load,
+            load.slot,
+            math.exp(level_of(logs) - load.level),
+            math.exp(-limit_of(load, len(logs), count)),
+            len(logs),
+            rates_of(load, count).hold,
+        )
+        for load in node_class.loads
+        if (logs := rounds.get((load.load, load.slot)))
+    ]
+
+
+def is_surely_fit(node_class: NodeClass, standings: Iterable[LoadStanding]) -> bool:
+    """Return whether every load of the class is nearer to its level than to that of a slow node; of a class that is
+    too uneven for that, whether no load is slow.
+    """
+    near: set[LoadKey] = {
+        (s.load, s.slot)
+        for s in standings
+        if s.rounds >= MIN_ROUNDS and s.ratio > (math.exp(-SLOW / 2) if s.decides else s.limit)
+    }
+    return near.issuperset((load.load, load.slot) for load in node_class.loads)
+
+
+def error_rates(node_class: NodeClass) -> list[LoadRates]:
+    """Return both rates of a check of full length for each load, as its class's figures give them."""
+    return [rates_of(load, len(node_class.loads)) for load in node_class.loads]
+
+
+@lru_cache(maxsize=256)
+def rates_of(load: ClassLoad, loads: int) -> LoadRates:
+    """Return both rates of a load. `loads`: how many are judged together."""
+    limit = limit_of(load, FULL_ROUNDS, loads)
+    once = twice = 0.0
+    for deviate, weight in _NODES:
+        node = deviate * load.spread - SLOW
+        early = normal_tail((-SLOW / 2 - node) / noise_of(load, MIN_ROUNDS))
+        found = max(0.0, normal_tail((node + limit) / noise_of(load, FULL_ROUNDS)) - early)
+        once += weight * found
+        twice += weight * (1 - (1 - found) ** 2)
+    false_drain = normal_tail(limit / deviation_of(load, FULL_ROUNDS))
+    return LoadRates(load.load, load.slot, math.exp(-limit), false_drain, once, twice)
