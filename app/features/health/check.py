@@ -9,8 +9,9 @@ import subprocess
 import time
 from collections.abc import Iterator
 from contextlib import closing, suppress
+from enum import StrEnum
 from pathlib import Path
-from typing import Literal, TypeAlias
+from typing import Literal
 
 import msgspec
 
@@ -31,13 +32,20 @@ from probes.types import Absent
 from scenarios.contract import events as ev
 from scenarios.contract.card import card_with_role
 
-Answer: TypeAlias = Literal["fit", "not fit", "not sure"]
 STOP_S, ANSWER_S = 2.0, 0.5  # a stopped run has undone everything within 2 s
 RULES_S = 6.0  # usually one
 SIZE = "64M"  # of the test file
 GIVEN_UP_S = 0.2
 HUNG_MOUNTS_S = 2.5  # a mount that hangs costs 2 s; it is the answer, so no other is asked
 _decoder = Decoder(ev.Common)
+
+
+class Answer(StrEnum):
+    """What a check answers."""
+
+    FIT = "fit"
+    NOT_FIT = "not fit"
+    NOT_SURE = "not sure"
 
 
 class Reason(msgspec.Struct, frozen=True):
@@ -61,7 +69,7 @@ class HealthCheck(msgspec.Struct, kw_only=True):
     @property
     def answer(self) -> Answer:
         answers: set[Answer] = {reason.answer for reason in self.reasons}
-        return "not fit" if "not fit" in answers else "not sure" if answers else "fit"
+        return Answer.NOT_FIT if Answer.NOT_FIT in answers else Answer.NOT_SURE if answers else Answer.FIT
 
     @property
     def sentence(self) -> str:
@@ -82,7 +90,7 @@ def check_node(began: float, within_s: float, node_class: NodeClass | None, dire
     check.reasons += _check_mounts()
     if not check.reasons:
         _check_rules(check, min(time.monotonic() + RULES_S, ends))
-    if check.answer == "not fit":
+    if check.answer is Answer.NOT_FIT:
         check.notes.append("speed: not measured, the node is not fit anyway")
     elif node_class is None:
         check.notes.append("speed: not measured: no --class, and no baseline of this host")
@@ -100,7 +108,7 @@ def _check_mounts() -> Iterator[Reason]:
                 answer = host.read_statvfs(mount.mountpoint)
                 if isinstance(answer, Absent) and answer.kind == "timeout":
                     words = f"{mount.mountpoint} ({mount.fstype}) does not answer"
-                    yield Reason("mount", "not fit", words, "/proc/self/mountinfo")
+                    yield Reason("mount", Answer.NOT_FIT, words, "/proc/self/mountinfo")
                     return
 
 
@@ -145,7 +153,9 @@ def _check_rules(check: HealthCheck, ends: float) -> None:
                 finding = event.finding if isinstance(event, ev.Found) else None
                 if finding is not None and finding.severity == "critical" and finding.confidence != "hint":
                     source = finding.evidence[0].source if finding.evidence else finding.id
-                    check.reasons.append(Reason("rule", "not fit", f"{finding.title} ({finding.id})", source))
+                    check.reasons.append(
+                        Reason("rule", Answer.NOT_FIT, f"{finding.title} ({finding.id})", source)
+                    )
     except TimeoutError:
         check.reasons.append(_unanswered("the read-only rules", rules))
     finally:
@@ -153,13 +163,13 @@ def _check_rules(check: HealthCheck, ends: float) -> None:
     try:
         found = msgspec.json.decode(b"".join(_read_chunks(leftovers, ends)), type=list[Leftover])
         for left in found:
-            answer: Answer = "not fit" if left.grave else "not sure"
+            answer: Answer = Answer.NOT_FIT if left.grave else Answer.NOT_SURE
             check.reasons.append(Reason("left behind", answer, f"left behind: {left.text}", left.source))
     except TimeoutError:
         check.reasons.append(_unanswered("the look at what the last job left behind", leftovers))
     except msgspec.MsgspecError:
         check.reasons.append(
-            Reason("left behind", "not sure", "the look at what the last job left behind failed")
+            Reason("left behind", Answer.NOT_SURE, "the look at what the last job left behind failed")
         )
     finally:
         _give_up(leftovers)
@@ -168,8 +178,10 @@ def _check_rules(check: HealthCheck, ends: float) -> None:
 def _unanswered(part: str, child: subprocess.Popen[bytes]) -> Reason:
     """Return the reason for a part that gave no answer in time: what the child waits in, where the kernel says it."""
     if waits := _waits_in_kernel(child.pid):
-        return Reason("time", "not fit", f"{part} hangs in the kernel: {waits}", f"/proc/{child.pid}/wchan")
-    return Reason("time", "not sure", f"{part} took too long")
+        return Reason(
+            "time", Answer.NOT_FIT, f"{part} hangs in the kernel: {waits}", f"/proc/{child.pid}/wchan"
+        )
+    return Reason("time", Answer.NOT_SURE, f"{part} took too long")
 
 
 def _waits_in_kernel(pid: int) -> str:
@@ -245,7 +257,7 @@ class _SpeedTest:
                 f"{s.load} on {s.slot} CPU{'s' if s.slot == 'all' else ''} has {s.ratio:.0%} of class "
                 f"{self._class.name} (limit {s.limit:.0%}, {s.rounds} rounds)"
             )
-            yield Reason("speed", "not fit" if s.decides else "not sure", words, source)
+            yield Reason("speed", Answer.NOT_FIT if s.decides else Answer.NOT_SURE, words, source)
         if slow:
             return
         if hung:
@@ -254,21 +266,23 @@ class _SpeedTest:
             return
         elif (ended := self._session.ended) is not None and ended.status != "done":
             words = f"the speed test did not run: {ended.reason or ended.status}"
-            yield Reason("speed", "not sure", words, source)
+            yield Reason("speed", Answer.NOT_SURE, words, source)
             return
         disturbed = [g.guard_sentence for g in self._session.guards if g.again and g.disturbance is not None]
         few = [s for s in self._check.standings if s.rounds < MIN_ROUNDS]
         near = min(self._check.standings, key=lambda s: s.ratio / s.limit, default=None)
         if few or near is None:
             words = f": {disturbed[-1]}" if disturbed else ""
-            yield Reason("speed", "not sure", f"too few undisturbed rounds of the speed test{words}", source)
+            yield Reason(
+                "speed", Answer.NOT_SURE, f"too few undisturbed rounds of the speed test{words}", source
+            )
         else:
             words = (
                 f"{near.load} has {near.ratio:.0%} of class {self._class.name}, not below {near.limit:.0%}"
             )
-            yield Reason("speed", "not sure", words, source)
+            yield Reason("speed", Answer.NOT_SURE, words, source)
 
 
 def make_failed_check(why: Failure) -> HealthCheck:
     """Return the check of a node that could not be checked."""
-    return HealthCheck(reasons=[Reason("time", "not sure", why.text)])
+    return HealthCheck(reasons=[Reason("time", Answer.NOT_SURE, why.text)])

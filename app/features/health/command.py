@@ -8,6 +8,7 @@ import time
 import click
 
 from app.cli.options import Directory, Number
+from app.features.health.check import Answer
 from app.features.health.forms import FORMS, NAGIOS, Form
 from app.terminal.failure import Failure
 from app.terminal.output import print_result
@@ -21,13 +22,13 @@ class PluginCommand(click.Command):
     """By the plug-in rules of Nagios a wrong command line is UNKNOWN (3), on stdout."""
 
     def make_context(self, *args: object, **extra: object) -> click.Context:
-        words = sys.argv[1:] if not args or not isinstance(args[1], list) else args[1]
+        words = [*args[1]] if len(args) > 1 and isinstance(args[1], list) else sys.argv[1:]
         try:
             return super().make_context(*args, **extra)  # type: ignore[arg-type]
         except click.UsageError as error:
             if not any("nagios" in word for word in words):
                 raise
-            print_result(make_printable(f"HOSTDX {NAGIOS['not sure'][1]} - {error.format_message()}"))
+            print_result(make_printable(f"HOSTDX {NAGIOS[Answer.NOT_SURE][1]} - {error.format_message()}"))
             raise SystemExit(NAGIOS["not sure"][0]) from None
 
 

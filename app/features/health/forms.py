@@ -16,12 +16,13 @@ from scenarios.contract import events as ev
 
 Form: TypeAlias = Literal["text", "slurm", "nhc", "nagios", "openmetrics", "json"]
 FORMS: tuple[Form, ...] = get_args(Form)
-STATUSES: dict[Answer, int] = {"fit": 0, "not fit": 1, "not sure": 3}
+STATUSES: dict[Answer, int] = {Answer.FIT: 0, Answer.NOT_FIT: 1, Answer.NOT_SURE: 3}
 NAGIOS: dict[Answer, tuple[int, str]] = {
-    "fit": (0, "OK"),
-    "not fit": (2, "CRITICAL"),
-    "not sure": (3, "UNKNOWN"),
+    Answer.FIT: (0, "OK"),
+    Answer.NOT_FIT: (2, "CRITICAL"),
+    Answer.NOT_SURE: (3, "UNKNOWN"),
 }
+_NO_BAR = {ord("|"): "/"}  # it separates the performance data
 MAX_REASON = 200  # characters: what squeue and sinfo show of a node's reason
 
 
@@ -41,12 +42,12 @@ def _text_lines(check: HealthCheck) -> Iterator[str]:
 
 def _slurm_lines(check: HealthCheck) -> Iterator[str]:
     """The reason for `scontrol update ... reason=`; nothing for a fit node."""
-    if check.answer != "fit":
+    if check.answer is not Answer.FIT:
         yield f"hostdx: {check.sentence}"[:MAX_REASON]
 
 
 def _nhc_lines(check: HealthCheck) -> Iterator[str]:
-    if check.answer != "fit":
+    if check.answer is not Answer.FIT:
         yield f"{'ERROR' if check.answer == 'not fit' else 'WARNING'}:  hostdx: {check.sentence}"[:MAX_REASON]
 
 
@@ -54,8 +55,8 @@ def _nagios_lines(check: HealthCheck) -> Iterator[str]:
     """Status, text and performance data (Nagios plug-in rules: 'label'=value;warn;crit;min;max)."""
     figures = [f"'{s.load} {s.slot}'={s.ratio:.4f};;{s.limit:.4f}:;0" for s in check.standings]
     figures.append(f"'time'={check.seconds:.2f}s;;;0")
-    words = check.sentence.replace("|", "/")
-    yield f"HOSTDX {NAGIOS[check.answer][1]} - {words} | {' '.join(figures)}"
+    words = f"HOSTDX {NAGIOS[check.answer][1]} - {check.sentence}"
+    yield f"{words.translate(_NO_BAR)} | {' '.join(figures)}"
 
 
 def _openmetrics_lines(check: HealthCheck) -> Iterator[str]:
@@ -63,7 +64,7 @@ def _openmetrics_lines(check: HealthCheck) -> Iterator[str]:
     yield "# HELP hostdx_health_answer What the last check answered: 1 for that answer."
     yield "# TYPE hostdx_health_answer gauge"
     for answer in STATUSES:
-        yield f'hostdx_health_answer{{answer="{answer}"}} {int(check.answer == answer)}'
+        yield f'hostdx_health_answer{{answer="{answer}"}} {int(check.answer is answer)}'
     yield "# HELP hostdx_health_seconds How long the check took."
     yield "# TYPE hostdx_health_seconds gauge"
     yield f"hostdx_health_seconds {check.seconds:.3f}"

@@ -1,0 +1,115 @@
+"""A check of this very machine: in time, whatever hangs, with nothing left behind."""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from app.features.health import leftovers
+from app.features.health.node_class import NodeClass, make_load
+from probes.reading.host import Host
+from tests.needs import ROOT, needs
+from tests.real.dead_mount import dead_mount
+
+pytestmark = [pytest.mark.real("cpu"), pytest.mark.usefixtures("own_state")]
+KEY = ("cpu-integer", "one")
+
+
+def write_class(path: Path, level: float, spread: float) -> str:
+    load = make_load(KEY, [level + spread * n for n in (-2, -1, -1, 0, 0, 0, 0, 1, 1, 2)], [spread] * 10)
+    path.write_bytes(msgspec.json.encode(NodeClass(schema="hostdx-class/1", name="c", loads=(load,))))
+    return str(path)
+
+
+def health(*arguments: str) -> tuple[int, dict[str, object], float]:
+    """Exit status, document and seconds, in a process of its own, as a batch system starts it."""
+    began = time.monotonic()
+    done = subprocess.run(
+        [sys.executable, "-m", "app.cli", "health", "--format", "json", *arguments],
+        capture_output=True, text=True, timeout=60, check=False,
+    )  # fmt: skip
+    return done.returncode, json.loads(done.stdout), time.monotonic() - began
+
+
+def parts(document: dict[str, object]) -> set[tuple[str, str]]:
+    reasons = document["reasons"]
+    assert isinstance(reasons, list)
+    return {(reason["part"], reason["answer"]) for reason in reasons}
+
+
+@needs(ROOT)
+def test_a_mount_that_never_answers_is_the_answer(tmp_path: Path) -> None:
+    place = tmp_path / "dead"
+    place.mkdir()
+    with dead_mount(place):
+        status, document, seconds = health("--within", "15s")
+    assert status == 1 and ("mount", "not fit") in parts(document)
+    assert seconds < 15
+
+
+@needs(ROOT)
+def test_a_directory_that_never_answers_ends_in_time(tmp_path: Path) -> None:
+    """The look at the mounts finds none of its kind: the run that measures there must be given up."""
+    place = tmp_path / "dead"
+    place.mkdir()
+    code = (
+        "import sys, app.features.health.check as c\n"
+        "c._check_mounts = lambda: []\n"
+        "from app.cli.entry import run_command_line\n"
+        "sys.exit(run_command_line(sys.argv[1:]))\n"
+    )
+    node_class = write_class(tmp_path / "c.json", 8.0, 0.01)
+    with dead_mount(place):
+        began = time.monotonic()
+        done = subprocess.run(
+            [sys.executable, "-c", code, "health", "--within", "15s", "--dir", str(place), "--class", node_class],
+            capture_output=True, text=True, timeout=60, check=False,
+        )  # fmt: skip
+        seconds = time.monotonic() - began
+    assert done.returncode in (1, 3) and seconds < 15.5
+
+
+def test_a_slow_node_is_told_from_a_fit_one(tmp_path: Path) -> None:
+    """The class's level is far above, then far below what this machine gives."""
+    status, document, seconds = health("--class", write_class(tmp_path / "c.json", math.log(1e9), 0.005))
+    assert (status, seconds < 15) == (1, True) and ("speed", "not fit") in parts(document)
+    assert not {answer for part, answer in parts(document) if part == "time"}
+    _, document, _ = health("--class", write_class(tmp_path / "c.json", math.log(1.0), 0.005))
+    assert "speed" not in {part for part, _ in parts(document)}
+    state = Path(os.environ["XDG_STATE_HOME"]) / "hostdx"
+    assert [path.name for path in (state / "health").glob("*.jsonl")] == ["last.jsonl"]
+    assert not [*(state / "journal").glob("*.jsonl")]
+
+
+@needs(ROOT)
+def test_what_a_job_left_behind(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A process at work and a file of two users; the file of the user who runs something is not left behind."""
+    tmp_path.chmod(0o755)
+    for name, uid in (("idle", 65001), ("active", 65002)):
+        (tmp_path / name).write_bytes(os.urandom(1 << 20))
+        os.chown(tmp_path / name, uid, uid)
+    monkeypatch.setattr(leftovers, "FOLDERS", (str(tmp_path),))
+    monkeypatch.setattr(leftovers, "GRAVE_SHARE", 1e-6)
+    started = subprocess.run(  # an orphan: a child of this process would be of our own family
+        ["/bin/sh", "-c", "(while :; do :; done) >/dev/null 2>&1 & echo $!"],
+        user=65002, group=65002, capture_output=True, text=True, timeout=10, check=True,
+    )  # fmt: skip
+    pid = int(started.stdout)
+    try:
+        time.sleep(0.2)
+        found = [left for left in leftovers.find_leftovers(Host()) if "uid 6500" in left.text]
+    finally:
+        os.kill(pid, signal.SIGKILL)
+    assert [(left.kind, left.grave) for left in found] == [("processes", True), ("files", True)]
+    assert f"[{pid}]" in found[0].text and "65001" in found[1].text
+    time.sleep(0.2)
+    assert not [left for left in leftovers.find_leftovers(Host()) if f"[{pid}]" in left.text]

@@ -1,0 +1,74 @@
+"""What batch systems and monitors read of a check."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from prometheus_client.parser import text_string_to_metric_families
+
+from app.cli.entry import run_command_line
+from app.features.health.check import Answer, HealthCheck, Reason
+from app.features.health.forms import FORMS, MAX_REASON, Form, spell_check, status_of
+from app.features.health.speed import LoadStanding
+
+pytestmark = pytest.mark.usefixtures("own_state")
+STANDING = LoadStanding("cpu-integer", "one", 0.7512, 0.88, 12, True)
+
+
+def check(*answers: Answer) -> HealthCheck:
+    reasons = [
+        Reason("speed", answer, f"x | {answer}\x1b[2J {'y' * 300}", "/proc/stat") for answer in answers
+    ]
+    return HealthCheck(seconds=4.25, node_class="c", reasons=reasons, standings=[STANDING])
+
+
+@pytest.mark.parametrize(
+    ("answers", "answer", "status", "nagios"),
+    [
+        ((), "fit", 0, 0),
+        ((Answer.NOT_SURE,), "not sure", 3, 3),
+        ((Answer.NOT_SURE, Answer.NOT_FIT), "not fit", 1, 2),
+    ],
+)
+def test_answers_and_statuses(answers: tuple[Answer, ...], answer: str, status: int, nagios: int) -> None:
+    made = check(*answers)
+    assert made.answer == answer
+    assert {form: status_of(made, form) for form in FORMS} == {
+        form: nagios if form == "nagios" else status for form in FORMS
+    }
+    document = json.loads(spell_check(made, "json"))
+    assert document["answer"] == answer and len(document["reasons"]) == len(answers)
+    assert document["loads"][0]["ratio"] == 0.7512
+
+
+@pytest.mark.parametrize("form", ["slurm", "nhc"])
+def test_batch_systems_get_one_line_only_where_something_is_wrong(form: Form) -> None:
+    assert spell_check(check(), form) == ""
+    text = spell_check(check(Answer.NOT_FIT, Answer.NOT_SURE), form)
+    assert "\n" not in text and "\x1b" not in text and len(text) <= MAX_REASON + 10
+
+
+def test_nagios_has_one_line_with_figures() -> None:
+    text = spell_check(check(Answer.NOT_FIT), "nagios")
+    words, bar, figures = text.partition(" | ")
+    assert bar and "|" not in figures and "|" not in words and "\n" not in text
+    assert "'cpu-integer one'=0.7512;;0.8800:;0" in figures and "'time'=4.25s" in figures
+
+
+def test_a_usage_error_is_unknown_to_nagios(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run_command_line(["health", "--format", "nagios", "--within", "soon"]) == 3
+    assert len(capsys.readouterr().out.splitlines()) == 1
+    assert run_command_line(["health", "--format", "nagios", "--class", "absent"]) == 3
+    assert run_command_line(["health", "--within", "soon"]) == 2
+    assert run_command_line(["health", "--class", "absent"]) == 2
+
+
+def test_openmetrics_is_read_by_prometheus() -> None:
+    families = {
+        f.name: f for f in text_string_to_metric_families(spell_check(check(Answer.NOT_FIT), "openmetrics"))
+    }
+    answers = {s.labels["answer"]: s.value for s in families["hostdx_health_answer"].samples}
+    assert answers == {"fit": 0, "not fit": 1, "not sure": 0}
+    (ratio,) = families["hostdx_health_load_ratio"].samples
+    assert (ratio.labels, ratio.value) == ({"load": "cpu-integer", "slot": "one"}, 0.7512)

@@ -1,0 +1,105 @@
+"""A node against its class: what is slow, what is fit early, and a class that is too uneven to drain anybody."""
+
+from __future__ import annotations
+
+import math
+import random
+from pathlib import Path
+
+import pytest
+
+from app.features.health.node_class import (
+    LOADS,
+    MIN_RUNS,
+    NodeClass,
+    class_of_own_baseline,
+    make_load,
+    read_class,
+    save_class,
+)
+from app.features.health.speed import (
+    FALSE_DRAINS,
+    FULL_ROUNDS,
+    MIN_ROUNDS,
+    compare_rounds,
+    error_rates,
+    is_surely_fit,
+)
+from app.recordings import store
+from app.recordings.reader import load
+from app.terminal.failure import Failure
+from tests.benchmarks.simulation import health as simulation
+
+pytestmark = pytest.mark.usefixtures("own_state")
+KEY = ("cpu-integer", "one")
+
+
+def node_class(spread: float, *, nodes: int = 30, scatter: float = 0.01) -> NodeClass:
+    rng = random.Random(1)
+    levels = [5 + rng.gauss(0, spread) for _ in range(nodes)]
+    return NodeClass(schema="hostdx-class/1", name="c", loads=(make_load(KEY, levels, [scatter] * nodes),))
+
+
+def rounds(ratio: float, count: int = FULL_ROUNDS) -> dict[tuple[str, str], list[float]]:
+    return {KEY: [5 + math.log(ratio) + 0.001 * n for n in range(count)]}
+
+
+@pytest.mark.parametrize(
+    ("ratio", "slow", "fit"), [(1.0, False, True), (0.8, True, False), (0.93, False, True)]
+)
+def test_a_node_of_an_even_class(ratio: float, slow: bool, fit: bool) -> None:
+    even = node_class(0.01)
+    (standing,) = standings = compare_rounds(even, rounds(ratio))
+    assert (standing.is_slow, is_surely_fit(even, standings)) == (slow, fit)
+    assert standing.decides and standing.ratio == pytest.approx(ratio, rel=0.02)
+
+
+def test_few_rounds_decide_nothing() -> None:
+    even = node_class(0.01)
+    for ratio in (1.0, 0.5):
+        (standing,) = standings = compare_rounds(even, rounds(ratio, MIN_ROUNDS - 1))
+        assert not standing.is_slow and not is_surely_fit(even, standings)
+    assert not is_surely_fit(even, [])
+
+
+def test_an_uneven_class_drains_nobody() -> None:
+    (standing,) = compare_rounds(node_class(0.08), rounds(0.4))
+    assert standing.is_slow and not standing.decides
+
+
+def test_rates_of_explain_are_those_of_the_test() -> None:
+    (even,), (uneven,) = error_rates(node_class(0.01)), error_rates(node_class(0.06))
+    assert even.false_drain < FALSE_DRAINS and even.hold and even.found_in_two > 0.999
+    assert uneven.false_drain < FALSE_DRAINS and not uneven.hold
+    assert uneven.found < uneven.found_in_two < 1 - (1 - uneven.found) ** 2  # both checks are of one node
+
+
+@pytest.mark.parametrize("noise", ["cpu", "cpu-2", "fsync4k-qd1"])
+def test_slow_nodes_are_found_and_fit_ones_kept_on_recorded_noise(noise: str) -> None:
+    """A hundredth of the simulation; the whole is `tests/benchmarks/simulation/health.py`."""
+    draw = simulation.series_draw(noise, 0.5)
+    simulated = simulation.SimulatedClass(noise, {KEY: draw}, {KEY: 0.01})
+    assert simulation.drained_share(simulated, 400, None, seed=7, classes=4) == 0
+    assert simulation.drained_share(simulated, 100, KEY, seed=7, checks=2, classes=4) >= 0.95
+
+
+def test_a_class_is_kept_and_read(tmp_path: Path) -> None:
+    session = load(store.resolve_recording("demo:kernel"))
+    runs = [(f"n{number}", session) for number in range(MIN_RUNS)]
+    for name in ("wn", str(tmp_path / "wn.json")):
+        save_class(name, runs)
+        kept = read_class(name)
+        assert {own.load for own in kept.loads} == set(LOADS) and all(
+            own.runs == MIN_RUNS for own in kept.loads
+        )
+    with pytest.raises(Failure):
+        save_class("few", [("n1", session)] * MIN_RUNS)  # one node
+    for name in ("absent", "../x y"):
+        with pytest.raises(Failure):
+            read_class(name)
+    (tmp_path / "bad.json").write_text(
+        '{"schema": "hostdx-class/1", "name": "x", "loads": [{"level": 1e999}]}'
+    )
+    with pytest.raises(Failure):
+        read_class(str(tmp_path / "bad.json"))
+    assert class_of_own_baseline() is None
