@@ -29,7 +29,7 @@ class PluginCommand(click.Command):
             if not any("nagios" in word for word in words):
                 raise
             print_result(make_printable(f"HOSTDX {NAGIOS[Answer.NOT_SURE][1]} - {error.format_message()}"))
-            raise SystemExit(NAGIOS["not sure"][0]) from None
+            raise SystemExit(NAGIOS[Answer.NOT_SURE][0]) from None
 
 
 @click.command(cls=PluginCommand)
