@@ -48,7 +48,9 @@ def _slurm_lines(check: HealthCheck) -> Iterator[str]:
 
 def _nhc_lines(check: HealthCheck) -> Iterator[str]:
     if check.answer is not Answer.FIT:
-        yield f"{'ERROR' if check.answer is Answer.NOT_FIT else 'WARNING'}:  hostdx: {check.sentence}"[:MAX_REASON]
+        yield f"{'ERROR' if check.answer is Answer.NOT_FIT else 'WARNING'}:  hostdx: {check.sentence}"[
+            :MAX_REASON
+        ]
 
 
 def _nagios_lines(check: HealthCheck) -> Iterator[str]:
