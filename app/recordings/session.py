@@ -14,6 +14,7 @@ from scenarios.contract.verdict.verdict import OrderEffect
 from scenarios.experiment.order import baseline_first, order_effect
 from scenarios.experiment.schedule.recorded_trains import blocks_in_batch, groups_in_batch
 
+MAX_PULSES = 3600  # of a run, one a second: the graphs show the whole of it
 UNKNOWN_HOST = "unknown host"  # of an import whose files do not say
 
 AnyValue = TypeVar("AnyValue")
@@ -52,7 +53,7 @@ class RunSession:
         self.series: list[ev.SeriesVerdict] = []
         self.guards: list[ev.Guard] = []
         self.watched: list[ev.Watched] = []
-        self.pulses: deque[ev.Pulse] = deque(maxlen=600)
+        self.pulses: deque[ev.Pulse] = deque(maxlen=MAX_PULSES)
         self.progress: ev.Progress | None = None
         self.findings: dict[str, Finding] = {}
         self.results: dict[type[ev.Result], ev.Result] = {}  # the last of each type

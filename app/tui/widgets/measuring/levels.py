@@ -15,13 +15,17 @@ MAX_WAITING_VARIANTS = 3  # sides that have a row before they have a value
 
 
 class VariantLevels(NamedTuple):
-    """`shares`: its levels over the highest of all sides, oldest first; `level` the median of its blocks so far."""
+    """`shares`: its levels over the highest of all sides, oldest first; `level` the median of its blocks so far,
+    `lowest` and `highest` the ends of what is drawn.
+    """
 
     variant: str
     marker: str
     role: str
     shares: tuple[float, ...]
     level: DisplayQuantity | None
+    lowest: DisplayQuantity | None = None
+    highest: DisplayQuantity | None = None
 
 
 def variant_levels(session: RunSession, workload: str, room: int) -> list[VariantLevels]:
@@ -44,7 +48,10 @@ def variant_levels(session: RunSession, workload: str, room: int) -> list[Varian
         shares = tuple(max(0.0, v / top) for v in drawn) if top > 0 else ()
         level = shown_value(session, workload, metric, variant)
         shown = None if level is None else units.metric_quantity(level, unit)
-        out.append(VariantLevels(variant, *marks[variant], shares, shown))
+        ends = (
+            [units.metric_quantity(end, unit) for end in (min(drawn), max(drawn))] if drawn else [None, None]
+        )
+        out.append(VariantLevels(variant, *marks[variant], shares, shown, *ends))
     return out
 
 

@@ -1,8 +1,8 @@
 """All loads of a run at once: a card each where there is room, else a row; the one under way is bright."""
 
-from collections.abc import Callable, Sequence
+import math
+from collections.abc import Sequence
 from itertools import product
-from typing import TypeAlias
 
 from app.recordings.session import RunSession
 from app.report.figures.verdict_table import short_size
@@ -10,7 +10,6 @@ from app.terminal.glyphs import bar_columns, clean_text
 from app.terminal.lines import (
     Line,
     Span,
-    area_lines,
     cell_width,
     clause_prefixes,
     crop_line,
@@ -25,6 +24,7 @@ from app.terminal.lines import (
 )
 from app.terminal.lines import two_columns as side_by_side
 from app.tui.widgets.measuring.block_plot import leading_metric, plot_lines
+from app.tui.widgets.measuring.graphs import Scale, dot_rows, run_graph_lines
 from app.tui.widgets.measuring.group_plot import group_plot_lines, pair_ratios
 from app.tui.widgets.measuring.levels import VariantLevels, group_marks, variant_levels
 from app.tui.widgets.measuring.standing import Standing, pairs_of, planned_words
@@ -35,8 +35,10 @@ from scenarios.contract.plan import Workload
 from scenarios.experiment.wording import title_of_workload
 
 MIN_CARD_LINES, MIN_CARD_CELLS = 6, 36  # lines and cells of a card
+WAITING_CARD_LINES = 8  # lines of cards that have nothing measured yet: what the loads stand for
 MIN_PLOT_BLOCKS = 6  # to be worth a plot
-MAX_LEVEL_ROWS = 3  # rows of a side's levels
+MAX_LEVEL_ROWS, MAX_ROOMY_ROWS = 6, 3  # rows of a side's levels; where all groups are drawn below them, too
+MIN_ROOMY_CARD_LINES = 14  # lines from which on a card has room for a plot of its groups
 MAX_TIMES_ROWS = 3  # of its times
 MIN_COURSE_LINES, MAX_COURSE_LINES = 8, 12  # lines of a plot of all groups
 MIN_FIGURE_CELLS = 50  # cells of a battery's load
@@ -45,7 +47,6 @@ MIN_TRACE_RANGE = 0.2  # of the middle
 TRACE_HEIGHT = 0.8  # of a row: the lowest value is still seen
 _MARKS = ("✓", "?", "▶")
 Pairs = Sequence[tuple[Workload, list[Standing]]]
-DrawMore: TypeAlias = Callable[[int], list[Line]]
 
 
 def title(load: Workload) -> str:
@@ -88,32 +89,38 @@ def draw_card(
     pair_standings: Sequence[Standing],
     width: int,
     height: int,
-    more: DrawMore | None = None,
 ) -> list[Line]:
-    """`more`: what stands below, for a width, where there is room."""
+    """The sides' levels, the intervals so far, the times, the groups; then the run's graphs where there is room."""
     inner, room = width - 4, height - 2
     state_line, now = load_state(session, load, pair_standings)
     name, state_line = _fit_edge(session, load, pair_standings, state_line, inner)
     drawn = variant_levels(session, load.id, inner - _NAME - VALUE_CELLS - 3)
     below = [*_pair_lines(pair_standings, inner), *_group_lines(session, load, inner)]
     times = Times(session, load, inner)
-    why = wrap_text(clean_text(load.why), inner) if load.why else []
+    why = wrap_text(clean_text(load.why), inner) if load.why and load.id not in session.blocks else []
     left = room - len(drawn) - len(below)
     high = sum(bool(side.shares) for side in drawn)  # a side without a value has one row
+    is_roomy = left - len(why) >= MIN_ROOMY_CARD_LINES  # the plot of all groups has its share
     deep, each = 0, 1
     if times.sides and left >= times.sides:
         deep, left = 1, left - times.sides
-    while high and each < MAX_LEVEL_ROWS and left - len(why) >= high:
+    while high and each < (MAX_ROOMY_ROWS if is_roomy else MAX_LEVEL_ROWS) and left - len(why) >= high:
         each, left = each + 1, left - high
+        if is_roomy and left < MIN_COURSE_LINES + 2:
+            break
     while deep and deep < MAX_TIMES_ROWS and left - len(why) >= times.sides + 1:
         deep, left = deep + 1, left - times.sides
-    rows = [line for side in drawn for line in side_lines(side, inner, each if side.shares else 1)]
+    spread = spread_shares([side.shares for side in drawn])
+    rows = [
+        line
+        for side, shares in zip(drawn, spread, strict=True)
+        for line in side_lines(side, shares, inner, each if side.shares else 1)
+    ]
     rows += below
     rows += times.draw_histograms(deep, axis=room - len(rows) > times.sides * deep) if deep else []
     course = _course_lines(session, load, inner, room - len(rows) - len(why))
-    left = room - len(rows) - len(why) - len(course)
-    rest = [*_measured_lines(session, load, inner, left), *(more(inner) if more is not None else [])]
-    rows += [*why, *course, *rest][: max(0, room - len(rows))]
+    rows += [*why, *course][: max(0, room - len(rows))]
+    rows += run_graph_lines(session, inner, room - len(rows)) if now or not why else []
     frame = "accent" if now else "rule"
     head = text_line(name, "title" if now else "strong" if pair_standings else "text")
     return frame_rows(head, state_line, rows, width, height, frame)
@@ -152,23 +159,38 @@ def _brief_state(state_line: Line, pair_standings: Sequence[Standing]) -> Line:
     return [(mark[:1], role)] if mark[:1] in _MARKS else []
 
 
-def side_lines(side: VariantLevels, width: int, height: int) -> list[Line]:
-    """Marker and id, the levels so far in `height` rows, and the median with its unit."""
+def side_lines(side: VariantLevels, shares: Sequence[float | None], width: int, height: int) -> list[Line]:
+    """Marker and id, the levels so far in `height` rows, and the median with its unit; above it the side's lowest and
+    highest level. `shares`: the levels on the scale of all sides' data.
+    """
     value = "" if side.level is None else str(abbreviate_unit(side.level))
+    ends = [format_short(end, VALUE_CELLS - 3) for end in (side.highest, side.lowest) if end is not None]
+    notes = [f"{sign} {end}" for sign, end in zip("↑↓", ends, strict=False)][: height - 1]
     short = len(side.variant) <= 2
     name = pad_line(
         [(f"{side.marker} ", side.role), (clean_text(side.variant), "text")], 4 if short else _NAME + 3
     )
     room = width - cell_width(name) - VALUE_CELLS
     out: list[Line] = []
-    drawn = area_lines(side.shares, height, side.role)
+    drawn = [[(row, side.role)] for row in level_rows(shares, room, height)]
     for number, row in enumerate(drawn):
         last = number == height - 1
         dots = ("·" if last else " ") * max(0, room - cell_width(row))
         left = name if last else [(" " * cell_width(name), "text")]
-        figure = (f"{value if last else '':>{VALUE_CELLS}}", "strong")
-        out.append(merge_spans([*left, *row, (dots, "rule"), figure]))
+        words, role = (value, "strong") if last else (notes[number] if number < len(notes) else "", "dim")
+        out.append(merge_spans([*left, *row, (dots, "rule"), (f"{words:>{VALUE_CELLS}}", role)]))
     return out
+
+
+def level_rows(shares: Sequence[float | None], width: int, height: int) -> list[str]:
+    """Return the levels as a line of dots in `height` rows, in one row as columns: a block that is always full is no
+    graph.
+    """
+    if height == 1 or not shares:
+        return bar_columns(shares, height) or [""]
+    points = [(n + 0.5, math.nan if share is None else share) for n, share in enumerate(shares)]
+    cells = min(width, len(shares))
+    return dot_rows(points, Scale(0.0, 1.0), len(shares), cells, height)
 
 
 def _course_lines(session: RunSession, load: Workload, width: int, room: int) -> list[Line]:
@@ -221,28 +243,8 @@ def _group_lines(session: RunSession, load: Workload, width: int) -> list[Line]:
     return [merge_spans(spans)]
 
 
-def _measured_lines(session: RunSession, load: Workload, width: int, room: int) -> list[Line]:
-    """In `room` lines; what does not fit whole is left out."""
-    names = ", ".join(clean_text(m.name) for m in load.metrics[:3] if m.judged)
-    metric_text = f"{names}: " if names else ""
-    if session.plan is not None and session.plan.commands:  # as long as the command takes
-        length = ""
-    elif load.slice_s:
-        length = f"slices of {units.format_latency(load.slice_s * 1e9)}"
-    else:
-        length = f"blocks of {load.block_s:g} s"
-    least = f"at least {load.min_groups} groups" if load.min_groups > 1 else ""
-    parts = [", ".join(filter(None, (length, least))), length]
-    forms = [wrap_text(words, width, "dim") for words in (metric_text + parts[0], *parts) if words]
-    out = next((form for form in forms if len(form) <= room), [])
-    same = wrap_text(f"the same with {clean_text(load.equivalent)}", width, "dim") if load.equivalent else []
-    return out + (same if len(out) + len(same) <= room else [])
-
-
-def card_lines(
-    session: RunSession, pairs: Pairs, width: int, height: int, more: DrawMore | None = None
-) -> list[Line]:
-    """As many beside each other as have room; empty where a card for each has none. `more`: see `draw_card`."""
+def card_lines(session: RunSession, pairs: Pairs, width: int, height: int) -> list[Line]:
+    """As many beside each other as have room; empty where a card for each has none."""
     if not pairs:
         return []
     across = max(1, min(len(pairs), (width + 1) // (MIN_CARD_CELLS + 1)))
@@ -251,20 +253,35 @@ def card_lines(
     down = -(-len(pairs) // across)
     if height // down < MIN_CARD_LINES:
         return []
-    alone = (
-        MIN_CARD_LINES if down > 1 and len(pairs) % across == 1 else 0
-    )  # a card as wide as the screen needs no more
+    rows = [pairs[row * across : (row + 1) * across] for row in range(down)]
     out: list[Line] = []
-    for row in range(down):
-        some = pairs[row * across : (row + 1) * across]
-        rest, rows = (height - alone, down - 1) if alone else (height, down)
-        high = alone if alone and row == down - 1 else rest // rows + (row < rest % rows)
+    for some, high in zip(rows, _row_heights(session, rows, height, across), strict=True):
         widths = [width // len(some) + (n < width % len(some)) for n in range(len(some))]
-        cards = [
-            draw_card(session, *pair, w, high, more if not n else None)
-            for n, (pair, w) in enumerate(zip(some, widths, strict=True))
-        ]
+        cards = [draw_card(session, *pair, w, high) for pair, w in zip(some, widths, strict=True)]
         out += [merge_spans([span for part in parts for span in part]) for parts in zip(*cards, strict=True)]
+    return out
+
+
+def _row_heights(session: RunSession, rows: Sequence[Pairs], height: int, across: int) -> list[int]:
+    """Return the lines of each row of cards: one card as wide as the screen and loads that wait need few, the others
+    share the rest.
+    """
+    least: list[int | None] = []
+    for some in rows:
+        is_waiting = session.ended is None and not any(load.id in session.blocks for load, _ in some)
+        is_alone = len(rows) > 1 and len(some) == 1 < across
+        least.append(MIN_CARD_LINES if is_alone else WAITING_CARD_LINES if is_waiting else None)
+    if None not in least:
+        least = [None] * len(rows)
+    fair = height // len(rows)
+    kept = [None if high is None else min(high, fair) for high in least]
+    rest, sharers = height - sum(high or 0 for high in kept), kept.count(None)
+    out, given = [], 0
+    for high in kept:
+        if high is None:
+            high = rest // sharers + (given < rest % sharers)
+            given += 1
+        out.append(high)
     return out
 
 

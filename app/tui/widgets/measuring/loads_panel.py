@@ -1,8 +1,8 @@
-"""What the live screen is about: every load; without any, what is read or watched, and what the plan says of it."""
+"""What the live screen is about: every load; without any, what is read or watched, drawn over the whole run."""
 
 import shlex
 from collections.abc import Iterable, Iterator
-from functools import partial
+from itertools import islice
 
 from app.recordings.session import RunSession
 from app.terminal.glyphs import clean_text
@@ -10,15 +10,16 @@ from app.terminal.lines import BLANK, Line, frame_rows, text_line, wrap_text
 from app.tui.widgets.fact_words import value_words
 from app.tui.widgets.home.checkup_lines import checkup_lines
 from app.tui.widgets.measuring.figures_table import figure_lines
+from app.tui.widgets.measuring.graphs import run_graph_lines
 from app.tui.widgets.measuring.levels import MAX_WAITING_VARIANTS
 from app.tui.widgets.measuring.load_cards import Pairs, card_lines, draw_card, row_lines
 from app.tui.widgets.measuring.standing import pairs_of
-from app.tui.widgets.on_top import on_top, trace_lines
+from app.tui.widgets.on_top import on_top
 from app.tui.widgets.panel import PacedPanel
-from app.tui.widgets.word_list import word_lines
+from probes import units
 
 MAX_TRACE_LINES = 9  # lines of what a watch draws
-MAX_LARGE_CARDS = 3  # loads whose cards have room for what the plan says
+MIN_GRAPHS_LINES = 5  # lines that the graphs of the run keep beside a list of causes
 
 
 def about_lines(session: RunSession, width: int) -> list[Line]:
@@ -26,7 +27,7 @@ def about_lines(session: RunSession, width: int) -> list[Line]:
 
 
 def about_parts(session: RunSession, width: int) -> Iterator[list[Line]]:
-    """The plan in plain words and what it draws, then words that come up, then the facts read, the newest first."""
+    """The plan in plain words and what it draws, then the facts read, the newest first: for a run that has ended."""
     plan, began = session.plan, session.began
     if plan is None and began is not None:
         if session.ended is None:
@@ -40,10 +41,14 @@ def about_parts(session: RunSession, width: int) -> Iterator[list[Line]]:
         for sentence in plan.sentences:
             yield wrap_text(f"· {clean_text(sentence)}", width, "dim", hang=2)
         yield [text_line(clean_text(row), "dim") for row in plan.picture]
-    yield from ([line] for line in (BLANK, *word_lines(width)))
+    yield from ([line] for line in fact_lines(session, width))
+
+
+def fact_lines(session: RunSession, width: int) -> Iterator[Line]:
+    """The facts read so far, a line each, the newest first."""
     for fact in reversed(session.facts.values()):
         fact_text = f"{fact.label}  {value_words(fact.value, fact.unit)}"
-        yield wrap_text(fact_text, width, "dim", hang=2)[:1]
+        yield wrap_text(fact_text, width, "dim", hang=2)[0]
 
 
 def whole_parts(parts: Iterable[list[Line]], most: int) -> list[Line]:
@@ -56,28 +61,43 @@ def whole_parts(parts: Iterable[list[Line]], most: int) -> list[Line]:
 
 
 def read_panel(session: RunSession, width: int, height: int) -> list[Line]:
-    """Of a run that loads nothing, or has not begun to: what it reads, what was found, and what it is about."""
+    """Of a run that loads nothing, or has not begun to: what it has found, and what it reads over the whole run."""
     inner, room = width - 4, height - 2
-    about = about_lines(session, inner)
     section = on_top(session, inner, room // 2 if session.scenario_card.trace else room)
-    title, note = text_line("WHAT IS ABOUT TO BE MEASURED", "title"), BLANK
+    title, note = text_line("SO FAR", "title"), BLANK
     out: list[Line] = []
     if trace := session.scenario_card.trace:
-        below = section.rows if section is not None else [text_line(trace.nothing, "dim")]
-        high = min(MAX_TRACE_LINES, room - len(below) - len(about) - 2)
-        drawn = trace_lines(session, inner, max(2, high))
-        out = [*drawn, BLANK, *below] if drawn else []
-        title, note = (
-            (section.title, section.note) if section is not None else (text_line("SO FAR", "title"), BLANK)
-        )
+        out = section.rows if section is not None else [text_line(trace.nothing, "dim")]
+        title, note = (section.title, section.note) if section is not None else (title, note)
     elif session.samples:
-        title = text_line("SO FAR", "title")
         note, out = figure_lines(session, inner, room)
     elif section is not None:
         title, note = section.title, section.note
         out = [*section.rows, *(section.charts if len(section.rows) + len(section.charts) <= room else ())]
-    rows = [*out, *([BLANK] if out else []), *about]
-    return frame_rows(title, note, rows[:room], width, height)
+    return frame_rows(title, note, _with_graphs(session, out, inner, room), width, height)
+
+
+def preparing_panel(session: RunSession, width: int, height: int) -> list[Line]:
+    """Before the first block: what is written to each side's disk, and what the host does meanwhile."""
+    inner, room = width - 4, height - 2
+    is_writing = bool(session.plan is not None and session.plan.writes and "prepare" in session.began_at)
+    rows = run_graph_lines(session, inner, room, writing=is_writing) or [
+        text_line("waiting for the first reading", "dim")
+    ]
+    title = "WRITING THE TEST FILES" if is_writing else "BEFORE THE FIRST BLOCK"
+    note = text_line(units.count_noun(len(session.planned_workloads), "load") + " to come", "dim")
+    return frame_rows(text_line(title, "title"), note, rows, width, height)
+
+
+def _with_graphs(
+    session: RunSession, rows: list[Line], width: int, room: int, *, writing: bool = False
+) -> list[Line]:
+    """Return `rows`, below them the run's time series in the lines that are left, and then the facts read so far."""
+    gap = [BLANK] if rows else []
+    graphs = run_graph_lines(session, width, room - len(rows) - len(gap), writing=writing)
+    out = [*rows, *gap, *graphs] if graphs else [*rows, *gap]
+    facts = list(islice(fact_lines(session, width), max(0, room - len(out))))
+    return [*out, *facts][:room]
 
 
 class LoadsPanel(PacedPanel):
@@ -88,19 +108,26 @@ class LoadsPanel(PacedPanel):
         return len(session.verdicts)
 
     def draw_session(self, session: RunSession, width: int, height: int) -> list[Line]:
-        if ranked := checkup_lines(session, width - 4, height - 2):
-            rows = [*ranked, BLANK, *about_lines(session, width - 4)][: height - 2]
-            return frame_rows(text_line("SO FAR", "title"), BLANK, rows, width, height)
+        if session.scenario_card.role == "whole":
+            return self._ranked_panel(session, width, height)
         pairs = pairs_of(session)
         if not pairs or not session.scenario_card.compares or (session.samples and not session.workload):
             return read_panel(session, width, height)
-        more = partial(about_lines, session) if len(pairs) < MAX_LARGE_CARDS else None
+        if not session.blocks and session.ended is None:
+            return preparing_panel(session, width, height)
         # a card has nothing to show before the first block, where nobody can tell which of many variants it will have
         empty = len(session.planned_variants) > MAX_WAITING_VARIANTS and any(
             load.id not in session.blocks for load, _ in pairs
         )
-        cards = [] if empty else card_lines(session, pairs, width, height, more)
+        cards = [] if empty else card_lines(session, pairs, width, height)
         return cards or self._table_and_card(session, pairs, width, height)
+
+    def _ranked_panel(self, session: RunSession, width: int, height: int) -> list[Line]:
+        """The causes so far, worst first; below them what the part under way measures, and the host over the run."""
+        inner, room = width - 4, height - 2
+        ranked = checkup_lines(session, inner, max(3, room - MIN_GRAPHS_LINES - 1))
+        rows = _with_graphs(session, ranked, inner, room)
+        return frame_rows(text_line("SO FAR", "title"), BLANK, rows, width, height)
 
     def _table_and_card(self, session: RunSession, pairs: Pairs, width: int, height: int) -> list[Line]:
         """A row each; the load under way below them, as far as there is room."""
@@ -109,5 +136,4 @@ class LoadsPanel(PacedPanel):
                        row_lines(session, pairs, width - 4, most - 2), width, most)  # fmt: skip
         below = height - most
         now = next((pair for pair in pairs if pair[0].id == session.workload), pairs[0])
-        about = partial(about_lines, session)
-        return [*table, *(draw_card(session, *now, width, below, about) if below > 3 else [BLANK] * below)]
+        return [*table, *(draw_card(session, *now, width, below) if below > 3 else [BLANK] * below)]
