@@ -26,6 +26,7 @@ from scenarios.checkup.parts import (
     share_seconds,
 )
 from scenarios.checkup.ranking import answer_finding, item_of_outcome, rank_items, rule_item, unmeasured_item
+from scenarios.checkup.relayed import relay_samples
 from scenarios.checkup.results import CheckupAnswer
 from scenarios.contract import events as ev
 from scenarios.contract.declared_options import apply_declaration
@@ -164,6 +165,8 @@ class Checkup(Scenario):
         about = [f for f in triage_findings if f.prove == part.id and _is_about(f, directories)]
 
         def relay_event(event: ev.AnyEvent) -> None:
+            for sample in relay_samples(part.id, part.plan, event, run.elapsed_s()):
+                run.emit(sample)
             if isinstance(event, ev.Progress):
                 done = min(1.0, run.elapsed_s() / run.options.as_number("budget", BUDGET_S))
                 run.emit_progress(part.id, f"{part.id}: {event.text}", done=done)

@@ -26,8 +26,15 @@ from app.tui.children.feed import RunFeed
 from app.tui.details import finding_lines, next_lines, planned_argv, sign_lines
 from app.tui.widgets.home.checkup_lines import KEYS, checkup_lines
 from app.tui.widgets.home.findings_panel import Suspects
+from app.tui.widgets.measuring.graphs import run_graph_lines
 from app.tui.widgets.measuring.load_cards import benchmark_lines
-from app.tui.widgets.measuring.loads_panel import MAX_TRACE_LINES, about_lines, about_parts, whole_parts
+from app.tui.widgets.measuring.loads_panel import (
+    MAX_TRACE_LINES,
+    about_lines,
+    about_parts,
+    whole_parts,
+    with_graphs,
+)
 from app.tui.widgets.measuring.run_bar import legend_line
 from app.tui.widgets.on_top import imported_lines, on_top, on_top_lines, trace_lines
 from app.tui.widgets.panel import Panel
@@ -195,7 +202,7 @@ class VerdictDetails(Panel):
         left = most - len(out)
         if left > MAX_LINES_WITHOUT_TRACE and (about := whole_parts(about_parts(session, width), left - 1)):
             out += [ruled_head(text_line("THIS RUN", "title"), [], width), *about]
-        return out
+        return [*out, *run_graph_lines(session, width, most - len(out))]
 
 
 class Next(Panel):
@@ -268,12 +275,12 @@ class Preview(Panel):
         session = self.shell.feed.session
         finding = session.findings.get(self.screen.query_one(Suspects).selected_key)
         if finding is None:
-            return frame_rows(
-                text_line("THIS RUN", "title"), [], about_lines(session, width - 4), width, height
-            )
+            about = with_graphs(session, about_lines(session, width - 4), width - 4, height - 2)
+            return frame_rows(text_line("THIS RUN", "title"), [], about, width, height)
         rows = finding_lines(finding, session, width - 4)
         if len(rows) < height - MAX_FREE_LINES:
             rows += [text_line(""), *about_lines(session, width - 4)][: height - 2 - len(rows)]
+            rows = with_graphs(session, rows, width - 4, height - 2)
         if len(rows) > height - 2:
             rows = [*rows[: height - 3], text_line("Enter shows all of it", "dim")]
         return frame_rows(text_line("THE FINDING", "title"), [], rows, width, height)

@@ -7,11 +7,9 @@ from app.recordings.session import RunSession
 from app.terminal.lines import (
     BLANK,
     Line,
-    area_lines,
     clean_line,
     crop_line,
     ruled_head,
-    split_line,
     text_line,
 )
 from scenarios.analysis.compare.bounding_box import Boxed
@@ -62,18 +60,13 @@ def on_top_lines(session: RunSession, width: int, most: int) -> list[Line]:
 
 
 def trace_lines(session: RunSession, width: int, height: int) -> list[Line]:
-    """The looks so far on a scale of their own, in `height` rows with one that says what they are."""
-    trace = session.scenario_card.trace
-    samples = session.samples.get(trace.series, []) if trace is not None else []
-    if trace is None or not samples or height < 2:
-        return []
-    values = [s.value for s in samples[-width:]]
-    each = max(1, min(3, width // len(values)))  # cells a look
-    most = max(1.0, *values)
-    height = height if any(values) else 2  # a line at the bottom tells as much
-    drawn = area_lines([value / most for value in values for _ in range(each)], height - 1, "accent")
-    words: Line = [(f"{trace.words} ", "dim"), (f"{samples[-1].value:.0f} now", "strong")]
-    return [*drawn, split_line(words, text_line(f"{most:.0f} at most", "dim"), width)]
+    """The series that a watch draws, over the whole run, in `height` rows."""
+    from app.tui.widgets.measuring.graphs import (  # only where there is something to draw
+        draw_graphs,
+        trace_graphs,
+    )
+
+    return draw_graphs(trace_graphs(session), session.time, width, height)
 
 
 _WIDEST, _HIGHEST = 100, 16

@@ -21,6 +21,7 @@ from app.terminal.lines import (
 )
 from app.tui.widgets.measuring.block_plot import leading_metric, variant_label, variant_marks
 from probes import units
+from probes.units import DisplayQuantity, abbreviate_unit
 from scenarios.contract import events as ev
 
 Point: TypeAlias = tuple[float, float]  # seconds of the run, value
@@ -30,9 +31,11 @@ WINDOWS_S = (
     10, 12, 15, 20, 25, 30, 40, 50, 60, 75, 90, 120, 150, 180, 210, 240, 300, 360, 420, 480, 600, 720, 900, 1200,
     1500, 1800, 2400, 3000, 3600, 4800, 7200, 10800, 14400, 28800, 86400,
 )  # fmt: skip
-MAX_NAME_CELLS, MIN_PLOT_CELLS = 30, 16
-MIN_GRAPH_LINES, MAX_GRAPH_LINES = 2, 9
+MAX_NAME_CELLS, MAX_VALUE_CELLS = 30, 14
+MIN_GRAPH_LINES, MAX_GRAPH_LINES = 2, 14
+MIN_WIDTH = 30  # cells of a panel with graphs
 MAX_SAMPLE_GRAPHS = 4  # of series that a table lists as well
+CPUS = "CPUs"  # the unit of processors in use, with two digits
 TWO_COLUMNS_CELLS = 100  # from which on two graphs stand side by side
 MIN_RANGE = 0.1  # of the middle: noise below it stays a flat line
 MIN_SHARE_RANGE = 0.05  # of a share: 0 to 1 % of the CPUs is no mountain
@@ -41,13 +44,17 @@ _BLANK_CELL = 0x2800
 
 
 class Graph(NamedTuple):
-    """One time series. `unit` "share" is shown in percent. `group`: graphs of one group share a scale."""
+    """One time series. `unit` "share" is shown in percent. `group`: graphs of one group share a scale.
+
+    `leads`: what the run is about, drawn even where it is nothing but zeros.
+    """
 
     name: str
     role: str
     unit: str
     points: Sequence[Point]
     group: str = ""
+    leads: bool = False
 
 
 class Scale(NamedTuple):
@@ -59,10 +66,21 @@ class Scale(NamedTuple):
 
 
 def format_value(value: float, unit: str) -> str:
-    """Return `24 %`, `1.37 k loops/s`, `482 MB/s`."""
+    """Return `24 %`, `1.37 k loops/s`, `482 MB/s`, in few cells."""
     if unit == "share":
         return units.format_percent(value)
-    return str(units.metric_quantity(value, unit)).strip()
+    if unit == CPUS:
+        return f"{value:.2f} CPUs"
+    return format_short(units.metric_quantity(value, unit), MAX_VALUE_CELLS)
+
+
+def format_short(value: DisplayQuantity, width: int) -> str:
+    """With its unit where there is room, else with its prefix alone: `12.9 k /s`."""
+    full_text = str(abbreviate_unit(value))
+    prefix, _, unit = value.unit.partition(" ")
+    prefix = prefix if unit and len(prefix) == 1 else ""  # no word of a unit of several
+    rate = " /s" if value.unit.endswith("/s") else ""
+    return full_text if len(full_text) <= width else f"{value.number} {prefix}".rstrip() + rate
 
 
 def scale_for(graphs: Sequence[Graph]) -> Scale:
@@ -121,14 +139,15 @@ def _joined_dots(start: tuple[int, int] | None, end: tuple[int, int]) -> list[tu
 
 
 def graph_lines(
-    graph: Graph, scale: Scale, window_s: float, names: int, ends: int, width: int, height: int
+    graph: Graph, scale: Scale, axis: Point, names: int, ends: int, width: int, height: int
 ) -> list[Line]:
     """Return `height` lines: name and newest value, the ends of the scale, the line of dots.
 
-    `names` and `ends`: cells of these columns, the same for all graphs of a panel.
+    `axis`: its first second and its length. `names` and `ends`: cells of these columns, the same for all graphs.
     """
     plot = max(4, width - names - ends - 3)
-    rows = dot_rows(graph.points, scale, window_s, plot, height)
+    start_s, window_s = axis
+    rows = dot_rows([(t - start_s, value) for t, value in graph.points], scale, window_s, plot, height)
     newest = format_value(graph.points[-1][1], graph.unit) if graph.points else ""
     top, bottom = (format_value(end, graph.unit) for end in (scale.high, scale.low))
     out: list[Line] = []
@@ -154,19 +173,22 @@ def _name_and_value(graph: Graph, newest: str, width: int) -> Line:
     )
 
 
-def draw_graphs(graphs: Sequence[Graph], elapsed_s: float, width: int, height: int) -> list[Line]:
+def draw_graphs(
+    graphs: Sequence[Graph], now_s: float, width: int, height: int, *, start_s: float = 0.0
+) -> list[Line]:
     """Return at most `height` lines: as many graphs as have room, one below the other or in two columns, and the time
-    axis of all. A series of nothing but zeros is left out.
+    axis of all, which begins at `start_s` of the run. A series of nothing but zeros is left out unless it leads.
     """
-    drawable = [graph for graph in graphs if any(value for _, value in graph.points)]
-    if not drawable or height < MIN_GRAPH_LINES + 1 or width < MIN_PLOT_CELLS + MAX_NAME_CELLS:
+    drawable = [graph for graph in graphs if graph.leads or any(value for _, value in graph.points)]
+    drawable = [graph for graph in drawable if graph.points]
+    if not drawable or height < MIN_GRAPH_LINES + 1 or width < MIN_WIDTH:
         return []
     beside = width >= TWO_COLUMNS_CELLS and len(drawable) * (MIN_GRAPH_LINES + 1) > height - 1
     room = half_width(width) if beside else width
     per_column = max(1, (height - 1) // MIN_GRAPH_LINES)
     shown = drawable[: per_column * (2 if beside else 1)]
     columns = [shown[0::2], shown[1::2]] if beside and len(shown) > 1 else [shown]
-    window_s, scales = window_seconds(elapsed_s), _scales_by_group(shown)
+    window_s, scales = window_seconds(now_s - start_s), _scales_by_group(shown)
     names, ends = _label_cells(shown, scales, room)
     axis = _time_axis(window_s, names + ends + 2, room)
     drawn: list[list[Line]] = []
@@ -174,7 +196,9 @@ def draw_graphs(graphs: Sequence[Graph], elapsed_s: float, width: int, height: i
         each, more = divmod(height - 1, len(columns[0]))
         heights = [min(MAX_GRAPH_LINES, each + (n < more)) for n in range(len(column))]
         lines = [
-            graph_lines(graph, scales[graph.group or graph.name], window_s, names, ends, room, high)
+            graph_lines(
+                graph, scales[graph.group or graph.name], (start_s, window_s), names, ends, room, high
+            )
             for graph, high in zip(column, heights, strict=True)
         ]
         drawn.append([line for rows in lines for line in rows])
@@ -208,17 +232,13 @@ def _scales_by_group(graphs: Sequence[Graph]) -> dict[str, Scale]:
 def _time_axis(window_s: float, left: int, width: int) -> Line:
     """Return `└0 s ───── 30 s ───── 60 s`: the ends and the middle of the axis."""
     room = width - left
-    end = units.format_duration(window_s)
-    middle = units.format_duration(window_s / 2)
-    rule = [*"─" * max(0, room)]
-    for at, words in (
-        (0, "0 s "),
-        (room // 2 - len(middle) // 2, f" {middle} "),
-        (room - len(end) - 1, f" {end}"),
-    ):
-        if at >= 0 and at + len(words) <= room:
-            rule[at : at + len(words)] = words
-    return [(" " * (left - 1), "text"), ("└", "dim"), ("".join(rule), "dim")]
+    end, middle = units.format_duration(window_s), units.format_duration(window_s / 2)
+    words = [(0, "0 s "), (room - len(end) - 1, f" {end}"), (room // 2 - len(middle) // 2, f" {middle} ")]
+    rule = "─" * max(0, room)
+    for at, word in words:  # the ends before the middle: it gives way
+        if at >= 0 and at + len(word) <= room and set(rule[at : at + len(word)]) == {"─"}:
+            rule = rule[:at] + word + rule[at + len(word) :]
+    return [(" " * (left - 1), "text"), ("└", "dim"), (rule, "dim")]
 
 
 # What a session has of time series
@@ -313,11 +333,18 @@ def sample_graphs(session: RunSession) -> list[Graph]:
     return out
 
 
+def trace_graphs(session: RunSession) -> list[Graph]:
+    """Return the series that the scenario's card draws; it is drawn even where nothing happened."""
+    trace = session.scenario_card.trace
+    own = sample_graphs(session) if trace is not None else []
+    return [graph._replace(leads=True) for graph in own if trace is not None and graph.group == trace.series]
+
+
 def inside_graphs(session: RunSession) -> list[Graph]:
     """Return the CPUs and the memory that a command's processes use, a graph a variant, over all of its runs."""
     marks = variant_marks(session)
     out: list[Graph] = []
-    for name, unit, is_sum in (("CPU", "CPUs", True), ("PSS", "B", False)):
+    for name, unit, is_sum in (("CPU", CPUS, True), ("PSS", "B", False)):
         for variant, samples in session.inside.items():
             points: list[Point] = []
             before: ev.ProcessTreeSample | None = None
@@ -341,20 +368,23 @@ def inside_graphs(session: RunSession) -> list[Graph]:
     return out
 
 
-def run_graphs(session: RunSession, *, writing: bool = False) -> list[Graph]:
+def run_graph_lines(session: RunSession, width: int, height: int, *, writing: bool = False) -> list[Line]:
     """Return all that a run has measured so far, what it is about first, the host last.
 
-    Of a watch its own series comes before the host, the others behind.
+    Of a watch its own series alone. Of a checkup those of the part under way, on a time axis of their own.
     """
+    samples, host, now_s = (
+        sample_graphs(session) if not session.blocks else [],
+        host_graphs(session),
+        session.time,
+    )
+    if session.scenario_card.role == "whole":
+        part = [graph for graph in samples if graph.group.startswith(f"{session.at_step}: ")]
+        start_s = min((graph.points[0][0] for graph in part), default=0.0)
+        upper = draw_graphs(part[:MAX_SAMPLE_GRAPHS], now_s, width, height // 2, start_s=start_s)
+        return [*upper, *draw_graphs(host, now_s, width, height - len(upper))]
+    if session.scenario_card.trace is not None:
+        return draw_graphs([*trace_graphs(session), *host], now_s, width, height)
     files = write_graphs(session) if writing else []
-    samples = sample_graphs(session) if not session.blocks else []
-    host = host_graphs(session)
-    trace = session.scenario_card.trace
-    if trace is None:
-        return [*files, *samples[:MAX_SAMPLE_GRAPHS], *inside_graphs(session), *host]
-    own = [graph for graph in samples if graph.group == trace.series]
-    return [*own, *host, *(graph for graph in samples if graph not in own)]
-
-
-def run_graph_lines(session: RunSession, width: int, height: int, *, writing: bool = False) -> list[Line]:
-    return draw_graphs(run_graphs(session, writing=writing), session.time, width, height)
+    graphs = [*files, *samples[:MAX_SAMPLE_GRAPHS], *inside_graphs(session), *host]
+    return draw_graphs(graphs, now_s, width, height)

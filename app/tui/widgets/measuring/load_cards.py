@@ -24,20 +24,20 @@ from app.terminal.lines import (
 )
 from app.terminal.lines import two_columns as side_by_side
 from app.tui.widgets.measuring.block_plot import leading_metric, plot_lines
-from app.tui.widgets.measuring.graphs import Scale, dot_rows, run_graph_lines
+from app.tui.widgets.measuring.graphs import Scale, dot_rows, format_short, run_graph_lines
 from app.tui.widgets.measuring.group_plot import group_plot_lines, pair_ratios
 from app.tui.widgets.measuring.levels import VariantLevels, group_marks, variant_levels
 from app.tui.widgets.measuring.standing import Standing, pairs_of, planned_words
 from app.tui.widgets.measuring.times import Times
 from probes import units
-from probes.units import DisplayQuantity, abbreviate_unit
+from probes.units import abbreviate_unit
 from scenarios.contract.plan import Workload
 from scenarios.experiment.wording import title_of_workload
 
 MIN_CARD_LINES, MIN_CARD_CELLS = 6, 36  # lines and cells of a card
 WAITING_CARD_LINES = 8  # lines of cards that have nothing measured yet: what the loads stand for
 MIN_PLOT_BLOCKS = 6  # to be worth a plot
-MAX_LEVEL_ROWS, MAX_ROOMY_ROWS = 6, 3  # rows of a side's levels; where all groups are drawn below them, too
+MAX_LEVEL_ROWS, MAX_ROOMY_ROWS = 4, 3  # rows of a side's levels; where all groups are drawn below them, too
 MIN_ROOMY_CARD_LINES = 14  # lines from which on a card has room for a plot of its groups
 MAX_TIMES_ROWS = 3  # of its times
 MIN_COURSE_LINES, MAX_COURSE_LINES = 8, 12  # lines of a plot of all groups
@@ -110,7 +110,12 @@ def draw_card(
             break
     while deep and deep < MAX_TIMES_ROWS and left - len(why) >= times.sides + 1:
         deep, left = deep + 1, left - times.sides
-    spread = spread_shares([side.shares for side in drawn])
+    shares_by_side = [
+        side.shares for side in drawn
+    ]  # of several rows each has its own scale, whose ends it tells
+    spread = (
+        spread_shares(shares_by_side) if each == 1 else [spread_shares([own])[0] for own in shares_by_side]
+    )
     rows = [
         line
         for side, shares in zip(drawn, spread, strict=True)
@@ -120,7 +125,7 @@ def draw_card(
     rows += times.draw_histograms(deep, axis=room - len(rows) > times.sides * deep) if deep else []
     course = _course_lines(session, load, inner, room - len(rows) - len(why))
     rows += [*why, *course][: max(0, room - len(rows))]
-    rows += run_graph_lines(session, inner, room - len(rows)) if now or not why else []
+    rows += run_graph_lines(session, inner, room - len(rows)) if now else []
     frame = "accent" if now else "rule"
     head = text_line(name, "title" if now else "strong" if pair_standings else "text")
     return frame_rows(head, state_line, rows, width, height, frame)
@@ -161,7 +166,7 @@ def _brief_state(state_line: Line, pair_standings: Sequence[Standing]) -> Line:
 
 def side_lines(side: VariantLevels, shares: Sequence[float | None], width: int, height: int) -> list[Line]:
     """Marker and id, the levels so far in `height` rows, and the median with its unit; above it the side's lowest and
-    highest level. `shares`: the levels on the scale of all sides' data.
+    highest level. `shares`: the levels on the scale that is drawn.
     """
     value = "" if side.level is None else str(abbreviate_unit(side.level))
     ends = [format_short(end, VALUE_CELLS - 3) for end in (side.highest, side.lowest) if end is not None]
@@ -353,15 +358,6 @@ def _load_row(
             *pad_line([(drawn, side.role)], trace),
         ]
     return split_line([*head, *body], state_line, width)
-
-
-def format_short(value: DisplayQuantity, width: int) -> str:
-    """With its unit where there is room, else with its prefix alone: `12.9 k /s`."""
-    full_text = str(abbreviate_unit(value))
-    prefix, _, unit = value.unit.partition(" ")
-    prefix = prefix if unit and len(prefix) == 1 else ""  # no word of a unit of several
-    rate = " /s" if value.unit.endswith("/s") else ""
-    return full_text if len(full_text) <= width else f"{value.number} {prefix}".rstrip() + rate
 
 
 def benchmark_lines(session: RunSession, width: int, most: int) -> list[Line]:

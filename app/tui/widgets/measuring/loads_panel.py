@@ -2,11 +2,11 @@
 
 import shlex
 from collections.abc import Iterable, Iterator
-from itertools import islice
 
+from app.recordings.answers import ranked_items
 from app.recordings.session import RunSession
 from app.terminal.glyphs import clean_text
-from app.terminal.lines import BLANK, Line, frame_rows, text_line, wrap_text
+from app.terminal.lines import BLANK, Line, frame_rows, split_line, text_line, wrap_text
 from app.tui.widgets.fact_words import value_words
 from app.tui.widgets.home.checkup_lines import checkup_lines
 from app.tui.widgets.measuring.figures_table import figure_lines
@@ -16,6 +16,7 @@ from app.tui.widgets.measuring.load_cards import Pairs, card_lines, draw_card, r
 from app.tui.widgets.measuring.standing import pairs_of
 from app.tui.widgets.on_top import on_top
 from app.tui.widgets.panel import PacedPanel
+from app.tui.widgets.word_list import word_lines
 from probes import units
 
 MAX_TRACE_LINES = 9  # lines of what a watch draws
@@ -41,14 +42,11 @@ def about_parts(session: RunSession, width: int) -> Iterator[list[Line]]:
         for sentence in plan.sentences:
             yield wrap_text(f"· {clean_text(sentence)}", width, "dim", hang=2)
         yield [text_line(clean_text(row), "dim") for row in plan.picture]
-    yield from ([line] for line in fact_lines(session, width))
-
-
-def fact_lines(session: RunSession, width: int) -> Iterator[Line]:
-    """The facts read so far, a line each, the newest first."""
+    if not session.pulses and session.ended is None:  # in the first second nothing else is known
+        yield from ([line] for line in (BLANK, *word_lines(width)))
     for fact in reversed(session.facts.values()):
         fact_text = f"{fact.label}  {value_words(fact.value, fact.unit)}"
-        yield wrap_text(fact_text, width, "dim", hang=2)[0]
+        yield wrap_text(fact_text, width, "dim", hang=2)[:1]
 
 
 def whole_parts(parts: Iterable[list[Line]], most: int) -> list[Line]:
@@ -74,30 +72,42 @@ def read_panel(session: RunSession, width: int, height: int) -> list[Line]:
     elif section is not None:
         title, note = section.title, section.note
         out = [*section.rows, *(section.charts if len(section.rows) + len(section.charts) <= room else ())]
-    return frame_rows(title, note, _with_graphs(session, out, inner, room), width, height)
+    return frame_rows(title, note, with_graphs(session, out, inner, room), width, height)
 
 
 def preparing_panel(session: RunSession, width: int, height: int) -> list[Line]:
     """Before the first block: what is written to each side's disk, and what the host does meanwhile."""
     inner, room = width - 4, height - 2
     is_writing = bool(session.plan is not None and session.plan.writes and "prepare" in session.began_at)
-    rows = run_graph_lines(session, inner, room, writing=is_writing) or [
-        text_line("waiting for the first reading", "dim")
-    ]
+    rows = with_graphs(session, [], inner, room, writing=is_writing)
     title = "WRITING THE TEST FILES" if is_writing else "BEFORE THE FIRST BLOCK"
     note = text_line(units.count_noun(len(session.planned_workloads), "load") + " to come", "dim")
     return frame_rows(text_line(title, "title"), note, rows, width, height)
 
 
-def _with_graphs(
+def with_graphs(
     session: RunSession, rows: list[Line], width: int, room: int, *, writing: bool = False
 ) -> list[Line]:
-    """Return `rows`, below them the run's time series in the lines that are left, and then the facts read so far."""
+    """Return `rows`, and below them the run's time series in the lines that are left.
+
+    Before the first reading of the host there is no series: then what the run is about, its steps and the facts read.
+    """
     gap = [BLANK] if rows else []
     graphs = run_graph_lines(session, width, room - len(rows) - len(gap), writing=writing)
-    out = [*rows, *gap, *graphs] if graphs else [*rows, *gap]
-    facts = list(islice(fact_lines(session, width), max(0, room - len(out))))
-    return [*out, *facts][:room]
+    if graphs or session.ended is not None:
+        return [*rows, *gap, *graphs][:room]
+    return [*rows, *gap, *about_lines(session, width), BLANK, *_step_lines(session, width)][:room]
+
+
+def _step_lines(session: RunSession, width: int) -> list[Line]:
+    """A line a step of the plan, with the time that it takes."""
+    steps = session.plan.steps if session.plan is not None else ()
+    return [
+        split_line(
+            text_line(clean_text(step.title)), text_line(units.format_duration(step.seconds), "dim"), width
+        )
+        for step in steps
+    ]
 
 
 class LoadsPanel(PacedPanel):
@@ -108,7 +118,7 @@ class LoadsPanel(PacedPanel):
         return len(session.verdicts)
 
     def draw_session(self, session: RunSession, width: int, height: int) -> list[Line]:
-        if session.scenario_card.role == "whole":
+        if session.scenario_card.role == "whole" or ranked_items(session):
             return self._ranked_panel(session, width, height)
         pairs = pairs_of(session)
         if not pairs or not session.scenario_card.compares or (session.samples and not session.workload):
@@ -126,7 +136,7 @@ class LoadsPanel(PacedPanel):
         """The causes so far, worst first; below them what the part under way measures, and the host over the run."""
         inner, room = width - 4, height - 2
         ranked = checkup_lines(session, inner, max(3, room - MIN_GRAPHS_LINES - 1))
-        rows = _with_graphs(session, ranked, inner, room)
+        rows = with_graphs(session, ranked, inner, room)
         return frame_rows(text_line("SO FAR", "title"), BLANK, rows, width, height)
 
     def _table_and_card(self, session: RunSession, pairs: Pairs, width: int, height: int) -> list[Line]:

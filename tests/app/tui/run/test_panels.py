@@ -15,7 +15,7 @@ from app.tui.children.feed import RunFeed
 from app.tui.commands import EarlierResults, Example
 from app.tui.widgets.answer import Next
 from app.tui.widgets.home.scenario_list import ScenarioList
-from app.tui.widgets.measuring.load_cards import format_short
+from app.tui.widgets.measuring.graphs import format_short
 from app.tui.widgets.measuring.standing import list_standings
 from app.tui.widgets.panel import PacedPanel, _spell_ascii
 from probes.units import DisplayQuantity
