@@ -357,14 +357,15 @@ class Errands(App[int]):
     # Undo
 
     def offer_undo(self, asked: bool = False) -> None:
-        from app.tui.screens.undo import LOOK, UndoScreen, parse_changes
+        from app.tui.screens.undo import LOOK, UndoScreen, parse_changes, parse_report
 
         def show(outcome: CommandOutcome) -> None:
             self.left = parse_changes(outcome)
-            if self.left:
-                self.push_screen(UndoScreen(self.left))
-            elif asked:
-                self.show_message(outcome.error or "nothing to undo")
+            kept = [change for change in parse_report(outcome) if change.on_purpose]
+            if outcome.error and asked and not self.left:
+                self.show_message(outcome.error)
+            elif self.left or asked:
+                self.push_screen(UndoScreen(self.left, kept))
 
         run_hostdx(self, LOOK, show)
 

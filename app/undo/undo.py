@@ -32,7 +32,10 @@ class UndoneEntry(msgspec.Struct, frozen=True):
     @property
     def change_report(self) -> UndoneChange:
         return UndoneChange(
-            title=self.entry.action.title, state=self.outcome.state, reason=self.outcome.reason
+            title=self.entry.action.title,
+            state=self.outcome.state,
+            reason=self.outcome.reason,
+            id=self.entry.id,
         )
 
 
@@ -162,12 +165,15 @@ def foresee_changes(leftover: Leftover) -> list[UndoneChange]:
                 state="kept",
                 reason=f"on purpose; `{until}` removes it",
                 on_purpose=True,
+                id=entry.id,
             )
             for entry in leftover.entries
         ]
     rebooted = is_after_reboot(leftover.header.who)
     return [
-        UndoneChange(title=entry.action.title, state="open", would=_foreseen_text(entry, rebooted))
+        UndoneChange(
+            title=entry.action.title, state="open", would=_foreseen_text(entry, rebooted), id=entry.id
+        )
         for entry in reversed(leftover.entries)
     ]
 

@@ -1,4 +1,4 @@
-"""What a killed run left behind, and the offer to undo it now."""
+"""What a killed run left behind: to undo it now, or to forget it; and what was made to stay."""
 
 from __future__ import annotations
 
@@ -8,45 +8,59 @@ import msgspec
 from textual.binding import Binding
 from textual.widget import Widget
 
+from app.state import journal_dir
+from app.terminal.glyphs import clean_text
 from app.terminal.lines import BLANK, Line, text_line, wrap_text
 from app.tui.children.command import CommandOutcome, run_hostdx
+from app.tui.screens.ask import ChoiceScreen
 from app.tui.screens.base import Base
 from app.tui.widgets.reader import Reader
 from app.undo.change_report import ChangeReport, UndoneChange
+from probes import units
 
 LOOK = ("undo", "--dry-run", "--json")
 
 
+def parse_report(outcome: CommandOutcome) -> tuple[UndoneChange, ...]:
+    """Return all that `undo --json` tells; nothing where it could not be asked."""
+    try:
+        return msgspec.json.decode(outcome.output, type=ChangeReport).changes
+    except msgspec.MsgspecError:
+        return ()
+
+
 def parse_changes(outcome: CommandOutcome) -> list[UndoneChange]:
     """Return what `undo --json` tells, without what stays on purpose; nothing where it could not be asked."""
-    try:
-        reported = msgspec.json.decode(outcome.output, type=ChangeReport).changes
-    except msgspec.MsgspecError:
-        return []
-    return [change for change in reported if not change.on_purpose]
+    return [change for change in parse_report(outcome) if not change.on_purpose]
 
 
 class UndoScreen(Base):
     BINDINGS = [
         Binding("y", "undo", "undo all of it now"),
         Binding("u", "undo", "undo all of it now", show=False),
+        Binding("f", "forget", "forget it"),
         Binding("n", "later", "leave it for later"),
     ]
     title_words = "undo"
 
-    def __init__(self, entries: Sequence[UndoneChange]) -> None:
+    def __init__(self, entries: Sequence[UndoneChange], kept: Sequence[UndoneChange] = ()) -> None:
+        """`kept`: what was made to stay; it is listed, and nothing here touches it."""
         super().__init__()
-        self._entries = entries
+        self._entries, self._kept = entries, kept
         self._status_text = ""  # once it was asked for: how it stands
         self._done: list[UndoneChange] = []
-        self._open = True  # there is something to undo, and nobody is at it
+        self._open = bool(entries)  # there is something to undo, and nobody is at it
 
     def compose_body(self) -> Iterable[Widget]:
         yield Reader(self._undo_lines)
 
     def _undo_lines(self, width: int) -> list[Line]:
         if self._done:
-            return self._outcome_lines(width)
+            return [*self._outcome_lines(width), *self._kept_lines(width)]
+        if not self._entries:
+            words = self._status_text or "Nothing is left to undo: no killed run has left a change."
+            journal: list[Line] = [[("journal  ", "dim"), (clean_text(str(journal_dir())), "text")]]
+            return [text_line(words, "ok"), BLANK, *journal, *self._kept_lines(width)]
         out: list[Line] = [
             text_line("A run was killed before it could undo what it had changed.", "warning"),
             text_line("Its journal knows what there was before:", "dim"),
@@ -55,13 +69,32 @@ class UndoScreen(Base):
         for change in self._entries:
             out += wrap_text(change.title, width, "strong", hang=2)
             out += wrap_text(change.would, width, indent=4, hang=2)
+            out += wrap_text(change.id, width, "dim", indent=4, hang=2) if change.id else []
         out.append(BLANK)
         if self._status_text:
-            return [*out, *wrap_text(self._status_text, width, "strong")]
-        return [
-            *out,
-            [("y", "key"), (" undoes it now   ", "text"), ("n", "key"), (" leaves it for later", "text")],
+            return [*out, *wrap_text(self._status_text, width, "strong"), *self._kept_lines(width)]
+        keys: Line = [
+            ("y", "key"),
+            (" undoes it now   ", "text"),
+            ("n", "key"),
+            (" leaves it for later   ", "text"),
         ]
+        if self._runs:
+            keys += [("f", "key"), (" forgets it: it stays changed", "text")]
+        return [*out, keys, *self._kept_lines(width)]
+
+    def _kept_lines(self, width: int) -> list[Line]:
+        if not self._kept:
+            return []
+        out: list[Line] = [BLANK, text_line("Made to stay:", "dim")]
+        for change in self._kept:
+            out += wrap_text(f"{change.title}: {change.reason}", width, indent=2, hang=2)
+        return out
+
+    @property
+    def _runs(self) -> tuple[str, ...]:
+        """The runs that the changes are of, as `undo --forget` takes them."""
+        return tuple(dict.fromkeys(change.id.partition("#")[0] for change in self._entries if change.id))
 
     def _outcome_lines(self, width: int) -> list[Line]:
         out: list[Line] = [text_line("What the run had changed, and what became of it:", "dim"), BLANK]
@@ -71,10 +104,44 @@ class UndoScreen(Base):
         return [*out, BLANK, *wrap_text(self._status_text, width, "strong")]
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        if action == "forget":
+            return self._open and bool(self._runs)
         return self._open if action in ("undo", "later") else True
 
     def action_later(self) -> None:
         self.action_back()
+
+    def action_forget(self) -> None:
+        """Take them out of the journal as they are; asked once more, for nothing can undo them then."""
+        runs = self._runs
+
+        def take_choice(key: str | None) -> None:
+            if key == "y":
+                self._open, self._status_text = False, "forgetting"
+                self.show()
+                forget_next(runs)
+
+        def forget_next(left: tuple[str, ...]) -> None:
+            run_hostdx(
+                self.app,
+                ["undo", "--forget", left[0], "--yes"],
+                lambda outcome: show_outcome(outcome, left[1:]),
+            )
+
+        def show_outcome(outcome: CommandOutcome, left: tuple[str, ...]) -> None:
+            if outcome.error:
+                self._status_text, self._open = outcome.error, True
+            elif left:
+                forget_next(left)
+                return
+            else:
+                self._status_text = "Forgotten: what the run changed stays as it is now."
+                self._entries = self.shell.left = []
+            self.show()
+
+        count = units.count_noun(len(self._entries), "change")
+        question = f"Forget {count}? Nothing undoes them then."
+        self.app.push_screen(ChoiceScreen(question, {"y": "forget"}, "Esc keeps them"), take_choice)
 
     def action_undo(self) -> None:
         def show_outcome(outcome: CommandOutcome) -> None:

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from app.tui.screens.undo import UndoScreen
 from app.tui.shell import Shell
 from tests.fakes.terminals.screen import grid, keys, opened, until
 
@@ -55,3 +56,46 @@ async def test_a_failure_is_told_and_can_be_tried_again(
         assert "Nothing of it is left to undo." in grid(app) and "y undo" not in grid(app)
         await keys(pilot, "q")
         assert "not undone" not in grid(app)
+
+
+FORGET = r"""
+if [ "$2" = --forget ]; then echo "$3 $4" >> forgotten; exit 0; fi
+if [ -e forgotten ]; then echo '{"schema": "hostdx/1", "changes": []}'; exit 0; fi
+echo '{"schema": "hostdx/1", "changes": [
+  {"title": "scheduler of sda", "state": "open", "would": "write none back", "id": "run-1#2"},
+  {"title": "MTU of eth0", "state": "open", "would": "write 1500 back", "id": "run-1#1"},
+  {"title": "timer of the nights", "state": "kept", "reason": "on purpose", "on_purpose": true, "id": "run-0#1"}]}'
+"""
+
+
+async def test_forgetting_is_asked_once_more_and_leaves_what_was_made_to_stay(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "hostdx" / "journal").mkdir(parents=True)
+    (tmp_path / "hostdx" / "journal" / "j.jsonl").write_text("{}\n")
+    monkeypatch.setattr("app.tui.children.command.HOSTDX", ("sh", "-c", FORGET, "sh"))
+    monkeypatch.setattr(Shell, "read_host", lambda self: None)
+    monkeypatch.chdir(tmp_path)
+    async with opened(tmp_path, triage="triage", size="wide") as (app, pilot):
+        await until(pilot, lambda: isinstance(app.screen, UndoScreen))
+        assert "timer of the nights" in grid(app)
+        await keys(pilot, "f", "escape")
+        assert not (tmp_path / "forgotten").exists() and len(app.left) == 2
+        await keys(pilot, "f", "y")
+        await until(pilot, lambda: not app.left)
+        assert (tmp_path / "forgotten").read_text() == "run-1 --yes\n"  # once a run, and not the timer
+        assert not app.screen.check_action("undo", ()) and "timer of the nights" in grid(app)
+
+
+async def test_the_page_of_undo_opens_where_nothing_is_left(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(
+        "app.tui.children.command.HOSTDX",
+        ("sh", "-c", 'echo \'{"schema": "hostdx/1", "changes": []}\'', "sh"),
+    )
+    async with opened(tmp_path, triage="triage", size="narrow") as (app, pilot):
+        await keys(pilot, "ctrl+p", "u", "n", "d", "o", "enter", "enter")
+        await until(pilot, lambda: isinstance(app.screen, UndoScreen))
+        assert "journal" in grid(app)
+        assert not app.screen.check_action("undo", ()) and not app.screen.check_action("forget", ())
