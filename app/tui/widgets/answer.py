@@ -26,7 +26,7 @@ from app.tui.children.feed import RunFeed
 from app.tui.details import finding_lines, next_lines, planned_argv, sign_lines
 from app.tui.widgets.home.checkup_lines import KEYS, checkup_lines
 from app.tui.widgets.home.findings_panel import Suspects
-from app.tui.widgets.measuring.graphs import run_graph_lines
+from app.tui.widgets.measuring.graphs import run_graph_lines, trace_lines
 from app.tui.widgets.measuring.load_cards import benchmark_lines
 from app.tui.widgets.measuring.loads_panel import (
     MAX_TRACE_LINES,
@@ -36,7 +36,7 @@ from app.tui.widgets.measuring.loads_panel import (
     with_graphs,
 )
 from app.tui.widgets.measuring.run_bar import legend_line
-from app.tui.widgets.on_top import imported_lines, on_top, on_top_lines, trace_lines
+from app.tui.widgets.on_top import imported_lines, on_top, on_top_lines
 from app.tui.widgets.panel import Panel
 from app.tui.widgets.verdict_list import VerdictList
 from scenarios.contract.finding import Remedy

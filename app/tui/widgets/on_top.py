@@ -1,4 +1,4 @@
-"""What a watch found, as its result tells it; over it the series that it draws, look by look."""
+"""What a result shows on the first page and on the live screen, and what features draw of an import."""
 
 from typing import NamedTuple
 
@@ -57,16 +57,6 @@ def on_top_lines(session: RunSession, width: int, most: int) -> list[Line]:
     """Under a head of its own; empty where no result has anything to stand here."""
     section = on_top(session, width, most - 1)
     return [ruled_head(section.title, section.note, width), *section.rows] if section is not None else []
-
-
-def trace_lines(session: RunSession, width: int, height: int) -> list[Line]:
-    """The series that a watch draws, over the whole run, in `height` rows."""
-    from app.tui.widgets.measuring.graphs import (  # only where there is something to draw
-        draw_graphs,
-        trace_graphs,
-    )
-
-    return draw_graphs(trace_graphs(session), session.time, width, height)
 
 
 _WIDEST, _HIGHEST = 100, 16

@@ -388,3 +388,8 @@ def run_graph_lines(session: RunSession, width: int, height: int, *, writing: bo
     files = write_graphs(session) if writing else []
     graphs = [*files, *samples[:MAX_SAMPLE_GRAPHS], *inside_graphs(session), *host]
     return draw_graphs(graphs, now_s, width, height)
+
+
+def trace_lines(session: RunSession, width: int, height: int) -> list[Line]:
+    """Return the series that a watch draws, over the whole run."""
+    return draw_graphs(trace_graphs(session), session.time, width, height)
