@@ -8,6 +8,7 @@ from typing import Any, Literal, TypeAlias
 import msgspec
 
 from probes.imports.numbers import is_close
+from probes.imports.sample_series import SampleSeries, SampleTimes
 from probes.types import Json
 
 Better: TypeAlias = Literal["more", "less"]
@@ -143,6 +144,8 @@ class ImportResult(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True
     recomputed: tuple[str, ...] = ()  # what was recomputed from the parts and agrees or is contradicted
     left_out: tuple[OmittedFields, ...] = ()
     detail: msgspec.Struct | None = None
+    times: SampleTimes | None = None  # where the file has samples
+    series: tuple[SampleSeries, ...] = ()  # every sample, to be judged; no document has them
 
     @property
     def is_fatal(self) -> bool:

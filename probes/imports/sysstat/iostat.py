@@ -5,6 +5,7 @@ Columns changed from sysstat 10 to 12 and follow the options (kB/s, MB/s, blocks
 
 from probes.imports.model import ImportRefusedError, ImportResult
 from probes.imports.numbers import parse_number
+from probes.imports.sample_series import SampleClock
 from probes.imports.source import ImportSource
 from probes.imports.sysstat.sysstat_table import (
     Sysstat,
@@ -42,12 +43,15 @@ def parse(source: ImportSource) -> ImportResult:
     cpu_columns: list[str] = []
     table, blocks, cpu_blocks = "", 0, 0
     parts: list[str] = []
+    clock, at_s = SampleClock(), None
     for line in source.read_lines():
         fields = line.split()
         if not fields:
             table = ""
         elif head is None and fields[0] == "Linux" and (head := parse_header(line)) is not None:
             continue
+        elif line[:1].isdecimal() and (stamp := clock.read(line)) is not None:
+            at_s, table = stamp, ""
         elif fields[0] == "avg-cpu:":
             cpu_columns, table = fields[1:200], "cpu"
             if cpu_blocks == 1 and blocks <= 1:
@@ -59,8 +63,7 @@ def parse(source: ImportSource) -> ImportResult:
             columns, table, blocks = fields[:200], "disk", blocks + 1
         elif table == "cpu":
             values = read_floats(dict(zip(cpu_columns, (f.removesuffix("%") for f in fields), strict=False)))
-            tables.add("avg-cpu", "all", values)
-            tables.add_point(float(cpu_blocks - 1), values)
+            tables.add("avg-cpu", "all", values, float(cpu_blocks) if at_s is None else at_s)
             table = ""
         elif fields[-1] == "Device" and len(fields) > 2:  # -h: names last, a table for reads, for writes, …
             columns = fields[:200]
@@ -73,12 +76,13 @@ def parse(source: ImportSource) -> ImportResult:
         elif table == "human" and len(fields) == len(columns):
             pairs = zip(columns[:-1], fields[:-1], strict=True)
             values = {c: value for c, text in pairs if (value := _parse_human(c, text)) is not None}
-            tables.add("disk", f"disk:{fields[-1][:120]}", values)
+            tables.add("disk", f"disk:{fields[-1][:120]}", values, float(blocks) if at_s is None else at_s)
         elif table == "disk" and len(fields) == len(columns):
             tables.add(
                 "disk",
                 f"disk:{fields[0][:120]}",
                 read_floats(dict(zip(columns[1:], fields[1:], strict=True))),
+                float(blocks) if at_s is None else at_s,
             )
     if not blocks or not tables.tables.get("disk"):
         raise ImportRefusedError(
@@ -96,4 +100,4 @@ def parse(source: ImportSource) -> ImportResult:
         columns=tuple(columns),
         tables=tables.tables,
     )
-    return make_result(detail, tables, since_boot=blocks == 1)
+    return make_result(detail, tables, clock.times(), since_boot=blocks == 1)

@@ -8,6 +8,7 @@ import re
 
 from probes.imports.model import ImportRefusedError, ImportResult
 from probes.imports.numbers import parse_column
+from probes.imports.sample_series import SampleClock
 from probes.imports.source import ImportSource
 from probes.imports.sysstat.sysstat_table import (
     Sysstat,
@@ -18,14 +19,13 @@ from probes.imports.sysstat.sysstat_table import (
     read_floats,
 )
 
-_TIME = re.compile(r"^(?:(\d\d):(\d\d):(\d\d)(?: ([AP]M))?|[^\W\d]\w*[.\s\u00a0]{0,2}:)\s+(.*)$")
+_TIME = re.compile(r"^(?:(\d\d:\d\d:\d\d(?: [AP]M)?)|[^\W\d]\w*[.\s\u00a0]{0,2}:)\s+(.*)$")
 _KEYS = {
     "CPU": "", "DEV": "disk:", "IFACE": "net:", "INTR": "irq:", "TTY": "tty:", "FAN": "fan:", "TEMP": "temp:",
     "IN": "in:", "BUS": "usb:",
 }  # fmt: skip
 _MAX_HEADINGS = 500
 _MAX_WAITING_ROWS = 10_000  # rows
-_DAY = 86400
 
 
 def is_recognised(source: ImportSource) -> bool:
@@ -51,7 +51,7 @@ def parse(source: ImportSource) -> ImportResult:
         samples=samples or max(reader.rows.values(), default=0), keys=tuple(reader.headings),
         headings=len(reader.headings), restarts=reader.restarts, tables=reader.tables.tables,
     )  # fmt: skip
-    return make_result(detail, reader.tables)
+    return make_result(detail, reader.tables, reader.clock.times())
 
 
 class _SarReader:
@@ -66,18 +66,11 @@ class _SarReader:
         self._prefix: str | None = None
         self._waiting: list[str] = []
         self._fresh = True  # the next line with a time is a heading
-        self._began: float | None = None
-        self._days = 0.0
-        self._clock = 0.0
+        self.clock = SampleClock()
 
     def read(self, line: str) -> None:
         """Rows under a heading wait for what follows them, and are read at once."""
-        if (
-            line[2:3] == ":"
-            and not self._fresh
-            and self.tables.is_full
-            and len(self._waiting) < _MAX_WAITING_ROWS
-        ):
+        if line[2:3] == ":" and not self._fresh and len(self._waiting) < _MAX_WAITING_ROWS:
             self._waiting.append(line)
             return
         self.read_waiting()
@@ -90,11 +83,15 @@ class _SarReader:
                 self._read(line)
 
     def _read_all(self, lines: list[str]) -> bool:
-        """False where they are not all alike. Where the points are full no row's time is asked for any more."""
+        """False where they are not all alike."""
         has_subject = self._prefix is not None
         try:
             columns = list(zip(*map(str.split, lines), strict=True))
-            body = columns[2 if columns[1][0] in ("AM", "PM") else 1 :]
+            has_half = columns[1][0] in ("AM", "PM")
+            clock_texts = (
+                [" ".join(pair) for pair in zip(*columns[:2], strict=True)] if has_half else columns[0]
+            )
+            body = columns[2 if has_half else 1 :]
             subjects = body[0] if has_subject else ("",) * len(lines)
             values = {
                 n: parse_column(c)
@@ -102,7 +99,10 @@ class _SarReader:
             }
         except (ValueError, IndexError):
             return False
-        if not "".join(columns[0]).replace(":", "").isdecimal():
+        if (
+            len(body) != len(self._columns)
+            or (times := self.clock.read_all(clock_texts, self._activity)) is None
+        ):
             return False
         places: dict[str, list[int]] = {}
         for place, subject in enumerate(subjects):
@@ -110,11 +110,9 @@ class _SarReader:
         for subject, own in places.items():
             name = subject if subject in ("", "all") else f"{self._prefix or 'cpu:'}{subject[:120]}"
             each = {n: [v[place] for place in own] for n, v in values.items()} if len(places) > 1 else values
-            self.tables.add_columns(self._activity, name, each)
+            self.tables.add_columns(self._activity, name, each, [times[place] for place in own])
         host_rows = len(places.get("all" if has_subject else "", ()))
         self.rows[self._activity] = self.rows.get(self._activity, 0) + host_rows
-        if self._activity == "CPU":
-            self.tables.points_left_out(values, host_rows)
         return True
 
     def _read(self, line: str) -> None:
@@ -123,11 +121,12 @@ class _SarReader:
             return
         if self.header is None:
             self.header = parse_header(line)
+            self.clock.date = self.header.date if self.header is not None else None
             return
         match = _TIME.match(line)
         if match is None:
             return
-        rest = match[5]
+        rest = match[2]
         if not rest.split():
             return
         if "LINUX RESTART" in rest:
@@ -154,7 +153,6 @@ class _SarReader:
 
     def _read_row(self, rest: str, match: re.Match[str]) -> None:
         fields = rest.split()
-        average = match[1] is None
         subject, columns, values = "", self._columns, fields
         if self._prefix is not None and fields:
             subject = "all" if fields[0] == "all" else f"{self._prefix or 'cpu:'}{fields[0][:120]}"
@@ -164,20 +162,8 @@ class _SarReader:
         if len(values) < len(columns):
             return
         read = read_floats(dict(zip(columns, values, strict=False)))
-        self.tables.add(self._activity, subject, read, average)
-        if not average:
-            self.rows[self._activity] = self.rows.get(self._activity, 0) + (subject in ("", "all"))
-            if self._activity == "CPU" and subject == "all":
-                self.tables.add_point(self._elapsed_seconds(match), read)
-
-    def _elapsed_seconds(self, match: re.Match[str]) -> float:
-        """Since the first row, over midnight too."""
-        hour = int(match[1]) % 12 + (12 if match[4] == "PM" else 0) if match[4] else int(match[1])
-        now = hour * 3600 + int(match[2]) * 60 + int(match[3]) + self._days
-        if self._began is None:
-            self._began = now
-        elif now < self._clock:
-            self._days += _DAY
-            now += _DAY
-        self._clock = now
-        return now - self._began
+        if match[1] is None:
+            self.tables.add_averages(self._activity, subject, read)
+            return
+        self.tables.add(self._activity, subject, read, self.clock.read(match[1], self._activity))
+        self.rows[self._activity] = self.rows.get(self._activity, 0) + (subject in ("", "all"))

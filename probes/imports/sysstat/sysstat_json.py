@@ -5,6 +5,7 @@ import msgspec
 from probes.imports import json_text
 from probes.imports.json_text import as_mapping
 from probes.imports.model import ImportRefusedError, ImportResult
+from probes.imports.sample_series import SampleClock
 from probes.imports.source import ImportSource
 from probes.imports.sysstat.sysstat_table import Sysstat, SysstatTables, make_result, read_floats
 from probes.types import Json
@@ -46,7 +47,9 @@ def parse(source: ImportSource) -> ImportResult:
     tables = SysstatTables()
     keys: set[str] = set()
     tool = "sadf"
-    clock = 0.0
+    clock = SampleClock(json_text.text(host.date, 30))
+    zone = ""
+    at_s = 0.0
     for index, raw in enumerate(host.statistics):
         sample = as_mapping(json_text.decode_document(bytes(raw), dict, "sysstat"))
         keys |= {str(k)[:60].strip() for k in list(sample)[:100]}
@@ -56,10 +59,9 @@ def parse(source: ImportSource) -> ImportResult:
                 tool = "mpstat"
         if index == 1 and tool in _EACH_REPORT_SINCE_BOOT:
             tables.forget_since_boot()
-        interval = as_mapping(sample.get("timestamp")).get("interval")
-        clock += float(interval) if isinstance(interval, int | float) else 1.0
+        at_s, zone = _time_of(sample.get("timestamp"), clock, at_s)
         for activity, body in list(sample.items())[:100]:
-            _add_activity(tables, str(activity)[:60].strip(), body, clock)
+            _add_activity(tables, str(activity)[:60].strip(), body, at_s)
     samples = len(host.statistics)
     detail = Sysstat(
         tool=tool,
@@ -72,34 +74,48 @@ def parse(source: ImportSource) -> ImportResult:
         keys=tuple(sorted(keys)),
         tables=tables.tables,
     )
-    return make_result(detail, tables, since_boot=tool in _EACH_REPORT_SINCE_BOOT and samples == 1)
+    return make_result(
+        detail, tables, clock.times(zone), since_boot=tool in _EACH_REPORT_SINCE_BOOT and samples == 1
+    )
 
 
-def _add_activity(tables: SysstatTables, name: str, body: Json, clock: float, depth: int = 0) -> None:
+def _time_of(stamp: Json, clock: SampleClock, last_s: float) -> tuple[float, str]:
+    """Return a sample's time since the first, with the zone that it names; without a clock time by its interval."""
+    if isinstance(stamp, str):  # iostat and mpstat
+        at_s = clock.read(stamp)
+        return (last_s + 1.0 if at_s is None else at_s), ""
+    fields = as_mapping(stamp)
+    at_s = clock.read(
+        f"{json_text.text(fields.get('date'), 30) or ''} {json_text.text(fields.get('time'), 30) or ''}"
+    )
+    if at_s is None:
+        interval = fields.get("interval")
+        at_s = last_s + (float(interval) if isinstance(interval, int | float) else 1.0)
+    zone = json_text.text(fields.get("tz"), 20) or ("UTC" if fields.get("utc") else "")
+    return at_s, zone
+
+
+def _add_activity(tables: SysstatTables, name: str, body: Json, at_s: float, depth: int = 0) -> None:
     """An object is one subject, a list of objects one each; an activity can hold others ("network", "psi")."""
     if isinstance(body, list):
         for item in body[:5000]:
             if isinstance(item, dict):
-                _add_subject(tables, name, item, clock)
+                _add_subject(tables, name, item, at_s)
     elif isinstance(body, dict) and name != "timestamp":
         values = read_floats(body)
         if values:
             is_cpu = name == "avg-cpu"
-            tables.add(name, "all" if is_cpu else "", values)
-            if is_cpu:
-                tables.add_point(clock, values)
+            tables.add(name, "all" if is_cpu else "", values, at_s)
         if depth < 3:
             for inner, part in list(body.items())[:100]:
                 if isinstance(part, dict | list):
-                    _add_activity(tables, str(inner)[:60], part, clock, depth + 1)
+                    _add_activity(tables, str(inner)[:60], part, at_s, depth + 1)
 
 
-def _add_subject(tables: SysstatTables, activity: str, item: dict[str, Json], clock: float) -> None:
+def _add_subject(tables: SysstatTables, activity: str, item: dict[str, Json], at_s: float) -> None:
     key = next((k for k in _SUBJECT if k in item), None)
     subject = "" if key is None else f"{_SUBJECT[key]}{str(item[key])[:120]}"
     values = read_floats({k: v for k, v in item.items() if k != key})
     if key == "cpu":
         subject = "all" if subject in ("all", "-1") else f"cpu:{subject}"
-        if subject == "all" and activity == "cpu-load":
-            tables.add_point(clock, values)
-    tables.add(activity, subject, values)
+    tables.add(activity, subject, values, at_s)

@@ -4,7 +4,7 @@ kB of sysstat are 1024 bytes, sectors 512 bytes. The first report of iostat, mps
 """
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 
 import msgspec
@@ -21,10 +21,12 @@ from probes.imports.model import (
     make_noted,
 )
 from probes.imports.numbers import parse_number
+from probes.imports.sample_series import SampleSeries, SampleTimes, SeriesTable, thin_series
 
 _HEADER = re.compile(r"^(\S+) (\S+) \((.+?)\)\s+(\S+)\s+_(\S+?)_\s+\((\d{1,9}) CPU\)")
 _MAX_SUBJECTS = 5000
-_MAX_POINTS = 4000
+_MAX_POINTS = 1000  # of a series
+_DRAWN = ("user", "system", "iowait", "steal")
 _MAX_MEASURES = 2000
 
 
@@ -105,69 +107,73 @@ def parse_header(line: str) -> SysstatHeader | None:
 
 
 class SysstatTables:
-    """The running sums; subjects and points are bounded."""
+    """The running sums and every sample; subjects and samples are bounded."""
 
     def __init__(self) -> None:
         self.tables: dict[str, dict[str, dict[str, SampleStat]]] = {}
-        self.points: list[SeriesPoint] = []
-        self.left_out = 0
+        self.series = SeriesTable()
+        self.subjects_left_out = 0
         self._subjects = 0
 
-    def add(self, activity: str, subject: str, values: Mapping[str, float], average: bool = False) -> None:
-        table = self.tables.setdefault(activity, {})
-        if subject not in table:
-            if self._subjects >= _MAX_SUBJECTS:
-                self.left_out += 1
-                return
-            self._subjects += 1
-        columns = table.setdefault(subject, {})
-        for name, value in list(values.items())[:200]:
-            stat = columns.setdefault(name, SampleStat())
-            if average:
-                stat.average = value
-            else:
-                stat.add(value)
+    @property
+    def left_out(self) -> int:
+        return self.subjects_left_out + self.series.left_out
 
-    def add_columns(self, activity: str, subject: str, columns: Mapping[str, Sequence[float]]) -> None:
-        """Many rows at once."""
-        rows = max(map(len, columns.values()), default=1)
-        self.add(activity, subject, {})
-        subject_columns = self.tables[activity].get(subject)
+    def add(
+        self, activity: str, subject: str, values: Mapping[str, float], at_s: float | None = None
+    ) -> None:
+        """One sample; without a time it is no part of the series."""
+        columns = self._columns_of(activity, subject)
+        if columns is None:
+            return
+        for name, value in list(values.items())[:200]:
+            columns.setdefault(name, SampleStat()).add(value)
+            if at_s is not None:
+                self._add_series(activity, subject, name, (at_s,), (value,))
+
+    def add_averages(self, activity: str, subject: str, values: Mapping[str, float]) -> None:
+        """The means that the tool itself printed."""
+        columns = self._columns_of(activity, subject)
+        if columns is not None:
+            for name, value in list(values.items())[:200]:
+                columns.setdefault(name, SampleStat()).average = value
+
+    def add_columns(
+        self, activity: str, subject: str, columns: Mapping[str, Sequence[float]], at_s: Sequence[float]
+    ) -> None:
+        """Many samples at once."""
+        subject_columns = self._columns_of(activity, subject)
         if subject_columns is None:
-            self.left_out += rows - 1
             return
         for name, values in columns.items():
             subject_columns.setdefault(name, SampleStat()).add_all(values)
+            self._add_series(activity, subject, name, at_s, values)
 
-    @property
-    def is_full(self) -> bool:
-        """No further point is kept, they are counted only."""
-        return len(self.points) >= _MAX_POINTS
+    def _columns_of(self, activity: str, subject: str) -> dict[str, SampleStat] | None:
+        table = self.tables.setdefault(activity, {})
+        if subject not in table:
+            if self._subjects >= _MAX_SUBJECTS:
+                self.subjects_left_out += 1
+                return None
+            self._subjects += 1
+        return table.setdefault(subject, {})
 
-    def points_left_out(self, columns: Iterable[str], rows: int) -> None:
-        self.left_out += rows * sum(_is_drawn(name) for name in columns)
+    def _add_series(
+        self, activity: str, subject: str, column: str, at_s: Sequence[float], values: Sequence[float]
+    ) -> None:
+        meaning = _find_meaning(activity, subject, column)
+        if meaning is not None:
+            series_subject, metric, factor, unit = meaning
+            scaled = values if factor == 1 else [value * factor for value in values]
+            self.series.add(series_subject, metric, unit, at_s, scaled)
 
     def forget_since_boot(self) -> None:
         """What was added so far was the mean since boot: only its last values are kept, until others come."""
+        self.series.clear()
         for table in self.tables.values():
             for columns in table.values():
                 for stat in columns.values():
                     stat.count, stat.total = 0, 0.0
-
-    def add_point(self, at_s: float, values: Mapping[str, float]) -> None:
-        for name, value in values.items():
-            if _is_drawn(name):
-                if not self.is_full:
-                    metric = load_columns().cpu[_bare_name(name)]
-                    self.points.append(
-                        SeriesPoint(series=f"CPU {metric}", at_s=at_s, value=value / 100, unit="")
-                    )
-                else:
-                    self.left_out += 1
-
-
-def _is_drawn(column: str) -> bool:
-    return load_columns().cpu.get(_bare_name(column)) in ("user", "system", "iowait", "steal")
 
 
 def _bare_name(column: str) -> str:
@@ -204,6 +210,7 @@ def make_measures(tables: Mapping[str, Mapping[str, Mapping[str, SampleStat]]]) 
     return all_measures
 
 
+@lru_cache(maxsize=20_000)
 def _find_meaning(activity: str, subject: str, column: str) -> tuple[str, str, float, str] | None:
     """Workload, metric, factor and unit of a column; None where it is not imported."""
     known_columns, bare = load_columns(), _bare_name(column)
@@ -252,7 +259,17 @@ def check_averages(tables: Mapping[str, Mapping[str, Mapping[str, SampleStat]]])
     return contradictions[:50]
 
 
-def make_result(detail: Sysstat, tables: SysstatTables, *, since_boot: bool = False) -> ImportResult:
+def _drawn_points(all_series: Iterable[SampleSeries]) -> Iterator[SeriesPoint]:
+    for series in all_series:
+        if series.subject == "CPU" and series.metric.removesuffix(" share") in _DRAWN:
+            name = f"CPU {series.metric.removesuffix(' share')}"
+            for at_s, value in thin_series(series, _MAX_POINTS):
+                yield SeriesPoint(series=name, at_s=at_s, value=value, unit="")
+
+
+def make_result(
+    detail: Sysstat, tables: SysstatTables, times: SampleTimes, *, since_boot: bool = False
+) -> ImportResult:
     """`since_boot`: the file holds one report only, which is the mean since boot."""
     if not detail.tables:
         raise ImportRefusedError(f"{detail.tool}: no value in it", "export it again")
@@ -265,7 +282,8 @@ def make_result(detail: Sysstat, tables: SysstatTables, *, since_boot: bool = Fa
     facts += [*make_noted(("threads", detail.cpus), subject="cpu"), *make_noted(("samples", detail.samples))]
     return ImportResult(
         kind=detail.tool, tool=detail.tool, host=detail.host, began=to_iso(detail.date), facts=tuple(facts),
-        measures=tuple(make_measures(detail.tables)), troubles=tuple(troubles), points=tuple(tables.points),
+        measures=tuple(make_measures(detail.tables)), troubles=tuple(troubles),
+        points=tuple(_drawn_points(tables.series.as_tuple())), times=times, series=tables.series.as_tuple(),
         contradictions=tuple(check_averages(detail.tables)) if not detail.restarts else (),
         recomputed=("means from the samples",), detail=detail,
     )  # fmt: skip

@@ -2,6 +2,7 @@
 
 from probes.imports.model import ImportRefusedError, ImportResult
 from probes.imports.numbers import parse_column
+from probes.imports.sample_series import SampleClock
 from probes.imports.source import ImportSource
 from probes.imports.sysstat.sysstat_table import Sysstat, SysstatTables, make_result, read_floats
 
@@ -20,7 +21,7 @@ def _is_heading(fields: list[str]) -> bool:
 def parse(source: ImportSource) -> ImportResult:
     reader = _VmstatReader()
     for batch in source.read_batches():
-        if not (reader.tables.is_full and reader.read_all(batch)):
+        if reader.rows < 2 or not reader.read_all(batch):
             for line in batch:
                 reader.read(line)
     if not reader.rows:
@@ -29,7 +30,7 @@ def parse(source: ImportSource) -> ImportResult:
         tool="vmstat", samples=reader.rows, keys=("vmstat",), columns=tuple(reader.columns),
         tables=reader.tables.tables,
     )  # fmt: skip
-    return make_result(detail, reader.tables, since_boot=reader.rows == 1)
+    return make_result(detail, reader.tables, reader.clock.times(reader.zone), since_boot=reader.rows == 1)
 
 
 class _VmstatReader:
@@ -37,6 +38,8 @@ class _VmstatReader:
         self.tables = SysstatTables()
         self.columns: list[str] = []
         self.rows = 0
+        self.clock = SampleClock()
+        self.zone = ""
         self._other: set[str] = set()  # lines that are no rows: the headings come again and again
 
     def read(self, line: str) -> None:
@@ -45,15 +48,15 @@ class _VmstatReader:
             columns = [f for f in fields if f.islower()][:60]  # without the time zone that -t puts there
             self._other = self._other | {line} if columns == self.columns else {line}
             self.columns = columns
+            self.zone = fields[-1] if fields[-1].isupper() else ""
         elif self.columns and len(fields) >= len(self.columns) and fields[0].isdecimal():
             values = read_floats(dict(zip(self.columns, fields, strict=False)))
             if len(values) < len(self.columns):
                 return
             if self.rows == 1:
                 self.tables.forget_since_boot()
-            self.tables.add("vmstat", "cpu", values)
-            if self.rows:
-                self.tables.add_point(float(self.rows - 1), values)
+            at_s = self.clock.read(" ".join(fields[len(self.columns) :]))
+            self.tables.add("vmstat", "cpu", values, float(self.rows) if at_s is None else at_s)
             self.rows += 1
         elif line.startswith("procs ") and len(self._other) < 100:
             self._other.add(line)
@@ -62,11 +65,15 @@ class _VmstatReader:
         """Rows and headings as before, at once; False where anything else is among them."""
         rows = [line.split() for line in lines if line not in self._other]
         try:
-            columns = list(zip(*rows, strict=True))[: len(self.columns)]
+            all_columns = list(zip(*rows, strict=True))
+            columns, stamps = all_columns[: len(self.columns)], all_columns[len(self.columns) :]
             values = dict(zip(self.columns, map(parse_column, columns), strict=True))
         except ValueError:
             return False
-        self.tables.add_columns("vmstat", "cpu", values)
-        self.tables.points_left_out(values, len(rows))
+        times = (
+            self.clock.read_all([" ".join(words) for words in zip(*stamps, strict=True)]) if stamps else None
+        )
+        numbers = [float(self.rows + place) for place in range(len(rows))]
+        self.tables.add_columns("vmstat", "cpu", values, times or numbers)
         self.rows += len(rows)
         return True

@@ -27,7 +27,8 @@ def _check(data: bytes, kind: str | None) -> None:
         return
     assert all(math.isfinite(m.value) and all(map(math.isfinite, m.runs)) for m in result.measures)
     assert all(math.isfinite(p.value) and math.isfinite(p.at_s) for p in result.points)
-    msgspec.json.encode(result)
+    assert all(map(math.isfinite, (n for s in result.series for n in (*s.values, *s.at_s))))
+    msgspec.json.encode(msgspec.structs.replace(result, series=()))
 
 
 @pytest.mark.parametrize("kind", made.ALL)

@@ -1,0 +1,145 @@
+"""Samples with their times: which metric of which subject had which value when, and the clock that a file prints."""
+
+import math
+import re
+from array import array
+from collections.abc import Sequence
+from datetime import datetime, timedelta
+from itertools import pairwise
+from typing import Literal
+
+import msgspec
+
+from probes.imports.dates import to_iso
+
+MAX_SERIES = 1000
+MAX_VALUES = 8_000_000  # of all series together; a value and its time take 16 bytes
+_DAY_S = 86400
+_TIME = re.compile(
+    r"^(?:(\S{6,10}(?: [a-z]{3} \d{4})?)[ T])?(\d\d):(\d\d):(\d\d)(?:[.,]\d+)?(?: ?([AP]M))?(?:[+-]\d{4}|Z)?$"
+)
+
+
+class SampleTimes(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """What the times of a file's samples mean.
+
+    `first` is the clock time of the first sample in ISO 8601, without a date where the file has none, "" where it has
+    no clock; `unit` then says that times count samples. `zone` is the time zone as the file names it, "" for the
+    host's own.
+    """
+
+    first: str = ""
+    zone: str = ""
+    unit: Literal["s", "samples"] = "s"
+
+
+class SampleSeries(msgspec.Struct, frozen=True, kw_only=True):
+    """One metric of one subject. `values[n]` stands for the interval that ends at `at_s[n]`.
+
+    `at_s` counts from the first sample of the file, in `SampleTimes.unit`.
+    """
+
+    subject: str
+    metric: str
+    unit: str
+    at_s: "array[float]"
+    values: "array[float]"
+
+
+class SeriesTable:
+    """The series of a file as they are read; their number and length are bounded."""
+
+    def __init__(self) -> None:
+        self._series: dict[tuple[str, str], SampleSeries] = {}
+        self._values = 0
+        self.left_out = 0
+
+    def add(
+        self, subject: str, metric: str, unit: str, at_s: Sequence[float], values: Sequence[float]
+    ) -> None:
+        series = self._series.get((subject, metric))
+        if series is None and len(self._series) < MAX_SERIES:
+            series = SampleSeries(
+                subject=subject, metric=metric, unit=unit, at_s=array("d"), values=array("d")
+            )
+            self._series[subject, metric] = series
+        if series is None or self._values + len(values) > MAX_VALUES:
+            self.left_out += len(values)
+            return
+        self._values += len(values)
+        series.at_s.extend(at_s)
+        series.values.extend(values)
+
+    def clear(self) -> None:
+        self._series.clear()
+        self._values = 0
+
+    def as_tuple(self) -> tuple[SampleSeries, ...]:
+        return tuple(self._series.values())
+
+
+class SampleClock:
+    """Clock times as a file prints them, as seconds since the first one.
+
+    A time of day without a date passes midnight where it goes back within its table. `date` is that of the first
+    sample, where the file gives it once.
+    """
+
+    def __init__(self, date: str | None = None) -> None:
+        self.date = date
+        self.first: datetime | None = None
+        self._has_date = False
+        self._last_s: dict[str, float] = {}
+
+    def read(self, text: str, table: str = "") -> float | None:
+        """`12:00:01`, `12:00:01 AM`, `03/14/19 00:42:24`, `2015-02-19 19:24:20`; None where it is no time."""
+        match = _TIME.match(text.strip())
+        if match is None:
+            return None
+        hours = int(match[2]) % 12 + (12 if match[5] == "PM" else 0) if match[5] else int(match[2])
+        day = to_iso(match[1] or self.date or "")
+        self._has_date = self._has_date or day is not None
+        try:
+            when = datetime.fromisoformat(day[:10] if day else "2000-01-01") + timedelta(
+                hours=hours, minutes=int(match[3]), seconds=int(match[4])
+            )
+        except (ValueError, OverflowError):
+            return None
+        if self.first is None:
+            self.first = when
+        at_s = (when - self.first).total_seconds()
+        if match[1] is None:
+            at_s += _DAY_S * max(0, math.ceil((self._last_s.get(table, 0.0) - at_s) / _DAY_S))
+        self._last_s[table] = at_s
+        return at_s
+
+    def read_all(self, texts: Sequence[str], table: str = "") -> list[float] | None:
+        """Many in order; one text is the same time wherever it stands next to itself. None where one is no time."""
+        all_times: list[float] = []
+        last_text, last = "", 0.0
+        for text in texts:
+            if text != last_text:
+                at_s = self.read(text, table)
+                if at_s is None:
+                    return None
+                last_text, last = text, at_s
+            all_times.append(last)
+        return all_times
+
+    def times(self, zone: str = "") -> SampleTimes:
+        if self.first is None:
+            return SampleTimes(unit="samples")
+        return SampleTimes(
+            first=self.first.isoformat() if self._has_date else f"T{self.first:%H:%M:%S}", zone=zone[:20]
+        )
+
+
+def thin_series(series: SampleSeries, most: int) -> list[tuple[float, float]]:
+    """Return (time, value) of at most so many stretches of the series: each the mean of its values, at its end."""
+    count = len(series.values)
+    if count <= most:
+        return list(zip(series.at_s, series.values, strict=True))
+    cuts = [number * count // most for number in range(most + 1)]
+    return [
+        (series.at_s[end - 1], sum(series.values[begin:end]) / (end - begin)) for begin, end in pairwise(cuts)
+    ]
