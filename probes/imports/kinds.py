@@ -31,7 +31,7 @@ from probes.imports.storage import (
     mdtest,
     mdtest_ranks,
 )
-from probes.imports.sysstat import iostat, pidstat, sar, sysstat_json, vmstat
+from probes.imports.sysstat import atop, iostat, pidstat, sar, sysstat_json, vmstat
 from probes.imports.validity import apply_validity
 from probes.reading import other_package
 
@@ -74,6 +74,7 @@ KINDS: tuple[ImportKind, ...] = (
     ImportKind("iostat-text", "iostat output", iostat.is_recognised, iostat.parse),
     ImportKind("vmstat", "vmstat output", vmstat.is_recognised, vmstat.parse),
     ImportKind("pidstat", "pidstat output", pidstat.is_recognised, pidstat.parse),
+    ImportKind("atop", "atop -P output", atop.is_recognised, atop.parse),
     ImportKind("sar", "sar or mpstat output", sar.is_recognised, sar.parse),
     ImportKind("iperf3", "iperf3 JSON", iperf3.is_recognised, iperf3.parse),
     _line_kind("sysbench"),

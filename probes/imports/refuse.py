@@ -20,6 +20,7 @@ _NAMED: tuple[tuple[bytes, str, str], ...] = (
     (b"darshan log", "is a Darshan file", "import the log itself"),
     (b"SQLite format 3", "is a database", "export the result as JSON or text"),
     (b"\x89HDF", "is an HDF5 file", "export the result as JSON or text"),
+    (b"\xef\xbe\xed\xfe", "is a raw file of atop", "convert it: atop -r FILE -P ALL > result.txt"),
     (b"\x7fELF", "is a program", "import its output"),
     (b"%PDF", "is a PDF", "import the text or JSON it was made from"),
 )

@@ -10,7 +10,7 @@ from typing import Literal
 
 import msgspec
 
-from probes.imports.dates import to_iso
+from probes.imports.dates import epoch_to_iso, to_iso
 
 MAX_SERIES = 1000
 MAX_VALUES = 8_000_000  # of all series together; a value and its time take 16 bytes
@@ -88,8 +88,11 @@ class SampleClock:
     def __init__(self, date: str | None = None) -> None:
         self.date = date
         self.first: datetime | None = None
+        self.zone = ""
+        self._epoch_s = 0.0
         self._has_date = False
         self._last_s: dict[str, float] = {}
+        self._days: dict[str, datetime | None] = {}
 
     def read(self, text: str, table: str = "") -> float | None:
         """`12:00:01`, `12:00:01 AM`, `03/14/19 00:42:24`, `2015-02-19 19:24:20`; None where it is no time."""
@@ -97,14 +100,10 @@ class SampleClock:
         if match is None:
             return None
         hours = int(match[2]) % 12 + (12 if match[5] == "PM" else 0) if match[5] else int(match[2])
-        day = to_iso(match[1] or self.date or "")
-        self._has_date = self._has_date or day is not None
-        try:
-            when = datetime.fromisoformat(day[:10] if day else "2000-01-01") + timedelta(
-                hours=hours, minutes=int(match[3]), seconds=int(match[4])
-            )
-        except (ValueError, OverflowError):
+        day = self._read_date(match[1] or self.date or "")
+        if day is None:
             return None
+        when = day + timedelta(hours=hours, minutes=int(match[3]), seconds=int(match[4]))
         if self.first is None:
             self.first = when
         at_s = (when - self.first).total_seconds()
@@ -112,6 +111,30 @@ class SampleClock:
             at_s += _DAY_S * max(0, math.ceil((self._last_s.get(table, 0.0) - at_s) / _DAY_S))
         self._last_s[table] = at_s
         return at_s
+
+    def read_epoch(self, epoch_s: float) -> float | None:
+        """Seconds since 1970, in UTC; None where they are no time of a computer's."""
+        first = epoch_to_iso(epoch_s)
+        if first is None:
+            return None
+        if self.first is None:
+            self.first, self.zone, self._has_date = (
+                datetime.fromisoformat(first.removesuffix("Z")),
+                "UTC",
+                True,
+            )
+            self._epoch_s = epoch_s
+        return max(0.0, epoch_s - self._epoch_s)
+
+    def _read_date(self, text: str) -> datetime | None:
+        """Any day where the file names none; None where the text is no date that we know."""
+        if text not in self._days:
+            day = to_iso(text)
+            self._has_date = self._has_date or day is not None
+            self._days[text] = (
+                datetime.fromisoformat(day[:10]) if day else None if text else datetime(2000, 1, 1)
+            )
+        return self._days[text]
 
     def read_all(self, texts: Sequence[str], table: str = "") -> list[float] | None:
         """Many in order; one text is the same time wherever it stands next to itself. None where one is no time."""

@@ -10,5 +10,8 @@ FEATURE = Feature(
             after="baseline",
         )
     },
-    result_parts={"imported.history/1": "app.features.imports.course:course_parts"},
+    result_parts={
+        "imported.history/1": "app.features.imports.course:course_parts",
+        "imported.timeline/1": "app.features.imports.timeline:timeline_parts",
+    },
 )

@@ -20,6 +20,7 @@ from scenarios.analysis.compare.bounding_box import points_of
 from scenarios.analysis.compare.snapshot import Imported
 from scenarios.analysis.imported.findings import NOT_IMPORTED, RECOGNISED, file_findings
 from scenarios.analysis.imported.pile import ResultSet, make_result_set
+from scenarios.analysis.incidents.findings import INCIDENT, QUIET
 from scenarios.contract import events as ev
 from scenarios.contract.finding import Finding
 
@@ -132,8 +133,12 @@ def _print_file(file: Imported, path: Path | None) -> None:
     led = f" (a link to {link.resolve()})" if link.is_symlink() else ""
     print_result(make_printable(f"{file.name}{led}: {summed.title}{target_text}"))
     for finding in problems:
-        if finding.id in (NOT_IMPORTED, RECOGNISED):
+        if finding.id in (NOT_IMPORTED, RECOGNISED, QUIET):
             print_result(make_printable(f"  {finding.title}"))
+        elif finding.id.startswith(INCIDENT):
+            print_result(make_printable(f"  {finding.severity}: {finding.title}"))
+            for line in finding.evidence[1:]:
+                print_result(make_printable(f"    {line.text}"))
         elif finding.severity != "ok":
             print_result(make_printable(f"  {finding.severity}: {_finding_text(finding)}"))
 
@@ -157,6 +162,7 @@ def _make_document(
                 "recording": str(written.get(file.path, written.get("", ""))) or None,
                 "findings": file_findings(file),
                 "result": file.result,
+                "timeline": file.timeline,
             }
             for file in read
         ],

@@ -7,7 +7,7 @@ from app.report.figures.load_lines import LoadLine, load_lines_svg
 from app.terminal.glyphs import spark_cell
 from app.terminal.printable import make_printable
 from probes import units
-from scenarios.analysis.imported.findings import format_value
+from probes.imports.value_text import format_value
 from scenarios.analysis.imported.results import Histories, HistoriesResult, WorkloadHistory
 from scenarios.contract.results.document import Part, Picture
 

@@ -4,6 +4,8 @@ from collections.abc import Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 
+from msgspec import structs
+
 from app import __version__
 from app.recordings.session import UNKNOWN_HOST
 from app.recordings.writer import encode_event
@@ -19,6 +21,7 @@ from scenarios.analysis.compare.snapshot import Imported
 from scenarios.analysis.imported import CARD
 from scenarios.analysis.imported.pile import ResultSet
 from scenarios.analysis.imported.recording import recording_events
+from scenarios.analysis.incidents.incidents import judge_samples
 from scenarios.contract import events as ev
 
 MAX_READ_S = 300.0  # a file of the largest size takes a minute
@@ -30,6 +33,7 @@ def read(path: Path, kind: ImportKind | None = None) -> Imported:
         source = ImportSource.read(path)
         with limit_time(MAX_READ_S):
             result = parse(source, kind)
+            timeline = judge_samples(result)
         modified = datetime.fromtimestamp(path.stat().st_mtime, UTC).isoformat(timespec="seconds")
     except OutOfTime:
         raise Failure(
@@ -46,7 +50,8 @@ def read(path: Path, kind: ImportKind | None = None) -> Imported:
         sha256=source.sha256_digest,
         bytes=source.size,
         modified=modified,
-        result=result,
+        result=structs.replace(result, series=()),
+        timeline=timeline,
     )
 
 

@@ -12,6 +12,7 @@ from probes.imports.dates import to_iso
 from probes.imports.model import ImportedMeasure, ImportRefusedError, ImportResult, ImportTrouble, make_noted
 from probes.imports.numbers import KIB, parse_number
 from probes.imports.source import ImportSource
+from probes.imports.sysstat.command_series import CommandSeries
 from probes.imports.sysstat.sysstat_table import SysstatHeader, parse_header
 
 _FIRST = ("UID", "USER", "PID", "TGID")
@@ -49,11 +50,13 @@ def parse(source: ImportSource) -> ImportResult:
     totals: defaultdict[str, defaultdict[str, float]] = defaultdict(lambda: defaultdict(float))
     samples: defaultdict[str, int] = defaultdict(int)  # of the activity that has the column
     averaged, left_out = False, 0
+    over_time = CommandSeries()
     for line in source.read_lines():
         fields = line.split()
         if not fields:
             continue
         if head is None and fields[0] == "Linux" and (head := parse_header(line)) is not None:
+            over_time.clock.date = head.date
             continue
         if fields[0].endswith(":") and ":" not in fields[0][:-1]:  # Average:
             averaged = True
@@ -63,6 +66,7 @@ def parse(source: ImportSource) -> ImportResult:
                 samples[name] += 1
         elif columns:
             at = 2 if fields[1:2] in (["AM"], ["PM"]) else 1
+            over_time.begin_sample(" ".join(fields[:at]))
             values = dict(zip(columns, line.split(None, at + len(columns) - 1)[at:], strict=False))
             command = values.get("Command", "").strip()[:120]
             if not command or ("TID" in values and values["TID"] != "-"):
@@ -73,6 +77,8 @@ def parse(source: ImportSource) -> ImportResult:
             for name in _SHOWN:
                 if (value := parse_number(values.get(name, "").replace(",", "."))) is not None:
                     totals[command][name] += value
+                    metric, factor, unit = _SHOWN[name]
+                    over_time.add(command, metric, unit, value * factor)
     means = {
         command: {n: v / samples[n] for n, v in command_values.items()}
         for command, command_values in totals.items()
@@ -100,4 +106,5 @@ def parse(source: ImportSource) -> ImportResult:
         kind="pidstat", tool="pidstat", host=head.host if head else None, began=to_iso(head.date) if head else None,
         facts=tuple(facts), measures=tuple(measures[:5000]), troubles=tuple(troubles),
         recomputed=("means from the samples",), detail=Pidstat(samples=most, commands=means),
+        times=over_time.clock.times(), series=over_time.series(),
     )  # fmt: skip

@@ -14,6 +14,7 @@ from scenarios.analysis.compare.conditions import (
     name_with_conditions,
 )
 from scenarios.analysis.compare.run_summary import FigureKey, LoadFigure, PlannedLoad, RunSummary
+from scenarios.analysis.incidents.incidents import Timeline
 from scenarios.contract.plan import Metric
 
 
@@ -45,7 +46,10 @@ class Snapshot(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Imported(msgspec.Struct, frozen=True, kw_only=True):
-    """A file and what was read from it. `name` tells it from the others beside it, `modified` is UTC, ISO 8601."""
+    """A file and what was read from it. `name` tells it from the others beside it, `modified` is UTC, ISO 8601.
+
+    `result` comes without its samples; `timeline` is what they say, where there are enough of them.
+    """
 
     name: str
     path: str
@@ -53,6 +57,7 @@ class Imported(msgspec.Struct, frozen=True, kw_only=True):
     bytes: int
     modified: str
     result: ImportResult
+    timeline: Timeline | None = None
 
 
 MAX_WORKLOADS = 1000  # of one result: a plan that names more does not fit a recording's line

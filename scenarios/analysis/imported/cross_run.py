@@ -5,13 +5,13 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 
 from probes import units
+from probes.imports.value_text import format_value
 from probes.units import join_names
 from scenarios.analysis.compare.bounding_box import BoundingBoxFigures, BoxOutlier
 from scenarios.analysis.compare.effects import metric_interval_text, metric_ratio_text
 from scenarios.analysis.compare.odd import Apart, FactApart, OddLoad, OddRuns
 from scenarios.analysis.compare.placing import placing_finding, title_of
 from scenarios.analysis.compare.snapshot import Snapshot
-from scenarios.analysis.imported.findings import format_value
 from scenarios.analysis.imported.results import WorkloadHistory
 from scenarios.contract import events as ev
 from scenarios.contract.finding import Evidence, Finding

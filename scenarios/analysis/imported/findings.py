@@ -6,7 +6,9 @@ from probes import units
 from probes.imports.accounting import load_accounts
 from probes.imports.model import Contradiction, ImportedMeasure, ImportTrouble
 from probes.imports.storage.io500_table import Io500Table
+from probes.imports.value_text import format_value
 from scenarios.analysis.compare.snapshot import Imported
+from scenarios.analysis.incidents.findings import incident_findings
 from scenarios.contract.finding import Evidence, Finding
 from scenarios.triage.rules.texts import texts
 
@@ -26,7 +28,8 @@ def file_findings(file: Imported) -> list[Finding]:
         for items in (result.contradictions, result.troubles)
         for id_, same_id_items in _group_by_id(items).items()
     ]
-    return [*contradiction_findings, *_account_findings(file), summary_finding(file)]
+    incidents = incident_findings(file.timeline, file.name) if file.timeline is not None else []
+    return [*incidents, *contradiction_findings, *_account_findings(file), summary_finding(file)]
 
 
 def _account_findings(file: Imported) -> list[Finding]:
@@ -93,22 +96,6 @@ def _item_text(item: Contradiction | ImportTrouble) -> str:
     rule = f" ({item.rule})" if item.rule else ""
     claimed, gives = format_value(item.claimed, item.unit), format_value(item.recomputed, item.unit)
     return f"{item.subject}: the file says {claimed}, its parts give {gives}{rule}"
-
-
-def format_value(value: float | str, unit: str) -> str:
-    """A value as a person reads it; text of the file stays as it is."""
-    if isinstance(value, str):
-        return f"{value} {unit}".rstrip()
-    match unit:
-        case "B/s":
-            return units.format_rate(value)
-        case "B":
-            return units.format_size(value)
-        case "s":
-            return units.format_latency(value * 1e9) if abs(value) < 10 else units.format_duration(value)
-        case "%":
-            return f"{units.format_number(value, 4)} %"
-    return f"{units.format_number(value, 4)} {unit}".rstrip()
 
 
 def measure_text(measure: ImportedMeasure) -> str:

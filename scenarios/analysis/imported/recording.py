@@ -19,10 +19,12 @@ from scenarios.analysis.imported.results import (
     Boxes,
     Contradicted,
     Contradictions,
+    FileTimeline,
     Histories,
     HistoriesResult,
     ImportedFile,
     ImportedFiles,
+    TimelineResult,
     WorkloadHistory,
 )
 from scenarios.contract import events as ev
@@ -51,6 +53,9 @@ def recording_events(pile: ResultSet, began: ev.Began) -> list[ev.AnyEvent]:
     body += [msgspec.structs.replace(s, t=0.0) for s in series_verdicts(pile.courses)]
     end = max([0.0, *(e.t for e in body)])
     last: list[ev.AnyEvent] = [ImportedFiles(t=end, value=_imported_files(files))]
+    if len(files) == 1 and files[0].timeline is not None:
+        value = FileTimeline(files[0].name, files[0].timeline)
+        last.append(TimelineResult(t=end, value=value))
     contradictions = _contradicted_values(files)
     if contradictions:
         last.append(Contradictions(t=end, value=contradictions))

@@ -5,7 +5,10 @@ from typing import ClassVar
 import msgspec
 
 from scenarios.analysis.compare.bounding_box import Boxed
+from scenarios.analysis.incidents.findings import period_text, symptom_text
+from scenarios.analysis.incidents.incidents import Timeline
 from scenarios.contract import ranges as of
+from scenarios.contract.results.document import ReportSection, Table
 from scenarios.contract.results.result import Result
 from scenarios.contract.verdict.verdict import Judged, Word
 
@@ -94,3 +97,32 @@ class Histories(msgspec.Struct, frozen=True):
 class HistoriesResult(Result, frozen=True, tag="imported.history/1"):
     name: ClassVar[str] = "history"
     value: Histories
+
+
+class FileTimeline(msgspec.Struct, frozen=True):
+    """The samples of one file over time."""
+
+    file: str
+    timeline: Timeline
+
+
+class TimelineResult(Result, frozen=True, tag="imported.timeline/1"):
+    name: ClassVar[str] = "timeline"
+    value: FileTimeline
+
+    def on_top(self, now: float) -> ReportSection | None:
+        """Return the incidents as a table; None where there is none."""
+        timeline = self.value.timeline
+        rows = tuple(
+            (
+                period_text(incident, timeline.times),
+                incident.cause,
+                symptom_text(incident.symptoms[0]),
+                incident.culprit.name if incident.culprit is not None else "–",
+            )
+            for incident in timeline.incidents
+        )
+        if not rows:
+            return None
+        table = Table(("when", "cause", "figure", "process"), rows, spare=frozenset({1}))
+        return ReportSection("Incidents", (table,))

@@ -1,0 +1,177 @@
+"""`atop -P LABELS` (parseable output): counters of each interval, with the processes where PRC and PRD are among them.
+
+Every line begins with the label, the host, the time and the length of the interval (atop(1), "Parseable output"). What
+stands before the first SEP after RESET are values since boot.
+"""
+
+import re
+from collections.abc import Iterator, Sequence
+
+import msgspec
+
+from probes.imports.dates import to_iso
+from probes.imports.model import (
+    ImportedMeasure,
+    ImportRefusedError,
+    ImportResult,
+    ImportTrouble,
+    make_noted,
+)
+from probes.imports.numbers import parse_number
+from probes.imports.sample_series import SampleSeries, SeriesTable
+from probes.imports.source import ImportSource
+from probes.imports.sysstat.command_series import CommandSeries
+
+_HEAD = re.compile(r"^([A-Za-z]{3}) (\S+) (\d{9,11}) (\d{4}/\d\d/\d\d) (\d\d:\d\d:\d\d) (\d{1,9})(?: (.*))?$")
+_PROCESS = re.compile(r"^(\d{1,10}) (?:\((.*?)\)|(\S+)) (\S) (.*)$")
+_CPU_SHARES = ("system", "user", "nice", "idle", "iowait", "interrupt", "soft interrupt", "steal")
+# by label: place among the label's own fields, metric, factor, unit; a count is per second of the interval
+_HOST_COUNTS: dict[str, tuple[tuple[int, str, float, str], ...]] = {
+    "PAG": (
+        (2, "allocation stalls", 1, "1/s"), (4, "pages swapped in", 1, "1/s"), (5, "pages swapped out", 1, "1/s"),
+    ),
+    "PSI": (
+        (4, "CPU pressure", 1e-6, ""), (8, "memory pressure", 1e-6, ""), (12, "memory pressure, all tasks", 1e-6, ""),
+        (16, "I/O pressure", 1e-6, ""), (20, "I/O pressure, all tasks", 1e-6, ""),
+    ),
+    "NFC": ((0, "NFS calls", 1, "1/s"), (3, "NFS calls sent again", 1, "1/s")),
+    "CPL": ((4, "context switches", 1, "1/s"), (5, "interrupts", 1, "1/s")),
+}  # fmt: skip
+_RETRANSMITTED = 14  # of NET's line "upper"
+_DISKS, _SECTOR_BYTES = ("DSK", "MDD", "LVM"), 512
+
+
+class Atop(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """`labels`: those of the file, with how many lines each has."""
+
+    samples: int = 0
+    labels: dict[str, int] = {}
+
+
+def is_recognised(source: ImportSource) -> bool:
+    lines = source.head.split(b"\n", 20)[:20]
+    return any(_HEAD.match(line.decode("latin-1")) for line in lines)
+
+
+def parse(source: ImportSource) -> ImportResult:
+    reader = _AtopReader()
+    for line in source.read_lines():
+        reader.read(line)
+    all_series = (*reader.table.as_tuple(), *reader.commands.series())
+    if not any(len(series.values) for series in all_series):
+        raise ImportRefusedError(
+            "atop: no interval in it, only values since boot", "export several intervals: atop -r FILE -P ALL"
+        )
+    samples = max(len(series.values) for series in all_series)
+    left_out = reader.table.left_out
+    facts = [*make_noted(("threads", reader.cpus), subject="cpu"), *make_noted(("samples", samples))]
+    return ImportResult(
+        kind="atop", tool="atop", host=reader.host, began=to_iso(reader.first_time), facts=tuple(facts),
+        measures=tuple(_mean_measures(all_series)), times=reader.commands.clock.times(), series=all_series,
+        troubles=(ImportTrouble(id="sysstat.left-out", said=str(left_out)),) if left_out else (),
+        recomputed=("means from the samples",), detail=Atop(samples=samples, labels=reader.labels),
+    )  # fmt: skip
+
+
+def _mean_measures(all_series: Sequence[SampleSeries]) -> Iterator[ImportedMeasure]:
+    for series in all_series:
+        mean = sum(series.values) / len(series.values) if series.values else 0.0
+        if mean or series.subject in ("CPU", "host"):
+            yield ImportedMeasure(
+                workload=series.subject, metric=series.metric, value=mean, unit=series.unit, judged=False,
+                better="more" if series.unit in ("B/s", "IOPS") else "less",
+            )  # fmt: skip
+
+
+class _AtopReader:
+    def __init__(self) -> None:
+        self.table = SeriesTable()
+        self.commands = CommandSeries()
+        self.labels: dict[str, int] = {}
+        self.host: str | None = None
+        self.cpus: int | None = None
+        self.first_time: str | None = None
+        self._is_since_boot = False
+        self._at_s = self._interval_s = 0.0
+
+    def read(self, line: str) -> None:
+        if line == "RESET":
+            self._is_since_boot = True
+        elif line == "SEP":
+            self._is_since_boot = False
+        elif (match := _HEAD.match(line)) is not None and not self._is_since_boot:
+            interval_s = parse_number(match[6])
+            if not interval_s:
+                return
+            time_text = f"{match[4].replace('/', '-')} {match[5]}"
+            self._at_s, self._interval_s = self.commands.begin_sample(time_text), interval_s
+            self.host, self.first_time = self.host or match[2][:200], self.first_time or time_text
+            self.labels[match[1]] = self.labels.get(match[1], 0) + 1
+            self._read_label(match[1], match[7] or "")
+
+    def _read_label(self, label: str, rest: str) -> None:
+        if label in ("PRC", "PRD"):
+            self._read_process(label, rest)
+            return
+        words = rest.split()[:40]
+        values = [parse_number(word) for word in words]
+        if label == "CPU":
+            self._read_cpus(values)
+        elif label == "NET" and words[:1] == ["upper"]:
+            self._add_rate("host", "TCP segments sent again", values, _RETRANSMITTED)
+        elif label == "NET" and words:
+            self._add_rate(f"net:{words[0][:120]}", "receive rate", values, 2, unit="B/s")
+            self._add_rate(f"net:{words[0][:120]}", "send rate", values, 4, unit="B/s")
+        elif label in _DISKS and words:
+            self._read_disk(f"disk:{words[0][:120]}", values)
+        elif label == "CPL" and len(values) > 1 and values[1] is not None:
+            self._add("host", "load", "", values[1])
+        for place, metric, factor, unit in _HOST_COUNTS.get(label, ()):
+            if label != "PSI" or words[:1] == ["y"]:
+                self._add_rate("host", metric, values, place, factor, unit)
+
+    def _read_cpus(self, values: Sequence[float | None]) -> None:
+        ticks = values[2 : 2 + len(_CPU_SHARES)]
+        total = sum(tick for tick in ticks if tick is not None)
+        if len(ticks) == len(_CPU_SHARES) and total > 0 and None not in ticks:
+            self.cpus = int(values[1]) if values[1] is not None else None
+            for name, tick in zip(_CPU_SHARES, ticks, strict=True):
+                self._add("CPU", f"{name} share", "", (tick or 0.0) / total)
+
+    def _read_disk(self, subject: str, values: Sequence[float | None]) -> None:
+        self._add_rate(subject, "utilisation", values, 1, 1e-3, "")
+        self._add_rate(subject, "read IOPS", values, 2, unit="IOPS")
+        self._add_rate(subject, "read rate", values, 3, _SECTOR_BYTES, "B/s")
+        self._add_rate(subject, "write IOPS", values, 4, unit="IOPS")
+        self._add_rate(subject, "write rate", values, 5, _SECTOR_BYTES, "B/s")
+
+    def _read_process(self, label: str, rest: str) -> None:
+        """Of processes, not of their threads, which have `n` behind the number of their process."""
+        match = _PROCESS.match(rest)
+        if match is None:
+            return
+        command = (match[2] if match[2] is not None else match[3] or "")[:120]
+        words = match[5].split()
+        values = [parse_number(word) for word in words]
+        if label == "PRC" and len(values) > 2 and "n" not in words[10:11]:
+            hertz, user, system = values[:3]
+            if hertz and user is not None and system is not None:
+                share = (user + system) / hertz / self._interval_s
+                self.commands.add(command, "CPU share", "", share)
+        elif label == "PRD" and words[1:2] == ["y"] and "n" not in words[9:10]:
+            for place, metric in ((3, "read rate"), (5, "write rate")):
+                sectors = values[place] if len(values) > place else None
+                if sectors is not None and sectors >= 0:
+                    self.commands.add(command, metric, "B/s", sectors * _SECTOR_BYTES / self._interval_s)
+
+    def _add_rate(
+        self, subject: str, metric: str, values: Sequence[float | None], place: int, factor: float = 1,
+        unit: str = "1/s",
+    ) -> None:  # fmt: skip
+        """A count of -1 is one that the kernel does not have."""
+        count = values[place] if len(values) > place else None
+        if count is not None and count >= 0:
+            self._add(subject, metric, unit, count * factor / self._interval_s)
+
+    def _add(self, subject: str, metric: str, unit: str, value: float) -> None:
+        self.table.add(subject, metric, unit, (self._at_s,), (value,))

@@ -1,0 +1,1 @@
+"""Incidents in sampled figures: stretches in which a resource stood above its own quiet level."""

@@ -1,0 +1,263 @@
+"""Incidents of a file of samples: from when to when, which resource, how much, what else showed it, and who."""
+
+from array import array
+from collections.abc import Iterator, Sequence
+from functools import lru_cache
+from pathlib import Path
+from typing import Literal, TypeAlias
+
+import msgspec
+
+from probes.imports.model import ImportResult
+from probes.imports.sample_series import SampleSeries, SampleTimes, thin_series
+from probes.imports.sysstat.command_series import ALL_PROCESSES, PROCESS_PREFIX
+from scenarios.analysis.incidents.excursions import MIN_SAMPLES, Excursion, find_excursions
+from scenarios.contract import ranges as of
+from scenarios.contract.knowledge_file import read_tables
+
+Cause: TypeAlias = Literal["memory", "hypervisor", "file-server", "network", "disk", "kernel", "cpu"]
+MAX_INCIDENTS = 50
+MAX_SYMPTOMS = 12
+MAX_ROWS, MAX_ROW_POINTS = 8, 240
+MIN_CULPRIT_SHARE = 0.5  # of what all processes did more than when it was quiet
+
+
+class Gate(msgspec.Struct, frozen=True):
+    metric: str
+    floor: float
+
+
+class WatchedMetric(msgspec.Struct, frozen=True, forbid_unknown_fields=True, rename="kebab"):
+    """An entry of `watched.toml`, which says what each field means."""
+
+    cause: Cause
+    subject: str
+    metrics: tuple[str, ...]
+    floor: float
+    rise: float
+    per_cpu: bool = False
+    share: bool = False
+    only_while: Gate | None = None
+
+    def covers(self, series: SampleSeries) -> bool:
+        name = series.subject
+        is_subject = name.startswith(self.subject) if self.subject.endswith(":") else name == self.subject
+        return is_subject and series.metric in self.metrics
+
+
+class Symptom(msgspec.Struct, frozen=True, kw_only=True):
+    """One metric during the incident and outside. `subject` as in `disk:sda`, values in `unit`; a share is in "%"."""
+
+    subject: str
+    metric: str
+    unit: str
+    level: of.Value
+    peak: of.Value
+    quiet: of.Value
+    began_s: of.Seconds
+    ended_s: of.Seconds
+
+
+class Culprit(msgspec.Struct, frozen=True, kw_only=True):
+    """A process to which this share of the rise of all processes is due, in this metric."""
+
+    name: str
+    metric: str
+    share: of.Share
+
+
+class Incident(msgspec.Struct, frozen=True, kw_only=True):
+    """`began_s` and `ended_s` count from the file's first sample. The first symptom names the incident."""
+
+    cause: Cause
+    began_s: of.Seconds
+    ended_s: of.Seconds
+    symptoms: tuple[Symptom, ...]
+    culprit: Culprit | None = None
+
+
+class TimelineRow(msgspec.Struct, frozen=True, kw_only=True):
+    """A metric to be drawn: at most MAX_ROW_POINTS (time, value), each the mean of a stretch."""
+
+    subject: str
+    metric: str
+    unit: str
+    points: tuple[tuple[of.Seconds, of.Value], ...]
+
+
+class Timeline(msgspec.Struct, frozen=True, kw_only=True):
+    """What a file's samples say over their time: `incidents` with the worst first, none where all is quiet.
+
+    `seconds` is from the first sample to the last, in `times.unit`; `names_processes`: the file has some.
+    """
+
+    times: SampleTimes
+    seconds: of.Seconds
+    samples: of.Count
+    names_processes: bool = False
+    incidents: tuple[Incident, ...] = ()
+    rows: tuple[TimelineRow, ...] = ()
+
+
+@lru_cache(maxsize=1)
+def watched_metrics() -> tuple[WatchedMetric, ...]:
+    """Raises ValueError where the table is wrong."""
+    entries = read_tables(Path(__file__).with_name("watched.toml"))["metric"]
+    return tuple(msgspec.convert(entries, list[WatchedMetric]))
+
+
+def judge_samples(result: ImportResult) -> Timeline | None:
+    """Return what the samples of a file say over time; None where there are too few to know a quiet level."""
+    longest = max(result.series, key=lambda series: len(series.values), default=None)
+    if result.times is None or longest is None or len(longest.values) < MIN_SAMPLES:
+        return None
+    cpus = next(
+        (fact.value for fact in result.facts if (fact.subject, fact.name) == ("cpu", "threads")), None
+    )
+    all_series = [*result.series, *_busy_series(result.series)]
+    threads = cpus if isinstance(cpus, int) and cpus > 0 else None
+    ranked = sorted(_find_symptoms(all_series, threads), key=lambda pair: (pair[1].began_s, pair[0]))
+    incidents = [_make_incident(group, result.series) for group in _overlapping(ranked)]
+    incidents.sort(key=lambda incident: (incident.cause == "cpu", -_weight(incident)))
+    return Timeline(
+        times=result.times,
+        seconds=longest.at_s[-1] - longest.at_s[0],
+        samples=len(longest.values),
+        names_processes=any(series.subject == ALL_PROCESSES for series in result.series),
+        incidents=tuple(incidents[:MAX_INCIDENTS]),
+        rows=tuple(_make_rows(incidents, all_series)),
+    )
+
+
+def _make_rows(incidents: Sequence[Incident], all_series: Sequence[SampleSeries]) -> Iterator[TimelineRow]:
+    """Yield what the incidents showed in, the worst first; without incidents what is watched and moves."""
+    by_name = {(series.subject, series.metric): series for series in all_series}
+    shown = [(symptom.subject, symptom.metric) for incident in incidents for symptom in incident.symptoms]
+    watched = [
+        (series.subject, series.metric)
+        for entry in watched_metrics()
+        for series in filter(entry.covers, all_series)
+        if max(series.values, default=0.0) > 0
+    ]
+    for name in list(dict.fromkeys(shown or reversed(watched)))[:MAX_ROWS]:
+        series = by_name[name]
+        is_share = any(entry.share and entry.covers(series) for entry in watched_metrics())
+        factor, unit = (100, "%") if is_share else (1, series.unit)
+        points = tuple((at_s, value * factor) for at_s, value in thin_series(series, MAX_ROW_POINTS))
+        yield TimelineRow(subject=series.subject, metric=series.metric, unit=unit, points=points)
+
+
+def _busy_series(all_series: Sequence[SampleSeries]) -> Iterator[SampleSeries]:
+    """Yield the share of CPU time that was neither idle nor waiting for I/O."""
+    shares = {series.metric: series for series in all_series if series.subject == "CPU"}
+    idle, iowait = shares.get("idle share"), shares.get("iowait share")
+    if idle is not None and (iowait is None or len(iowait.values) == len(idle.values)):
+        waiting = iowait.values if iowait is not None else array("d", [0.0]) * len(idle.values)
+        busy = array("d", (1 - i - w for i, w in zip(idle.values, waiting, strict=True)))
+        yield SampleSeries(subject="CPU", metric="busy share", unit="", at_s=idle.at_s, values=busy)
+
+
+def _find_symptoms(
+    all_series: Sequence[SampleSeries], cpus: int | None
+) -> Iterator[tuple[int, Symptom, Cause]]:
+    """Yield each with its rank: the entry of the table that found it."""
+    by_name = {(series.subject, series.metric): series for series in all_series}
+    for rank, watched in enumerate(watched_metrics()):
+        if watched.per_cpu and cpus is None:
+            continue
+        scale = cpus if watched.per_cpu and cpus is not None else 1
+        for series in filter(watched.covers, all_series):
+            gate = watched.only_while
+            gate_series = by_name.get((series.subject, gate.metric)) if gate is not None else None
+            for excursion in find_excursions(
+                series.at_s, series.values, floor=watched.floor * scale, rise=watched.rise * scale
+            ):
+                if gate is None or _passes_gate(gate_series, gate, series, excursion):
+                    yield rank, _make_symptom(series, excursion, is_share=watched.share), watched.cause
+
+
+def _passes_gate(other: SampleSeries | None, gate: Gate, series: SampleSeries, excursion: Excursion) -> bool:
+    """True where the other metric is not in the file, or as high as the gate asks during the excursion."""
+    if other is None or len(other.values) != len(series.values):
+        return other is None
+    part = other.values[excursion.first : excursion.last + 1]
+    return sum(part) / len(part) >= gate.floor
+
+
+def _make_symptom(series: SampleSeries, excursion: Excursion, *, is_share: bool) -> Symptom:
+    """A sample stands for the time since the one before, so that the excursion began there."""
+    began_s = series.at_s[max(0, excursion.first - 1)]
+    factor = 100 if is_share else 1
+    return Symptom(
+        subject=series.subject, metric=series.metric, unit="%" if is_share else series.unit,
+        level=excursion.level * factor, peak=excursion.peak * factor, quiet=excursion.quiet * factor,
+        began_s=began_s, ended_s=max(began_s, series.at_s[excursion.last]),
+    )  # fmt: skip
+
+
+def _overlapping(
+    symptoms: Sequence[tuple[int, Symptom, Cause]],
+) -> list[list[tuple[int, Symptom, Cause]]]:
+    """Return groups of symptoms, in order of time: one joins a group if half of the shorter of both lies in common."""
+    groups: list[list[tuple[int, Symptom, Cause]]] = []
+    for entry in symptoms:
+        group = next((g for g in groups if any(_overlap(entry[1], other[1]) for other in g)), None)
+        if group is None:
+            groups.append([entry])
+        else:
+            group.append(entry)
+    return groups
+
+
+def _overlap(one: Symptom, other: Symptom) -> bool:
+    common_s = min(one.ended_s, other.ended_s) - max(one.began_s, other.began_s)
+    shorter_s = min(one.ended_s - one.began_s, other.ended_s - other.began_s)
+    return common_s > 0 and common_s >= shorter_s / 2
+
+
+def _make_incident(
+    group: Sequence[tuple[int, Symptom, Cause]], all_series: Sequence[SampleSeries]
+) -> Incident:
+    ordered = sorted(group, key=lambda entry: (entry[0], -_excess(entry[1])))
+    leading = ordered[0]
+    own = [symptom for _, symptom, cause in ordered if cause == leading[2]]
+    began_s, ended_s = min(s.began_s for s in own), max(s.ended_s for s in own)
+    return Incident(
+        cause=leading[2], began_s=began_s, ended_s=ended_s,
+        symptoms=tuple(symptom for _, symptom, _ in ordered[:MAX_SYMPTOMS]),
+        culprit=find_culprit(all_series, began_s, ended_s),
+    )  # fmt: skip
+
+
+def _excess(symptom: Symptom) -> float:
+    return symptom.level - symptom.quiet
+
+
+def _weight(incident: Incident) -> float:
+    """How much worse than another: the time that it lasted, by how far it rose."""
+    first = incident.symptoms[0]
+    rise = min(10.0, first.level / first.quiet) if first.quiet > 0 else 10.0
+    return (incident.ended_s - incident.began_s) * rise
+
+
+def find_culprit(all_series: Sequence[SampleSeries], began_s: float, ended_s: float) -> Culprit | None:
+    """Return the process to which most of what all processes did more than outside is due, and not less than half."""
+    found: list[Culprit] = []
+    totals = {series.metric: series for series in all_series if series.subject == ALL_PROCESSES}
+    for series in all_series:
+        total = totals.get(series.metric) if series.subject.startswith(PROCESS_PREFIX) else None
+        if total is None:
+            continue
+        risen, all_risen = _rise(series, began_s, ended_s), _rise(total, began_s, ended_s)
+        if all_risen > 0 and risen / all_risen >= MIN_CULPRIT_SHARE:
+            share = min(1.0, risen / all_risen)
+            found.append(
+                Culprit(name=series.subject.removeprefix(PROCESS_PREFIX), metric=series.metric, share=share)
+            )
+    return max(found, key=lambda culprit: culprit.share, default=None)
+
+
+def _rise(series: SampleSeries, began_s: float, ended_s: float) -> float:
+    inside = [v for t, v in zip(series.at_s, series.values, strict=True) if began_s < t <= ended_s]
+    outside = [v for t, v in zip(series.at_s, series.values, strict=True) if not began_s < t <= ended_s]
+    return sum(inside) / len(inside) - sum(outside) / len(outside) if inside and outside else 0.0
