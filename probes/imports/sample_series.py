@@ -150,11 +150,11 @@ class SampleClock:
         return all_times
 
     def times(self, zone: str = "") -> SampleTimes:
+        """`zone`: as the file names it."""
         if self.first is None:
             return SampleTimes(unit="samples")
-        return SampleTimes(
-            first=self.first.isoformat() if self._has_date else f"T{self.first:%H:%M:%S}", zone=zone[:20]
-        )
+        first = self.first.isoformat() if self._has_date else f"{self.first:%H:%M:%S}"
+        return SampleTimes(first=first, zone=(zone or self.zone)[:20])
 
 
 def thin_series(series: SampleSeries, most: int) -> list[tuple[float, float]]:

@@ -23,7 +23,7 @@ from probes.imports.source import ImportSource
 from probes.imports.sysstat.command_series import CommandSeries
 
 _HEAD = re.compile(r"^([A-Za-z]{3}) (\S+) (\d{9,11}) (\d{4}/\d\d/\d\d) (\d\d:\d\d:\d\d) (\d{1,9})(?: (.*))?$")
-_PROCESS = re.compile(r"^(\d{1,10}) (?:\((.*?)\)|(\S+)) (\S) (.*)$")
+_PROCESS = re.compile(r"^(\d{1,10}) (?:\((.*)\)|(\S+)) ([A-Za-z]) (.*)$")
 _CPU_SHARES = ("system", "user", "nice", "idle", "iowait", "interrupt", "soft interrupt", "steal")
 # by label: place among the label's own fields, metric, factor, unit; a count is per second of the interval
 _HOST_COUNTS: dict[str, tuple[tuple[int, str, float, str], ...]] = {

@@ -27,13 +27,14 @@ from scenarios.analysis.imported.results import (
     TimelineResult,
     WorkloadHistory,
 )
+from scenarios.analysis.incidents.findings import QUIET
 from scenarios.contract import events as ev
 from scenarios.contract.finding import Finding
 from scenarios.contract.plan import Metric, Plan, Variant, Workload
 
 VARIANT = "imported"
 TICK_S = 0.01
-_SUMMARIES = ("import.summary", "trend.overview")
+_SUMMARIES = ("import.summary", "trend.overview", QUIET)
 _MAX_TABLE_ROWS = 500
 
 
@@ -212,7 +213,8 @@ def _with_answer(all_findings: Sequence[Finding]) -> list[Finding]:
     """Where nothing is wrong the last summary answers, not the first remark."""
     if any(f.severity in ("critical", "warning") for f in all_findings):
         return list(all_findings)
-    last = next((f for f in reversed(all_findings) if f.severity == "ok" and f.id in _SUMMARIES), None)
+    summaries = [f for f in all_findings if f.severity == "ok" and f.id in _SUMMARIES]
+    last = max(reversed(summaries), key=lambda f: f.id == QUIET, default=None)
     answered = (
         msgspec.structs.replace(f, answers=True, confidence="measured") if f is last else f
         for f in all_findings

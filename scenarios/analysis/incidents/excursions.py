@@ -9,7 +9,7 @@ import msgspec
 SPREADS = 6.0  # of the quiet values, that a value must lie above their level
 MAX_SHARE = 1 / 3  # of the samples: what stands out longer than that is usual here
 MIN_SAMPLES = 20  # a quiet level of fewer is none
-MIN_DURATION_S = 60.0
+MIN_DURATION_S = 180.0
 MIN_DURATION_SHARE = 0.02  # of the file, where that is shorter
 _MAD_TO_SIGMA = 1.4826
 
@@ -30,8 +30,8 @@ def find_excursions(
     """Return the stretches in order of time.
 
     The quiet level is the median, its spread 1.48 × the median absolute deviation. A stretch begins and ends where the
-    values pass half of the way from the quiet level to the stretch's own median. It lasts a minute, or 2 % of a shorter
-    file, and two samples; one sample is enough where it stands for a minute. Shorter gaps do not end a stretch.
+    values pass half of the way from the quiet level to the stretch's own median. It lasts three minutes, or 2 % of a
+    shorter file, and two samples; one sample is enough where it stands for so long. Shorter gaps do not end a stretch.
     """
     if len(values) < MIN_SAMPLES:
         return []
@@ -44,7 +44,7 @@ def find_excursions(
     interval_s = median(after - before for before, after in pairwise(at_s))
     min_duration_s = min(MIN_DURATION_S, MIN_DURATION_SHARE * (at_s[-1] - at_s[0]))
     found: list[Excursion] = []
-    for first, last in _join_places(places, at_s, max(2 * interval_s, min_duration_s)):
+    for first, last in _join_places(places, at_s, max(2 * interval_s, min_duration_s / 3)):
         level = median(values[first : last + 1])
         half = quiet + (level - quiet) / 2
         while first > 0 and values[first - 1] >= half:
@@ -54,7 +54,7 @@ def find_excursions(
         if found and first <= found[-1].last:
             continue
         lasted_s = at_s[last] - at_s[first] + interval_s
-        is_long = last > first or interval_s >= MIN_DURATION_S
+        is_long = last > first or interval_s >= min_duration_s
         if is_long and lasted_s >= min_duration_s and level >= limit:
             part = values[first : last + 1]
             found.append(Excursion(first=first, last=last, level=median(part), peak=max(part), quiet=quiet))

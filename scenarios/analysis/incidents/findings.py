@@ -13,7 +13,7 @@ SAYS = texts("analysis/incidents")
 
 INCIDENT, QUIET = "import.incident-", "import.quiet"  # ids, the first followed by the cause
 MAX_FINDINGS = 8
-_SHORT_S = 600  # an incident shorter than this is told with seconds
+_SECONDS_BELOW_S = 600  # an incident shorter than this is told with seconds
 
 
 def incident_findings(timeline: Timeline, file_name: str) -> list[Finding]:
@@ -69,8 +69,8 @@ def period_text(incident: Incident, times: SampleTimes) -> str:
     if not times.first:
         return f"samples {incident.began_s:.0f} to {incident.ended_s:.0f}"
     began, ended = (clock_text(times, at_s, long=True) for at_s in (incident.began_s, incident.ended_s))
-    if incident.ended_s - incident.began_s >= _SHORT_S:
-        began, ended = began[:-3], ended[:-3]
+    if incident.ended_s - incident.began_s >= _SECONDS_BELOW_S:
+        began, ended = began.removesuffix(":00"), ended.removesuffix(":00")
     if began.rpartition(" ")[0] == ended.rpartition(" ")[0]:
         ended = ended.rpartition(" ")[2]
     zone = times.zone or "host's time"
@@ -82,9 +82,11 @@ def clock_text(times: SampleTimes, at_s: float, *, long: bool = False) -> str:
     if not times.first:
         return f"{at_s:.0f}"
     has_date = "T" in times.first
-    when = datetime.fromisoformat(times.first if has_date else f"2000-01-01T{times.first}") + timedelta(
-        seconds=at_s
-    )
+    try:
+        first = datetime.fromisoformat(times.first if has_date else f"2000-01-01T{times.first}")
+        when = first + timedelta(seconds=at_s)
+    except (ValueError, OverflowError):  # of a foreign recording
+        return f"{at_s:.0f}"
     if not long:
         return f"{when:%H:%M}"
     return f"{when:%Y-%m-%d %H:%M:%S}" if has_date else f"{when:%H:%M:%S}"

@@ -1,10 +1,10 @@
 """Incidents of a file of samples: from when to when, which resource, how much, what else showed it, and who."""
 
 from array import array
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import lru_cache
 from pathlib import Path
-from typing import Literal, TypeAlias
+from typing import Annotated, Literal, TypeAlias
 
 import msgspec
 
@@ -18,8 +18,19 @@ from scenarios.contract.knowledge_file import read_tables
 Cause: TypeAlias = Literal["memory", "hypervisor", "file-server", "network", "disk", "kernel", "cpu"]
 MAX_INCIDENTS = 50
 MAX_SYMPTOMS = 12
+WEAK_DURATION_S, WEAK_DURATION_SHARE = (
+    600.0,
+    0.1,
+)  # of an incident of weak symptoms alone; the share is of the file
 MAX_ROWS, MAX_ROW_POINTS = 8, 240
 MIN_CULPRIT_SHARE = 0.5  # of what all processes did more than when it was quiet
+# By cause the metrics that take the resource, each with the least rise of all processes that explains anything.
+_TAKING: dict[Cause, dict[str, float]] = {
+    "disk": {"read rate": 1e6, "write rate": 1e6},
+    "memory": {"major faults": 100.0, "read rate": 1e6, "write rate": 1e6},
+    "kernel": {"system share": 0.25, "CPU share": 0.25},
+    "cpu": {"CPU share": 0.25},
+}
 
 
 class Gate(msgspec.Struct, frozen=True):
@@ -37,6 +48,7 @@ class WatchedMetric(msgspec.Struct, frozen=True, forbid_unknown_fields=True, ren
     rise: float
     per_cpu: bool = False
     share: bool = False
+    weak: bool = False
     only_while: Gate | None = None
 
     def covers(self, series: SampleSeries) -> bool:
@@ -72,7 +84,7 @@ class Incident(msgspec.Struct, frozen=True, kw_only=True):
     cause: Cause
     began_s: of.Seconds
     ended_s: of.Seconds
-    symptoms: tuple[Symptom, ...]
+    symptoms: Annotated[tuple[Symptom, ...], msgspec.Meta(min_length=1)]
     culprit: Culprit | None = None
 
 
@@ -82,7 +94,7 @@ class TimelineRow(msgspec.Struct, frozen=True, kw_only=True):
     subject: str
     metric: str
     unit: str
-    points: tuple[tuple[of.Seconds, of.Value], ...]
+    points: Annotated[tuple[tuple[of.Seconds, of.Value], ...], msgspec.Meta(min_length=1)]
 
 
 class Timeline(msgspec.Struct, frozen=True, kw_only=True):
@@ -117,11 +129,15 @@ def judge_samples(result: ImportResult) -> Timeline | None:
     all_series = [*result.series, *_busy_series(result.series)]
     threads = cpus if isinstance(cpus, int) and cpus > 0 else None
     ranked = sorted(_find_symptoms(all_series, threads), key=lambda pair: (pair[1].began_s, pair[0]))
-    incidents = [_make_incident(group, result.series) for group in _overlapping(ranked)]
+    seconds = longest.at_s[-1] - longest.at_s[0]
+    weak_s = min(WEAK_DURATION_S, WEAK_DURATION_SHARE * seconds)
+    incidents = [
+        _make_incident(group, result.series) for group in _overlapping(ranked) if _is_incident(group, weak_s)
+    ]
     incidents.sort(key=lambda incident: (incident.cause == "cpu", -_weight(incident)))
     return Timeline(
         times=result.times,
-        seconds=longest.at_s[-1] - longest.at_s[0],
+        seconds=seconds,
         samples=len(longest.values),
         names_processes=any(series.subject == ALL_PROCESSES for series in result.series),
         incidents=tuple(incidents[:MAX_INCIDENTS]),
@@ -209,6 +225,12 @@ def _overlapping(
     return groups
 
 
+def _is_incident(group: Sequence[tuple[int, Symptom, Cause]], weak_s: float) -> bool:
+    """True where a symptom is none of a busy host, or lasts."""
+    entries = watched_metrics()
+    return any(not entries[rank].weak or s.ended_s - s.began_s >= weak_s for rank, s, _ in group)
+
+
 def _overlap(one: Symptom, other: Symptom) -> bool:
     common_s = min(one.ended_s, other.ended_s) - max(one.began_s, other.began_s)
     shorter_s = min(one.ended_s - one.began_s, other.ended_s - other.began_s)
@@ -225,7 +247,7 @@ def _make_incident(
     return Incident(
         cause=leading[2], began_s=began_s, ended_s=ended_s,
         symptoms=tuple(symptom for _, symptom, _ in ordered[:MAX_SYMPTOMS]),
-        culprit=find_culprit(all_series, began_s, ended_s),
+        culprit=find_culprit(all_series, _TAKING.get(leading[2], {}), began_s, ended_s),
     )  # fmt: skip
 
 
@@ -240,21 +262,26 @@ def _weight(incident: Incident) -> float:
     return (incident.ended_s - incident.began_s) * rise
 
 
-def find_culprit(all_series: Sequence[SampleSeries], began_s: float, ended_s: float) -> Culprit | None:
-    """Return the process to which most of what all processes did more than outside is due, and not less than half."""
-    found: list[Culprit] = []
+def find_culprit(
+    all_series: Sequence[SampleSeries], min_rises: Mapping[str, float], began_s: float, ended_s: float
+) -> Culprit | None:
+    """Return the process to which most of what all processes did more than outside is due, and not less than half.
+
+    `min_rises`: the metrics in question, each with the least rise of all processes together.
+    """
+    candidates: list[Culprit] = []
     totals = {series.metric: series for series in all_series if series.subject == ALL_PROCESSES}
-    for series in all_series:
-        total = totals.get(series.metric) if series.subject.startswith(PROCESS_PREFIX) else None
-        if total is None:
+    for metric, min_rise in min_rises.items():
+        all_risen = _rise(totals[metric], began_s, ended_s) if metric in totals else 0.0
+        if all_risen < min_rise:
             continue
-        risen, all_risen = _rise(series, began_s, ended_s), _rise(total, began_s, ended_s)
-        if all_risen > 0 and risen / all_risen >= MIN_CULPRIT_SHARE:
-            share = min(1.0, risen / all_risen)
-            found.append(
-                Culprit(name=series.subject.removeprefix(PROCESS_PREFIX), metric=series.metric, share=share)
-            )
-    return max(found, key=lambda culprit: culprit.share, default=None)
+        for series in all_series:
+            if series.metric == metric and series.subject.startswith(PROCESS_PREFIX):
+                share = min(1.0, _rise(series, began_s, ended_s) / all_risen)
+                if share >= MIN_CULPRIT_SHARE:
+                    name = series.subject.removeprefix(PROCESS_PREFIX)
+                    candidates.append(Culprit(name=name, metric=metric, share=share))
+    return max(candidates, key=lambda culprit: culprit.share, default=None)
 
 
 def _rise(series: SampleSeries, began_s: float, ended_s: float) -> float:

@@ -39,6 +39,7 @@ YOUNGER = {
     "box.jobs/1",
     "contention.curves/1",
     "fullstack.streams/1",
+    "imported.timeline/1",
     "where.calls/1",
     "where.locks/1",
 }  # never recorded by name alone

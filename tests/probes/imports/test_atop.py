@@ -1,0 +1,55 @@
+"""atop's parseable output: counters as rates, threads and values since boot left out."""
+
+from __future__ import annotations
+
+import pytest
+
+from probes.imports import kinds
+from probes.imports.model import ImportRefusedError, ImportResult
+from probes.imports.source import ImportSource
+from tests.fakes.sampled_files import atop_file
+
+
+def parse(text: str) -> ImportResult:
+    return kinds.parse(ImportSource("file", text.encode()))
+
+
+def test_counters_of_an_interval_become_rates() -> None:
+    result = parse(atop_file([{"iowait": 0.25, "busy": 0.5, "write my job (1)": 51_200.0}] * 3))
+    values = {(m.workload, m.metric): m.value for m in result.measures}
+    assert result.kind == "atop" and result.host == "node1" and result.began == "2026-11-29T01:00:10"
+    assert values["CPU", "iowait share"] == pytest.approx(0.25)
+    assert values["disk:sda", "utilisation"] == pytest.approx(0.5)
+    assert values["disk:sda", "read rate"] == 8000 * 512 / 10
+    assert values["process:my job (1)", "write rate"] == pytest.approx(51_200), (
+        "its threads are not counted again"
+    )
+    assert values["process:my job (1)", "CPU share"] == pytest.approx(15 / 100 / 10)
+    assert next(list(s.at_s) for s in result.series if s.subject == "CPU") == [0.0, 10.0, 20.0]
+    assert result.times is not None and result.times.first == "2026-11-29T01:00:10"
+
+
+def test_values_since_boot_alone_are_refused() -> None:
+    with pytest.raises(ImportRefusedError) as refused:
+        parse(atop_file([]))
+    assert "\n" not in refused.value.why
+
+
+def test_a_raw_file_is_refused_with_the_command_that_converts_it() -> None:
+    with pytest.raises(ImportRefusedError) as refused:
+        kinds.parse(ImportSource("file", b"\xef\xbe\xed\xfe" + bytes(500)))
+    assert refused.value.hint
+
+
+def test_a_command_with_closing_brackets_and_rubbish_lines_is_harmless() -> None:
+    text = (
+        atop_file([{"write a) S 1 (b": 1e4}] * 2)
+        + "PRD node1 x\nPRC node1 1795917376 2026/11/29 02:00:00 10 77 (x\n"
+    )
+    assert any(m.workload.startswith("process:a)") for m in parse(text).measures)
+
+
+def test_counters_that_the_kernel_lacks_are_no_values() -> None:
+    text = atop_file([{}] * 2).replace("4096 0 0 0 0 0 -1", "4096 0 0 0 -1 -1 -1")
+    names = {s.metric for s in parse(text).series if s.subject == "host"}
+    assert "pages swapped in" not in names and "allocation stalls" in names

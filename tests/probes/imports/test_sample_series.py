@@ -1,0 +1,71 @@
+"""Clock times of samples: midnight, 12-hour clocks, dates, tables that begin anew; series that are thinned."""
+
+from __future__ import annotations
+
+from array import array
+
+import pytest
+
+from probes.imports.sample_series import SampleClock, SampleSeries, SeriesTable, thin_series
+
+
+@pytest.mark.parametrize(
+    ("date", "texts", "times", "first"),
+    [
+        ("11/22/2026", ["23:59:50", "00:00:00", "00:00:10"], [0, 10, 20], "2026-11-22T23:59:50"),
+        ("11/22/2026", ["11:59:59 PM", "12:00:01 AM", "01:00:00 AM"], [0, 2, 3601], "2026-11-22T23:59:59"),
+        ("", ["12:00:00 AM", "12:00:00 PM"], [0, 43200], "00:00:00"),
+        ("", ["03/14/19 23:59:00", "03/15/19 00:01:00"], [0, 120], "2019-03-14T23:59:00"),
+        ("", ["2015-02-19 19:24:20", "2015-02-19 19:25:20"], [0, 60], "2015-02-19T19:24:20"),
+        ("11/22/2026", ["00:00:00"] * 2 + ["00:00:01"], [0, 0, 1], "2026-11-22T00:00:00"),
+    ],
+)
+def test_times_count_from_the_first(date: str, texts: list[str], times: list[float], first: str) -> None:
+    clock = SampleClock(date)
+    assert [clock.read(text) for text in texts] == times
+    assert clock.times("UTC").first == first and clock.times("UTC").zone == "UTC"
+    assert SampleClock(date).read_all(texts) == times
+
+
+def test_a_table_that_begins_anew_is_of_the_same_day() -> None:
+    clock = SampleClock("11/22/2026")
+    assert clock.read_all(["00:10:00", "23:50:00"], "CPU") == [0, 85200]
+    assert clock.read_all(["00:10:00", "23:50:00", "00:00:00"], "DEV") == [0, 85200, 85800]
+
+
+@pytest.mark.parametrize("text", ["", "12:00", "Average:", "99/99/99 12:00:00", "12:00:00 words", "x" * 500])
+def test_what_is_no_time_is_none(text: str) -> None:
+    clock = SampleClock()
+    assert clock.read(text) is None
+    assert clock.times().unit == "samples" and clock.times().first == ""
+
+
+def test_seconds_since_1970_are_in_utc() -> None:
+    clock = SampleClock()
+    assert [clock.read_epoch(1_600_000_000.0 + n) for n in (0, 5)] == [0, 5]
+    assert (clock.times().first, clock.times().zone) == ("2020-09-13T12:26:40", "UTC")
+    assert clock.read_epoch(-5) is None
+
+
+def test_a_thinned_series_keeps_its_sum_and_its_end() -> None:
+    series = SampleSeries(
+        subject="CPU",
+        metric="x",
+        unit="",
+        at_s=array("d", range(1000)),
+        values=array("d", [n % 7 for n in range(1000)]),
+    )
+    thinned = thin_series(series, 100)
+    assert len(thinned) == 100 and thinned[-1][0] == 999
+    assert sum(value for _, value in thinned) * 10 == pytest.approx(sum(series.values))
+    assert thin_series(series, 1000) == list(zip(series.at_s, series.values, strict=True))
+
+
+def test_a_table_of_series_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("probes.imports.sample_series.MAX_VALUES", 10)
+    monkeypatch.setattr("probes.imports.sample_series.MAX_SERIES", 2)
+    table = SeriesTable()
+    for name in ("a", "b", "c"):
+        table.add(name, "x", "", (1.0,) * 4, (1.0,) * 4)
+    table.add("a", "x", "", (2.0,) * 4, (1.0,) * 4)
+    assert [s.subject for s in table.as_tuple()] == ["a", "b"] and table.left_out == 8

@@ -1,0 +1,125 @@
+"""Incidents in files of samples: time, cause, level and process are those that were planted; quiet files have none."""
+
+from __future__ import annotations
+
+import pytest
+
+from probes.imports import kinds
+from probes.imports.source import ImportSource
+from scenarios.analysis.incidents.excursions import MIN_SAMPLES, find_excursions
+from scenarios.analysis.incidents.incidents import Timeline, judge_samples, watched_metrics
+from tests.fakes.sampled_files import atop_file, pidstat_file, sar_day
+
+HOUR_S = 3600
+
+
+def judge(text: str) -> Timeline:
+    timeline = judge_samples(kinds.parse(ImportSource("file", text.encode())))
+    assert timeline is not None
+    return timeline
+
+
+@pytest.mark.parametrize("step_s", [10, 60, 600])
+def test_an_overloaded_disk_is_the_cause_and_iowait_its_symptom(step_s: int) -> None:
+    timeline = judge(sar_day(step_s=step_s, disk=(2 * HOUR_S + 1200, 2 * HOUR_S + 2400)))
+    (incident,) = timeline.incidents
+    assert incident.cause == "disk"
+    first_s = step_s  # the first sample of the file is at this time of the day
+    assert incident.began_s + first_s == pytest.approx(2 * HOUR_S + 1200, abs=step_s)
+    assert incident.ended_s + first_s == pytest.approx(2 * HOUR_S + 2400, abs=step_s)
+    shown = {(symptom.subject, symptom.metric): symptom for symptom in incident.symptoms}
+    assert set(shown) == {("disk:sda", "latency"), ("disk:sda", "utilisation"), ("CPU", "iowait share")}
+    busy = shown["disk:sda", "utilisation"]
+    assert (busy.level, busy.unit) == (pytest.approx(99), "%") and busy.quiet < 20
+    assert timeline.times.first == f"2026-11-22T00:{step_s // 60:02d}:{step_s % 60:02d}"
+
+
+def test_two_causes_at_different_times_are_two_incidents() -> None:
+    timeline = judge(sar_day(disk=(2 * HOUR_S, 3 * HOUR_S), steal=(15 * HOUR_S, 15 * HOUR_S + 900)))
+    assert {incident.cause for incident in timeline.incidents} == {"disk", "hypervisor"}
+    assert timeline.incidents[0].cause == "disk", "the longer one is the worse"
+
+
+def test_a_quiet_day_has_no_incident() -> None:
+    timeline = judge(sar_day())
+    assert timeline.incidents == () and timeline.rows and timeline.samples == 1439
+
+
+def test_what_lasts_ten_hours_of_a_day_is_usual_here() -> None:
+    assert judge(sar_day(disk=(2 * HOUR_S, 12 * HOUR_S))).incidents == ()
+    assert judge(sar_day(disk=(2 * HOUR_S, 9 * HOUR_S))).incidents != ()
+
+
+def test_too_few_samples_are_not_judged() -> None:
+    result = kinds.parse(ImportSource("file", sar_day(step_s=86400 // MIN_SAMPLES).encode()))
+    assert max(len(series.values) for series in result.series) == MIN_SAMPLES - 1
+    assert judge_samples(result) is None
+
+
+def test_a_gap_is_no_end_and_a_single_sample_of_a_second_no_incident() -> None:
+    at_s = [float(second) for second in range(1000)]
+    values = [90.0 if 400 <= second < 500 and second % 10 else 1.0 for second in range(1000)]
+    (excursion,) = find_excursions(at_s, values, floor=10, rise=10)
+    assert (excursion.first, excursion.last) == (401, 499)
+    assert excursion.level == 90 and excursion.quiet == 1
+    alone = [90.0 if second == 400 else 1.0 for second in range(1000)]
+    assert find_excursions(at_s, alone, floor=10, rise=10) == []
+
+
+def test_the_spread_of_the_quiet_values_raises_the_limit() -> None:
+    at_s = [float(second * 60) for second in range(1000)]
+    noisy = [10.0 + (second * 37 % 21) for second in range(1000)]
+    values = [40.0 if 400 <= second < 410 else value for second, value in enumerate(noisy)]
+    assert find_excursions(at_s, values, floor=10, rise=10) == []
+    values = [90.0 if 400 <= second < 410 else value for second, value in enumerate(noisy)]
+    assert len(find_excursions(at_s, values, floor=10, rise=10)) == 1
+
+
+def test_a_process_is_named_that_accounts_for_half_of_the_rise() -> None:
+    quiet = {"iowait": 0.01, "busy": 0.1, "write jbd2/sda1-8": 20e3, "write rsync": 10e3}
+    busy = {
+        "iowait": 0.6,
+        "busy": 0.99,
+        "write jbd2/sda1-8": 30e3,
+        "write rsync": 90e6,
+        "write cron job": 5e3,
+    }
+    timeline = judge(atop_file([quiet] * 100 + [busy] * 30 + [quiet] * 100))
+    (incident,) = timeline.incidents
+    assert incident.cause == "disk" and incident.culprit is not None
+    assert (incident.culprit.name, incident.culprit.metric) == ("rsync", "write rate")
+    assert incident.culprit.share > 0.99
+    assert (incident.began_s, incident.ended_s) == (990.0, 1290.0)
+
+
+def test_nobody_is_named_where_four_share_the_rise() -> None:
+    quiet = {"busy": 0.1, **{f"write job{n}": 1e3 for n in range(4)}}
+    busy = {"busy": 0.99, **{f"write job{n}": 9e6 for n in range(4)}}
+    (incident,) = judge(atop_file([quiet] * 100 + [busy] * 30)).incidents
+    assert incident.culprit is None
+
+
+def test_nobody_is_named_where_the_disk_is_slow_and_nobody_writes_much() -> None:
+    quiet = {"busy": 0.1, "write syslog": 1e3}
+    (incident,) = judge(atop_file([quiet] * 100 + [{"busy": 0.99, "write syslog": 9e4}] * 30)).incidents
+    assert incident.culprit is None
+
+
+def test_samples_of_pidstat_are_by_command_and_time() -> None:
+    text = pidstat_file(60, {"dd": lambda n: 1000.0 if n >= 40 else 0.0, "sync": lambda n: 5.0})
+    result = kinds.parse(ImportSource("file", text.encode()))
+    written = {s.subject: s for s in result.series if s.metric == "write rate"}
+    assert list(written["process:dd"].values) == [0.0] * 40 + [1_024_000.0] * 20
+    assert list(written["processes"].values) == [5 * 1024.0] * 40 + [1005 * 1024.0] * 20
+    assert list(written["process:sync"].at_s) == [float(n) for n in range(60)]
+
+
+def test_every_watched_metric_is_one_that_an_importer_writes() -> None:
+    from probes.imports.sysstat import atop
+    from probes.imports.sysstat.sysstat_table import load_columns
+
+    columns = load_columns()
+    known = {meaning[0] for table in (columns.host, columns.device) for meaning in table.values()}
+    known |= {f"{name} share" for name in columns.cpu.values()} | {"busy share"}
+    known |= {metric for counts in atop._HOST_COUNTS.values() for _, metric, _, _ in counts}
+    assert {metric for watched in watched_metrics() for metric in watched.metrics} <= known
