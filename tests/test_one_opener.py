@@ -68,7 +68,7 @@ ALLOWED = {
             "scenarios/rpfilter/measurement/scheduling_delay.py",
             "probes/engine/command/process_tree.py", "probes/engine/command/supervisor.py", "probes/system/apic.py",
             "probes/system/kernel_log.py", "probes/system/pcie_tags.py", "probes/system/running/processes.py",
-            "scenarios/workload/settings.py", "probes/profile/wait_samples.py",
+            "scenarios/experiment/schedule/host_settings.py", "probes/profile/wait_samples.py",
             "probes/profile/tracepoints.py", "probes/engine/command/topdown.py",
         ),
         KERNELS,

@@ -20,6 +20,7 @@ from scenarios.contract.option_value import Discretion
 from scenarios.contract.plan import PlannedStep
 from scenarios.experiment.guards.watch import watch_for
 from scenarios.experiment.load_schedule import measure_workload
+from scenarios.experiment.schedule.host_settings import Stay
 from scenarios.workload.cold import Cold, explain_undroppable, paths
 from scenarios.workload.device_bytes import LeafBytes, named_directories
 from scenarios.workload.findings import failing_finding, undecided_finding, wall_finding
@@ -36,7 +37,6 @@ from scenarios.workload.plan import list_sentences as planned_sentences
 from scenarios.workload.request import MIN_SERIES_RUNS, CommandRequest, parse_request
 from scenarios.workload.results import MemoryLimits, Splits
 from scenarios.workload.series import measure_series
-from scenarios.workload.settings import Stay
 from scenarios.workload.split import Profiles, collect_profiles, find_limit_cause, split_wall_time
 from scenarios.workload.variant_bench import WALL, Allowance, CommandVariantBench
 from scenarios.workload.variants import CommandVariant

@@ -16,10 +16,10 @@ from scenarios.analysis.profile.waits import Waited, summarise_waits
 from scenarios.contract.model import Run
 from scenarios.contract.plan import Metric
 from scenarios.experiment.schedule.blocks import VariantBench
+from scenarios.experiment.schedule.host_settings import Stay
 from scenarios.workload.cold import Cold
 from scenarios.workload.device_bytes import LeafBytes
 from scenarios.workload.group import SampleCurves, ScoreReader
-from scenarios.workload.settings import Stay
 from scenarios.workload.variants import CommandVariant
 
 IN_A_ROW = 3  # failures after which a variant is given up

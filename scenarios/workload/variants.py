@@ -16,8 +16,8 @@ from probes.number_text import parse_signed, parse_unsigned
 from probes.system.processor.cpulist import parse_list
 from scenarios.contract.action import Action
 from scenarios.contract.model import UsageError
+from scenarios.experiment.schedule.host_settings import KINDS, setting_change
 from scenarios.workload.group import LIMITS, parse_limit
-from scenarios.workload.settings import KINDS, setting_change
 
 WORDS = ("cmd", "cwd", "wrap", "cpus", "node", "nice", "ionice", *LIMITS, "env")
 IONICE = {"realtime": 1, "best-effort": 2, "idle": 3}  # ioprio_set(2)

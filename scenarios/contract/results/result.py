@@ -59,6 +59,13 @@ class Result(RunEvent, frozen=True):
         """
         return {}
 
+    @property
+    def proofs(self) -> dict[str, str]:
+        """Return, by the key of a finding, what its remedy did on this host, in words. Triage adds the words to the
+        finding.
+        """
+        return {}
+
     def on_top(self, now: float) -> ReportSection | None:
         """Return the section for the first page and for the live screen, `now` seconds after the run began."""
         return None

@@ -19,6 +19,7 @@ from probes.system.disk.topology import DirectoryPlacement
 from scenarios.contract import events as ev
 from scenarios.contract.action import Action
 from scenarios.contract.model import Applied, Options, RunRefused, UsageError
+from scenarios.experiment.guards.system_disks import system_leaves
 from scenarios.experiment.schedule.switch import scheduler_change
 from scenarios.iosched.findings import OnsetComparison, onset_finding, throttling_finding
 from scenarios.iosched.measurement.mixes import MIXES, Mix, fio_equivalent
@@ -26,7 +27,7 @@ from scenarios.iosched.restoration import QueueFileTracker, describe_changes, fi
 from scenarios.iosched.scenario import Iosched
 from scenarios.iosched.scheduler_setup import PairLoad, SchedulerSetup, build_workload
 from scenarios.iosched.switch import Switcher
-from scenarios.iosched.target import ScheduledDisks, find_refusal, system_leaves
+from scenarios.iosched.target import ScheduledDisks, find_refusal
 from tests.fakes import FakeRun
 from tests.fakes.noise import Noise, autoregressive
 

@@ -11,8 +11,8 @@ import pytest
 
 from scenarios.contract.action import Action
 from scenarios.contract.model import Applied, RunRefused
+from scenarios.experiment.schedule.host_settings import Stay, _sysctl_path, read_setting
 from scenarios.experiment.schedule.switch import attribute_change
-from scenarios.workload.settings import Stay, _sysctl_path, read
 from tests.fakes.run import FakeRun
 
 
@@ -41,7 +41,7 @@ def test_each_variant_meets_its_own_and_the_others_the_hosts(tmp_path: Path) -> 
         async with Stay(Writes(), (a, b)) as stay:
             for changes in ((), (a,), (a, b), (b,), ()):
                 await stay.switch_to(changes)
-                seen.append((read(str(one)), read(str(other))))
+                seen.append((read_setting(str(one)), read_setting(str(other))))
         return seen
 
     assert asyncio.run(stays()) == [("1", "bfq"), ("7", "bfq"), ("7", "none"), ("1", "none"), ("1", "bfq")]

@@ -36,7 +36,7 @@ def setting_change(key: str, value: str, context: str) -> Action:
         raise UsageError(f"{word}: write sysctl:vm.swappiness=10 or sysfs:/sys/...=VALUE")
     if not os.path.realpath(path).startswith(root) or not Path(path).is_file():
         raise UsageError(f"{word}: {path}: no such setting on this host")
-    own = read(path)
+    own = read_setting(path)
     if not own:
         raise UsageError(f"{word}: {path} cannot be read, so it could not be undone")
     if not os.access(path, os.W_OK):
@@ -44,7 +44,7 @@ def setting_change(key: str, value: str, context: str) -> Action:
     return attribute_change(path, own, value, risk=RISK)
 
 
-def read(path: str) -> str:
+def read_setting(path: str) -> str:
     """Its value, of several to choose from the one in brackets; "" where it cannot be read."""
     try:
         with Path(path).open("rb") as file:
@@ -74,7 +74,7 @@ def _scheduler_action(device: str, value: str, word: str) -> Action:
         raise UsageError(f"{word}: {device} offers {', '.join(names)}")
     if os.geteuid():
         raise UsageError(f"{word}: needs root")
-    return scheduler_change(device, read(path), value)
+    return scheduler_change(device, read_setting(path), value)
 
 
 class Stay:
@@ -83,7 +83,7 @@ class Stay:
     def __init__(self, run: Run, changes: Sequence[Action]) -> None:
         self.run = run
         self._paths = tuple(dict.fromkeys(action.target for action in changes))
-        self._own = self._wanted = {path: read(path) for path in self._paths}
+        self._own = self._wanted = {path: read_setting(path) for path in self._paths}
         self._active: tuple[Action, ...] = ()
         self._stay = AsyncExitStack()
 
@@ -101,7 +101,7 @@ class Stay:
             self._active = changes
             for action in changes:
                 await self._stay.enter_async_context(self.run.apply_change(action))
-            self._wanted = {path: read(path) for path in self._paths}
+            self._wanted = {path: read_setting(path) for path in self._paths}
         self.check()
 
     async def switch_back(self) -> None:
@@ -112,6 +112,6 @@ class Stay:
     def check(self) -> None:
         """Somebody else may set them at any time: then nothing is measured. Raises RunRefused."""
         for path, wanted in self._wanted.items():
-            now = read(path)
+            now = read_setting(path)
             if now != wanted:
                 raise RunRefused(f"{path} is {now} where {wanted} was in force: another program changes it")

@@ -1,0 +1,142 @@
+"""What a proof found of each setting: helps, harms, no material difference, undecided. Pure but for today's values."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+from msgspec.structs import replace
+
+from probes import units
+from probes.reading.host import Host
+from scenarios.contract import events as ev
+from scenarios.contract.finding import Evidence, Finding, Remedy
+from scenarios.experiment.wording import effect_words
+from scenarios.prove.design import ScreenedEffect
+from scenarios.prove.kinds import ProvableSetting
+from scenarios.prove.loads import ProofLoad
+from scenarios.prove.request import ProofVariant
+from scenarios.prove.results import Outcome, ProvenSetting, ScreeningRecord
+from scenarios.triage.rules.settings import setting_lines
+from scenarios.triage.rules.texts import texts
+
+SAYS = texts("prove")
+LONGER = 4.0  # times the budget: halves the smallest detectable effect
+
+
+def outcome_of(verdict: ev.RunVerdict) -> Outcome:
+    if verdict.is_different:
+        return "helps" if verdict.is_faster else "harms"
+    return "no material difference" if verdict.is_equal else "undecided"
+
+
+def proven_alone(variant: ProofVariant, verdict: ev.RunVerdict, *, trusted: bool) -> ProvenSetting:
+    """Return the line of a variant that was compared with today's value. `trusted`: the control did not move."""
+    return ProvenSetting(
+        setting=", ".join(setting.label for setting in variant.settings),
+        old=", ".join(setting.old for setting in variant.settings),
+        new=", ".join(setting.new for setting in variant.settings),
+        outcome=outcome_of(verdict) if trusted else "undecided",
+        ratio=verdict.ratio,
+        ci95=verdict.ci95,
+        smallest_effect=verdict.smallest_effect,
+        risk="; ".join(dict.fromkeys(setting.risk for setting in variant.settings)),
+        persistent="; ".join(setting.persistent for setting in variant.settings if setting.persistent),
+    )
+
+
+def proven_by_screening(
+    setting: ProvableSetting, effect: ScreenedEffect, margin: float, *, trusted: bool
+) -> ProvenSetting:
+    """Return the line of a setting that was not tried alone: equal within the margin, else undecided."""
+    low, high = effect.ci95
+    is_equal = trusted and 1 / (1 + margin) <= low and high <= 1 + margin
+    return ProvenSetting(
+        setting=setting.label,
+        old=setting.old,
+        new=setting.new,
+        outcome="no material difference" if is_equal else "undecided",
+        stage="screening",
+        ratio=effect.ratio,
+        ci95=effect.ci95,
+        smallest_effect=math.sqrt(high / low) - 1,
+        risk=setting.risk,
+        persistent=setting.persistent,
+    )
+
+
+def setting_finding(
+    host: Host,
+    load: ProofLoad,
+    line: ProvenSetting,
+    settings: Sequence[ProvableSetting],
+    verdict: ev.RunVerdict | None,
+    budget_s: float,
+) -> Finding:
+    """Return the finding of one line of the answer."""
+    evidence = [
+        Evidence(
+            SAYS.text(
+                "verdict",
+                metric=verdict.metric,
+                effect=effect_words(verdict),
+                groups=units.count_noun(verdict.groups, "group"),
+            )
+        )
+        if verdict is not None
+        else SAYS.evidence("screened", interval=line.interval_text)
+    ]
+    names = {"helps": "helps", "harms": "harms", "no material difference": "equal", "undecided": "undecided"}
+    fields = {
+        "setting": line.setting,
+        "new": line.new,
+        "old": line.old,
+        "load": load.workload.title,
+        "effect": line.effect_text,
+    }
+    if line.outcome == "undecided":
+        smallest = (
+            "not known" if line.smallest_effect is None else units.smallest_effect(line.smallest_effect)
+        )
+        request = " --setting ".join(f"{setting.label}={setting.new}" for setting in settings)
+        fields |= {"smallest": smallest, "request": request, "longer": f"{budget_s * LONGER:.0f}"}
+    return SAYS.finding(
+        names[line.outcome],
+        subject=line.setting,
+        evidence=evidence,
+        remedy=(_keeping_remedy(host, line, settings),) if line.outcome == "helps" else (),
+        **fields,
+    )
+
+
+def _keeping_remedy(host: Host, line: ProvenSetting, settings: Sequence[ProvableSetting]) -> Remedy:
+    wanted: dict[str, str] = {}
+    for action in (action for setting in settings for action in setting.actions):
+        name = action.target
+        if name.startswith("/proc/sys/"):
+            name = name.removeprefix("/proc/sys/").replace("/", ".")
+        wanted[name] = action.new or ""
+    lines = setting_lines(host, wanted, "prove")
+    return replace(
+        SAYS.remedy("keep", setting=line.setting, new=line.new, risk=line.risk),
+        commands=lines.commands,
+        persistent=tuple(setting.persistent for setting in settings if setting.persistent),
+        verify=lines.verify,
+        undo=lines.undo,
+    )
+
+
+def control_finding(control: ev.RunVerdict | None, record: ScreeningRecord | None) -> Finding | None:
+    """Return the finding that what is the same differed, or None: today's value measured twice, and the dummies."""
+    called = (
+        [effect for effect in record.effects if effect.dummy and effect.is_called]
+        if record is not None
+        else []
+    )
+    lines = [
+        SAYS.evidence("dummy", label=effect.label, interval=units.format_interval(*effect.ci95, effect.ratio))
+        for effect in called
+    ]
+    if control is not None and control.is_different:
+        return SAYS.finding("control", evidence=lines, control=effect_words(control))
+    return SAYS.finding("control", evidence=lines, control=called[0].label) if called else None

@@ -1,0 +1,177 @@
+"""Settings that may be switched for a proof: the allow-list of kinds, and what one request of them means here.
+
+A setting that no kind of `kinds.toml` describes is refused, so nothing that drops data can be named.
+"""
+
+from __future__ import annotations
+
+import re
+import shlex
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+import msgspec
+from msgspec.structs import replace
+
+from probes.files.safe_read import read_own_data
+from probes.reading.host import Host
+from scenarios.contract.action import Action
+from scenarios.contract.model import UsageError
+from scenarios.experiment.schedule.host_settings import read_setting, setting_change
+from scenarios.prove.reserved import find_reservation
+
+MAX_FILES = 1024  # of one setting: the CPUs of a large host
+FORM = (
+    "write KIND:SCOPE/NAME=VALUE: block:sdb/read_ahead_kb=4096, sysctl:vm.swappiness=10, sysfs:/sys/…=VALUE"
+)
+# The kernel sets the other one of a pair to 0 and takes no 0 back: so such a change could not be undone.
+_NO_ZERO = ("dirty_bytes", "dirty_background_bytes", "dirty_ratio", "dirty_background_ratio")
+
+
+class SettingKind(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    """One entry of `kinds.toml`. `settle_s`: seconds to wait after a switch before anything is measured."""
+
+    name: str
+    short: str
+    path: str
+    scope: str
+    risk: str
+    settle_s: float
+    keep: str = ""
+    keep_in: str = ""
+
+    def keeping_command(self, fields: Mapping[str, str]) -> str:
+        """Return the command that keeps a setting over a reboot; "" where it depends on who makes its object."""
+        line = self.keep.format(**fields)
+        return f"printf '%s\\n' {shlex.quote(line)} >> {self.keep_in}" if self.keep_in else line
+
+
+KINDS = read_own_data(__file__, "kinds.toml", dict[str, tuple[SettingKind, ...]])["kind"]
+
+
+class ProvableSetting(msgspec.Struct, frozen=True, kw_only=True):
+    """A setting with today's value and the other one. `label` is its request without the value.
+
+    `actions`: one for each file, none where the setting is a dummy that changes nothing.
+    """
+
+    label: str
+    kind: str
+    old: str
+    new: str
+    scope: str
+    risk: str
+    settle_s: float
+    persistent: str
+    actions: tuple[Action, ...]
+    disk: str = ""  # the block device that it acts on, where it is one
+
+    @property
+    def name(self) -> str:
+        """Return the last part of the label, for tables that are narrow."""
+        return self.label.rpartition("/")[2].partition(":")[2] or self.label.rpartition("/")[2]
+
+
+def parse_setting(host: Host, text: str) -> ProvableSetting:
+    """Return what `KIND:NAME=VALUE` means on this host. Raises UsageError in one line."""
+    key, equals, value = text.partition("=")
+    label, value = key.strip(), " ".join(value.split())
+    if not equals or not value:
+        raise UsageError(f"setting {text!r}: {FORM}")
+    pattern = _setting_path(label)
+    kind, scope = _allowed_kind(pattern, text)
+    paths = sorted(map(str, Path("/").glob(pattern.lstrip("/")))) if "*" in pattern else [pattern]
+    if not paths:
+        raise UsageError(f"setting {text}: no file matches {pattern}")
+    if len(paths) > MAX_FILES:
+        raise UsageError(f"setting {text}: {len(paths)} files match {pattern}, more than {MAX_FILES}")
+    if reserved := find_reservation(host, kind.name, scope, pattern):
+        raise UsageError(f"setting {text}: {reserved}")
+    actions = [
+        action
+        for path in paths
+        if " ".join(read_setting(path).split()) != value
+        for action in [_change(path, value, kind)]
+    ]
+    if not actions:
+        raise UsageError(f"setting {text}: it has this value already; name another one")
+    name = pattern.rpartition("/")[2]
+    if kind.name == "sysctl":
+        name = pattern.removeprefix("/proc/sys/").replace("/", ".")
+    fields = {"path": pattern, "name": name, "scope": scope, "value": value}
+    return ProvableSetting(
+        label=label,
+        kind=kind.name,
+        old=", ".join(dict.fromkeys(" ".join((action.old or "").split()) for action in actions)),
+        new=value,
+        scope=kind.scope.format(**fields),
+        risk=kind.risk,
+        settle_s=kind.settle_s,
+        persistent=kind.keeping_command(fields),
+        actions=tuple(actions),
+        disk=scope if kind.name == "block" else "",
+    )
+
+
+def _setting_path(label: str) -> str:
+    """Return the path of the file, perhaps with stars. Raises UsageError."""
+    name, _, rest = label.partition(":")
+    if label.startswith("/"):
+        return label
+    if name == "sysfs" and rest.startswith("/"):
+        return rest
+    kind = next((kind for kind in KINDS if kind.name == name), None)
+    if kind is None or not rest:
+        raise UsageError(f"setting {label}: {FORM}; kinds: sysfs, {', '.join(kind.name for kind in KINDS)}")
+    if kind.name == "sysctl":
+        return kind.short.format(name=rest.replace(".", "/"))
+    scope, _, attribute = rest.rpartition("/")
+    return kind.short.format(scope=scope, name=attribute)
+
+
+def _allowed_kind(path: str, text: str) -> tuple[SettingKind, str]:
+    """Return the kind that allows the file, and what the file acts on. Raises UsageError."""
+    parts = path.split("/")
+    for kind in KINDS:
+        match = re.fullmatch(kind.path, path)
+        if match is not None and ".." not in parts and "." not in parts:
+            return kind, match.groupdict().get("scope") or ""
+    raise UsageError(
+        f"setting {text}: hostdx does not switch {path}: it is on none of the lists of settings that can be "
+        "switched and put back while the host runs; measure before and after the change instead: "
+        "`hostdx baseline save before`, change it (reboot where needed), `hostdx compare --against before last`"
+    )
+
+
+def _change(path: str, value: str, kind: SettingKind) -> Action:
+    """Return the change of one file, with what the kernel resets along. Raises UsageError."""
+    if path.endswith("/queue/scheduler"):
+        action = setting_change(f"scheduler:{path.split('/')[3]}", value, "setting")
+    else:
+        key = f"sysctl:/{path.removeprefix('/proc/sys/')}" if path.startswith("/proc/") else f"sysfs:{path}"
+        action = setting_change(key, value, "setting")
+    name = path.rpartition("/")[2]
+    if name in _NO_ZERO and action.old == "0":
+        other = name.replace("bytes", "ratio") if "bytes" in name else name.replace("ratio", "bytes")
+        raise UsageError(f"setting {path}: it is 0, which the kernel does not take back; name vm.{other}")
+    return replace(action, risk=kind.risk, side_paths=action.side_paths or _side_paths(path))
+
+
+def _side_paths(path: str) -> tuple[str, ...]:
+    """Return the files that a write to `path` sets along: saved before, put back after."""
+    if path.endswith("/queue/nr_requests"):
+        return (path.replace("nr_requests", "iosched/*"),)
+    return ()
+
+
+def parse_settings(host: Host, texts: Sequence[str]) -> tuple[ProvableSetting, ...]:
+    """Return the settings in their order. Raises UsageError, also where two of them are the same file."""
+    settings = tuple(parse_setting(host, text) for text in texts)
+    owners: dict[str, str] = {}
+    for setting in settings:
+        for action in setting.actions:
+            if owners.setdefault(action.target, setting.label) != setting.label:
+                raise UsageError(f"setting {setting.label}: {action.target} is named twice")
+    if len({setting.label for setting in settings}) != len(settings):
+        raise UsageError("a setting is named twice")
+    return settings

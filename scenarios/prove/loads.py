@@ -1,0 +1,249 @@
+"""Loads under which a setting is tried: reads through the page cache, the everyday loads, a command, a running job."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from typing import Literal, TypeAlias
+
+import msgspec
+
+from probes.engine.battery import BenchmarkSet, own_affinity
+from probes.engine.battery_loads import CALLS, DISK_LOADS, FILES
+from probes.engine.command.command import CommandBench
+from probes.engine.disk.budget import WriteBudget
+from probes.engine.disk.refusals import check_suitability
+from probes.engine.measured import Measured
+from probes.reading.host import Host
+from probes.system.disk.topology import find_placement
+from probes.types import is_present
+from scenarios.contract.model import Options, Run, RunRefused, UsageError, own_directory
+from scenarios.contract.plan import Metric, Workload, timed_command
+from scenarios.experiment.schedule.switch import SwitchedLoad
+from scenarios.prove.measurement.buffered import (
+    SCATTERED_RATE,
+    STREAM_RATE,
+    BufferedReads,
+    open_named_file,
+    write_test_file,
+)
+from scenarios.prove.measurement.progress import BYTES, CPU, UNITS, JobProgress
+
+Source: TypeAlias = Literal["cache", "disk", "calls", "command", "job"]
+
+STREAM, SCATTERED = "stream-read", "scattered-read"
+DEFAULT_SIZE = 256 << 20
+MAX_WRITTEN = 1 << 30
+SIZED_AS = "randread-4k-qd1"  # the load of the engine whose file is as large
+WINDOW_S, JOB_WINDOW_S = 0.5, 1.0
+_CACHE = {
+    STREAM: ("a file streamed through the page cache", STREAM_RATE, "read-ahead helps it"),
+    SCATTERED: ("4 KiB at random places through the page cache", SCATTERED_RATE, "read-ahead may cost it"),
+}
+_CALLS = {call.id: call for call in CALLS if call.call not in FILES}
+_READS = {load.id: load for load in DISK_LOADS if load.kind == "read"}
+LOADS = (*_CACHE, *_READS, *_CALLS)
+
+
+class ProofLoad(msgspec.Struct, frozen=True, kw_only=True):
+    """One load, before it is opened. `directory`: where it writes its file; `file`: what it reads instead."""
+
+    source: Source
+    workload: Workload
+    directory: str = ""
+    file: str = ""
+    size_bytes: int = 0
+    command: str = ""
+    pid: int = 0
+    cgroup: str = ""
+    leaves: tuple[str, ...] = ()
+    refusal: str = ""
+
+
+def choose_load(host: Host, options: Options, controls: tuple[str, ...]) -> ProofLoad:
+    """Return the one load that the options name. Raises UsageError where it is none or several."""
+    pid, cgroup, name = options.as_integer("pid"), options.as_string("cgroup"), options.as_string("load")
+    command, progress = options.as_string("cmd"), options.as_string("progress-cmd")
+    if sum(map(bool, (pid, cgroup, name, command))) != 1:
+        raise UsageError(
+            f"name one load: --load {STREAM} (or another: {', '.join(LOADS[1:4])}, …), --cmd 'COMMAND', --pid or "
+            "--cgroup of a job that runs"
+        )
+    if command or progress:
+        _split_command(command or progress)
+    if progress and not (pid or cgroup):
+        raise UsageError("--progress-cmd goes with --pid or --cgroup")
+    if command:
+        load = timed_command("command", "the command", controls=controls)
+        return _placed(host, options, ProofLoad(source="command", workload=load, command=command))
+    if pid or cgroup:
+        return _job_load(host, options, pid, cgroup, controls)
+    if name in _CALLS:
+        call = _CALLS[name]
+        load = _workload(name, call.title, call.unit, call.why, controls)
+        return ProofLoad(source="calls", workload=load)
+    if name in _READS:
+        read = _READS[name]
+        load = _workload(name, f"{read.title}, direct", read.metric, read.why, controls)
+        return _placed(host, options, ProofLoad(source="disk", workload=load))
+    title, unit, why = _CACHE[name]
+    load = _workload(name, title, unit, why, controls)
+    return _placed(host, options, ProofLoad(source="cache", workload=load))
+
+
+def _workload(id: str, title: str, unit: str, why: str, controls: tuple[str, ...]) -> Workload:
+    return Workload(
+        id=id,
+        title=title,
+        metrics=(Metric(unit, unit),),
+        block_s=WINDOW_S,
+        max_block_s=WINDOW_S,
+        min_operations=1,
+        controls=controls,
+        why=why,
+    )
+
+
+def _job_load(host: Host, options: Options, pid: int, cgroup: str, controls: tuple[str, ...]) -> ProofLoad:
+    progress = options.as_string("progress-cmd")
+    unit = UNITS if progress else {"bytes": BYTES, "cpu": CPU}[options.as_string("progress", "bytes")]
+    job = f"process {pid}" if pid else f"control group {cgroup}"
+    if cgroup and not cgroup.startswith("/"):
+        raise UsageError(
+            f"--cgroup {cgroup}: write its folder, such as /sys/fs/cgroup/system.slice/job.service"
+        )
+    path = f"/proc/{pid}/stat" if pid else f"{cgroup}/cgroup.procs"
+    if not host.path_exists(path):
+        raise UsageError(f"{job}: {path} is not there")
+    load = _workload("job", f"the progress of {job}", unit, "the job goes on as it would", controls)
+    load = msgspec.structs.replace(load, block_s=JOB_WINDOW_S, max_block_s=JOB_WINDOW_S)
+    return ProofLoad(source="job", workload=load, command=progress, pid=pid, cgroup=cgroup)
+
+
+def _placed(host: Host, options: Options, load: ProofLoad) -> ProofLoad:
+    """Return the load with its directory or file, and why it cannot run there."""
+    directory, file = options.as_string("dir"), options.as_string("file")
+    if file and load.source != "cache":
+        raise UsageError(f"--file goes with --load {STREAM} or {SCATTERED}")
+    where = file.rpartition("/")[0] or "/" if file else directory or ("/var/tmp" if load.command else "")
+    if not where:
+        raise UsageError(
+            f"--load {load.workload.id} needs --dir, a directory on the disk in question, or --file"
+        )
+    placement = find_placement(host, where)
+    leaves = placement.leaves if is_present(placement) else ()
+    placed = msgspec.structs.replace(load, directory=where, file=file, leaves=leaves)
+    if file or load.command:
+        return placed
+    fit = check_suitability(
+        host,
+        where,
+        explicit=True,
+        size_bytes=options.as_integer("size") or DEFAULT_SIZE,
+        workloads=(SIZED_AS,),
+    )
+    return msgspec.structs.replace(placed, size_bytes=fit.size_bytes, refusal=fit.refusal)
+
+
+def _split_command(command: str) -> tuple[str, ...]:
+    try:
+        words = tuple(shlex.split(command))
+    except ValueError as error:
+        raise UsageError(f"the command cannot be split into words: {error}; check its quotes") from None
+    if not words:
+        raise UsageError("the command is empty")
+    return words
+
+
+class BatteryWindows:
+    """Windows of an everyday load: its slices, one after another, until the window's time is over."""
+
+    def __init__(self, benchmarks: BenchmarkSet, load: str, metric: str) -> None:
+        self._benchmarks = benchmarks
+        self._load = load
+        self._metric = metric
+
+    async def measure_block(self, seconds: float) -> Measured:
+        slices: list[Measured] = []
+        while not slices or sum(each.seconds for each in slices) < seconds:
+            slices.append(await self._benchmarks.measure_slice(self._load, "all"))
+        took = sum(each.seconds for each in slices)
+        value = sum(each.values[self._metric] * each.seconds for each in slices) / took
+        return Measured(
+            seconds=took,
+            values={self._metric: value},
+            operations=sum(each.operations for each in slices),
+            bytes=sum(each.bytes for each in slices),
+            cpu_s=sum(each.cpu_s for each in slices),
+        )
+
+    async def wait_until_idle(self) -> None:
+        """Each slice waits until its own requests are done."""
+
+
+@asynccontextmanager
+async def open_load(run: Run, load: ProofLoad) -> AsyncIterator[SwitchedLoad]:
+    """Yield the load, ready to be measured; its files and workers are gone afterwards. Raises BenchRefused."""
+    metric = load.workload.metrics[0].name
+    if load.source == "job":
+        words = _split_command(load.command) if load.command else ()
+        yield JobProgress(run.host, metric, pid=load.pid, cgroup=load.cgroup, command=words)
+    elif load.source == "calls":
+        benchmarks = BenchmarkSet(run.host, None, None, 0, run.seed, (), own_affinity())
+        try:
+            yield BatteryWindows(benchmarks, load.workload.id, metric)
+        finally:
+            await benchmarks.close()
+    elif load.file:
+        reads = BufferedReads(open_named_file(load.file), run.seed, scattered=load.workload.id == SCATTERED)
+        try:
+            yield reads
+        finally:
+            reads.close()
+    else:
+        async with _open_in_directory(run, load, metric) as opened:
+            yield opened
+
+
+@asynccontextmanager
+async def _open_in_directory(run: Run, load: ProofLoad, metric: str) -> AsyncIterator[SwitchedLoad]:
+    async with own_directory(run, load.directory) as private:
+        if load.source == "command":
+            yield CommandBench(run.host, load.command, private, load.leaves)
+            return
+        if load.source == "cache":
+            with run.begin_step("prepare", "write the test file") as step:
+                fd = await write_test_file(private, load.size_bytes, run.seed, step.report_written)
+            reads = BufferedReads(fd, run.seed, scattered=load.workload.id == SCATTERED)
+            try:
+                yield reads
+            finally:
+                reads.close()
+            return
+        budget = WriteBudget(MAX_WRITTEN)
+        benchmarks = BenchmarkSet(
+            run.host,
+            load.directory,
+            private,
+            load.size_bytes,
+            run.seed,
+            load.leaves,
+            own_affinity(),
+            budget=budget,
+        )
+        try:
+            with run.begin_step("prepare", "write the test files") as step:
+                await benchmarks.prepare_files(step.report_written)
+            yield BatteryWindows(benchmarks, load.workload.id, metric)
+        finally:
+            await benchmarks.close()
+
+
+def check_reach(load: ProofLoad, disks: frozenset[str]) -> None:
+    """Raise RunRefused where a setting acts on a disk that the load does not reach."""
+    if load.source in ("cache", "disk") and disks and not disks & set(load.leaves):
+        raise RunRefused(
+            f"{load.directory} lies on {', '.join(load.leaves) or 'no disk'}, and the setting acts on "
+            f"{', '.join(sorted(disks))}: name a directory on that disk with --dir"
+        )

@@ -1,0 +1,61 @@
+"""What a run of `prove` is asked for: the variants, the load, and how the budget is shared out. Changes nothing."""
+
+from __future__ import annotations
+
+import msgspec
+
+from probes.reading.host import Host
+from scenarios.contract.model import Options, UsageError
+from scenarios.prove.design import MAX_SETTINGS
+from scenarios.prove.kinds import ProvableSetting, parse_settings
+from scenarios.prove.loads import ProofLoad, choose_load
+
+TODAY, NEW, AGAIN = "today", "new", "again"
+SCREENED_FROM = 4  # fewer settings are tried alone at once: that takes less time than a design
+BUDGET_S, SCREENING_BUDGET_S = 60.0, 300.0
+SCREENING_SHARE = 0.5  # of the budget
+
+
+class ProofVariant(msgspec.Struct, frozen=True):
+    """One variant: the settings that have their new value in it. TODAY and AGAIN have none."""
+
+    id: str
+    settings: tuple[ProvableSetting, ...] = ()
+
+    @property
+    def labels(self) -> frozenset[str]:
+        return frozenset(setting.label for setting in self.settings)
+
+
+class ProofRequest(msgspec.Struct, frozen=True, kw_only=True):
+    settings: tuple[ProvableSetting, ...]
+    variants: tuple[ProofVariant, ...]
+    load: ProofLoad
+    budget_s: float
+    is_screened: bool
+
+
+def parse_request(host: Host, options: Options) -> ProofRequest:
+    """Return the request. Raises UsageError in one line."""
+    texts = options.as_strings("setting")
+    if not texts:
+        raise UsageError(
+            "name a setting and its other value: --setting block:sdb/read_ahead_kb=4096, or a finding of triage: "
+            "`hostdx prove FINDING`"
+        )
+    load = choose_load(host, options, controls=(AGAIN,))
+    settings = parse_settings(host, texts)
+    as_one = options.is_set("together") or len(settings) == 1
+    tried = [ProofVariant(NEW, settings)] if as_one else [ProofVariant(s.label, (s,)) for s in settings]
+    is_screened = not as_one and len(settings) >= SCREENED_FROM
+    if is_screened and len(settings) > MAX_SETTINGS:
+        raise UsageError(
+            f"{len(settings)} settings are too many: at most {MAX_SETTINGS} can be screened in one run"
+        )
+    return ProofRequest(
+        settings=settings,
+        variants=(ProofVariant(TODAY), *tried, ProofVariant(AGAIN)),
+        load=load,
+        budget_s=options.as_number("budget") or (SCREENING_BUDGET_S if is_screened else BUDGET_S),
+        is_screened=is_screened,
+    )

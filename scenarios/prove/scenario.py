@@ -1,0 +1,134 @@
+"""Scenario `prove`: does another value of a setting help on this host, under this load? Switched, judged, put back."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import partial
+
+from probes.reading.host import Host
+from scenarios.contract import events as ev
+from scenarios.contract.declared_options import apply_declaration
+from scenarios.contract.model import Options, Prepared, Run, Scenario
+from scenarios.experiment.guards.watch import InterferenceWatch, watch_for
+from scenarios.experiment.load_schedule import measure_workload
+from scenarios.experiment.schedule.switch import SwitchedLoad
+from scenarios.prove.findings import control_finding, proven_alone, proven_by_screening, setting_finding
+from scenarios.prove.loads import LOADS, check_reach, open_load
+from scenarios.prove.plan import make_plan
+from scenarios.prove.request import AGAIN, SCREENING_SHARE, TODAY, ProofRequest, ProofVariant, parse_request
+from scenarios.prove.results import Proof, ProofResult, ProvenSetting, ScreeningRecord, ScreeningResult
+from scenarios.prove.screening import SCREENING, Screening
+from scenarios.prove.switch import ProofBench, SettingsSwitch
+
+
+@apply_declaration(__file__, loads=list(LOADS))
+class Prove(Scenario):
+    """Settings of a finding, or those that a person named."""
+
+    def blocked(self, host: Host) -> str:
+        return "" if host.live else "a captured tree has no setting to switch"
+
+    def prepare(self, host: Host, options: Options) -> Prepared:
+        request = parse_request(host, options)
+        check_reach(request.load, frozenset(s.disk for s in request.settings if s.disk))
+        return Prepared(make_plan(host, request, options, self.make_plan), partial(self._run, request))
+
+    async def _run(self, request: ProofRequest, run: Run) -> None:
+        watch = None if request.load.source == "job" else watch_for(run, request.load.leaves)
+        async with open_load(run, request.load) as load, SettingsSwitch(run, request.settings) as switch:
+            record = await _screen(run, request, switch, load, watch) if request.is_screened else None
+            control = control_finding(None, record)
+            verdicts = (
+                []
+                if control is not None
+                else await _compare(run, request, _variants_to_compare(request, record), switch, load, watch)
+            )
+        with run.begin_step("restore", "put every setting back"):
+            switch.check()
+        own = next((v for v in verdicts if v.variant == AGAIN), None)
+        if (finding := control or control_finding(own, record)) is not None:
+            run.emit_finding(finding)
+        _report_settings(run, request, record, verdicts, trusted=finding is None)
+
+
+async def _screen(
+    run: Run,
+    request: ProofRequest,
+    switch: SettingsSwitch,
+    load: SwitchedLoad,
+    watch: InterferenceWatch | None,
+) -> ScreeningRecord:
+    bench = ProofBench(TODAY, (), switch, load)
+    with run.begin_step(SCREENING, "all settings at once"):
+        screening = Screening(run, request.load.workload, request.settings, bench, watch)
+        record = await screening.measure(request.budget_s * SCREENING_SHARE)
+        run.emit(ScreeningResult(t=run.elapsed_s(), value=record))
+    return record
+
+
+def _variants_to_compare(request: ProofRequest, record: ScreeningRecord | None) -> Sequence[ProofVariant]:
+    """Return the variants with their controls: of a screening those with an effect; none where no setting had one."""
+    if record is None:
+        return request.variants
+    called = {effect.label for effect in record.effects if effect.is_called}
+    tried = [variant for variant in request.variants if variant.labels & called]
+    return (request.variants[0], *tried, request.variants[-1]) if tried else ()
+
+
+async def _compare(
+    run: Run,
+    request: ProofRequest,
+    variants: Sequence[ProofVariant],
+    switch: SettingsSwitch,
+    load: SwitchedLoad,
+    watch: InterferenceWatch | None,
+) -> list[ev.RunVerdict]:
+    with run.begin_step("measure", "measure and judge") as step:
+        if not variants:
+            step.skip_step("no setting showed an effect when all were screened")
+            return []
+        benches = [ProofBench(variant.id, variant.labels, switch, load) for variant in variants]
+        share = 1 - SCREENING_SHARE if request.is_screened else 1.0
+        measured = await measure_workload(
+            run,
+            request.load.workload,
+            benches,
+            budget_s=request.budget_s * share,
+            family=len(benches) - 1,
+            watch=watch,
+        )
+        await switch.switch_to(())
+        return measured.verdicts
+
+
+def _report_settings(
+    run: Run,
+    request: ProofRequest,
+    record: ScreeningRecord | None,
+    verdicts: Sequence[ev.RunVerdict],
+    *,
+    trusted: bool,
+) -> None:
+    by_variant = {verdict.variant: verdict for verdict in verdicts}
+    effects = {effect.label: effect for effect in record.effects} if record is not None else {}
+    lines: list[ProvenSetting] = []
+    for variant in request.variants[1:-1]:
+        verdict = by_variant.get(variant.id)
+        if verdict is not None:
+            line = proven_alone(variant, verdict, trusted=trusted)
+        else:
+            [setting] = variant.settings
+            effect = effects[setting.label]
+            line = proven_by_screening(setting, effect, run.effect_margin, trusted=trusted)
+        lines.append(line)
+        run.emit_finding(
+            setting_finding(run.host, request.load, line, variant.settings, verdict, request.budget_s)
+        )
+    workload = request.load.workload
+    proof = Proof(
+        load=workload.title,
+        metric=workload.metrics[0].name,
+        settings=tuple(lines),
+        finding=run.options.as_string("finding"),
+    )
+    run.emit(ProofResult(t=run.elapsed_s(), value=proof))

@@ -1,0 +1,118 @@
+"""The screening: rows of the design, each next to its mirror, until the replicates are complete."""
+
+from __future__ import annotations
+
+import math
+from collections import deque
+from collections.abc import Sequence
+
+from scenarios.contract.model import Run, RunRefused
+from scenarios.contract.plan import Workload
+from scenarios.experiment.guards.watch import InterferenceWatch
+from scenarios.experiment.schedule.guarded import GuardedBlocks
+from scenarios.prove.design import (
+    MIN_REPLICATES,
+    MeasuredPair,
+    count_replicates,
+    design_rows,
+    draw_pairs,
+    estimate_effects,
+)
+from scenarios.prove.kinds import ProvableSetting
+from scenarios.prove.results import ScreeningRecord
+from scenarios.prove.switch import ProofBench, SettingsSwitch
+
+MAX_REPEATED = 0.5  # of the pairs: beyond it the run tells of the neighbours, not of the settings
+SCREENING = "screening"
+
+
+class Screening:
+    """Measures the settings of one run at once. `measure` gives the record; `broken_off` says why there is none."""
+
+    def __init__(
+        self,
+        run: Run,
+        workload: Workload,
+        settings: Sequence[ProvableSetting],
+        bench: ProofBench,
+        watch: InterferenceWatch | None,
+    ) -> None:
+        self._run = run
+        self._workload = workload
+        self._metric = workload.metrics[0]
+        self._labels = tuple(setting.label for setting in settings)
+        self._bench = bench
+        self._switch: SettingsSwitch = bench.switch
+        self._blocks = GuardedBlocks(run, watch)
+        self._watch = watch
+
+    async def measure(self, seconds: float) -> ScreeningRecord:
+        """Measure as many replicates as fit into `seconds`. Raise RunRefused where too few fit or were undisturbed."""
+        window_s = await self._time_window()
+        replicates = count_replicates(len(self._labels), window_s, seconds)
+        if not replicates:
+            needed_s = 2 * MIN_REPLICATES * len(design_rows(len(self._labels))) * window_s
+            raise RunRefused(
+                f"screening {len(self._labels)} settings needs {needed_s:.0f} s, and {seconds:.0f} s of the budget are for "
+                "it; raise --budget, or name fewer settings"
+            )
+        waiting = deque(
+            pair for _ in range(replicates) for pair in draw_pairs(len(self._labels), self._run.rng)
+        )
+        total, repeated, pairs = len(waiting), 0, list[MeasuredPair]()
+        while waiting:
+            levels, row_first = waiting.popleft()
+            left_s = (len(waiting) + 1) * 2 * window_s
+            self._run.emit_progress(SCREENING, f"pair {len(pairs) + 1} of {total}", left_s)
+            value = await self._measure_pair(len(pairs) + repeated, levels, row_first=row_first)
+            if value is None:
+                repeated += 1
+                waiting.append((levels, row_first))
+                if repeated > MAX_REPEATED * total or self._blocks.stop_reason:
+                    raise RunRefused(
+                        self._blocks.stop_reason
+                        or f"{repeated} of {total} pairs were disturbed by other programs: too many"
+                    )
+            else:
+                pairs.append(MeasuredPair(levels, value, row_first))
+        return ScreeningRecord(
+            labels=self._labels,
+            replicates=replicates,
+            window_s=window_s,
+            effects=tuple(estimate_effects(pairs, self._labels)),
+            pairs=tuple(pairs),
+        )
+
+    async def _time_window(self) -> float:
+        """Return the seconds of a window with its switch. Warms up, with all settings at today's and at the new value."""
+        began = self._run.clock.now()
+        for labels in ((), self._labels, ()):
+            await self._measure_window("warm-up", -1, labels)
+        return (self._run.clock.now() - began) / 3
+
+    async def _measure_pair(self, number: int, levels: Sequence[bool], *, row_first: bool) -> float | None:
+        """Return ln(row / mirror), turned so that below 0 is slower; None where it was disturbed or gave nothing."""
+        row = [label for label, level in zip(self._labels, levels, strict=False) if level]
+        mirror = [label for label in self._labels if label not in row]
+        values: dict[str, float | None] = {}
+        for name in ("row", "mirror") if row_first else ("mirror", "row"):
+            values[name] = await self._measure_window(name, number, row if name == "row" else mirror)
+            if values[name] is None:
+                return None
+        if await self._blocks.spare_others(self._workload.id, number) is not None:
+            return None
+        here, there = values["row"] or 0.0, values["mirror"] or 0.0
+        return self._metric.sign * math.log(here / there) if here > 0 and there > 0 else None
+
+    async def _measure_window(self, name: str, number: int, labels: Sequence[str]) -> float | None:
+        """Return the metric's value; None where the window was disturbed."""
+        await self._switch.switch_to(labels)
+        measured, disturbance = await self._blocks.measure(
+            SCREENING,
+            name,
+            lambda: self._bench.measure_block(self._workload.block_s),
+            group=number,
+            phase="warmup" if number < 0 else "steady",
+        )
+        await self._bench.wait_until_idle()
+        return None if disturbance is not None else measured.values.get(self._metric.name, 0.0)
