@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from typing import Any
 
 from msgspec.structs import replace
 
@@ -87,7 +88,7 @@ def setting_finding(
         else SAYS.evidence("screened", interval=line.interval_text)
     ]
     names = {"helps": "helps", "harms": "harms", "no material difference": "equal", "undecided": "undecided"}
-    fields = {
+    fields: dict[str, Any] = {
         "setting": line.setting,
         "new": line.new,
         "old": line.old,

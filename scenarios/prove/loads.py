@@ -87,6 +87,8 @@ def choose_load(host: Host, options: Options, controls: tuple[str, ...]) -> Proo
         read = _READS[name]
         load = _workload(name, f"{read.title}, direct", read.metric, read.why, controls)
         return _placed(host, options, ProofLoad(source="disk", workload=load))
+    if name not in _CACHE:
+        raise UsageError(f"no load {name}: there are {', '.join(LOADS)}")
     title, unit, why = _CACHE[name]
     load = _workload(name, title, unit, why, controls)
     return _placed(host, options, ProofLoad(source="cache", workload=load))

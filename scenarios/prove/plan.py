@@ -74,7 +74,7 @@ def _list_sentences(request: ProofRequest) -> Iterator[str]:
     if request.is_screened:
         rows = len(design_rows(len(request.settings)))
         yield (
-            f"first all settings at once: {rows} rows, each next to its mirror image, in a drawn order, at least twice; "
+            f"first all settings at once: {rows} rows, each beside its mirror image, in a drawn order, at least twice; "
             "two dummy settings must show no effect"
         )
         yield "then the settings that showed an effect are tried alone, in groups whose order is drawn"

@@ -1,4 +1,4 @@
-"""What is never switched, whatever its kind: the card of an SSH line, and the queue of a disk that carries the system."""
+"""What is never switched, whatever its kind: the card of an SSH line, the scheduler of a system disk."""
 
 from __future__ import annotations
 

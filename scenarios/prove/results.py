@@ -99,7 +99,7 @@ def _settings_table(proof: Proof) -> Table:
 
 
 class ScreeningRecord(msgspec.Struct, frozen=True, kw_only=True):
-    """The design as it was measured, so that anybody can reckon the effects again. `pairs` are in the order measured."""
+    """The design as it was measured, for reckoning the effects again. `pairs` are in the order measured."""
 
     labels: tuple[str, ...]
     replicates: of.Number
@@ -126,7 +126,7 @@ class ScreeningResult(Result, frozen=True, tag="prove.screening/1"):
             Table(("setting", "simultaneous 95 % CI", "tried alone"), rows),
             paragraph_of(
                 f"{units.count_noun(self.value.replicates, 'replicate')} of "
-                f"{units.count_noun(len(self.value.pairs), 'pair')} of windows in all; the dummies are settings that do "
-                "not exist, and none of them may show an effect"
+                f"{units.count_noun(len(self.value.pairs), 'pair')} of windows; the dummies are settings that do not "
+                "exist, and none of them may show an effect"
             ),
         )

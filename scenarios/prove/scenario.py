@@ -21,7 +21,7 @@ from scenarios.prove.screening import SCREENING, Screening
 from scenarios.prove.switch import ProofBench, SettingsSwitch
 
 
-@apply_declaration(__file__, loads=list(LOADS))
+@apply_declaration(__file__, loads=", ".join(LOADS))
 class Prove(Scenario):
     """Settings of a finding, or those that a person named."""
 

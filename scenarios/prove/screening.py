@@ -53,8 +53,8 @@ class Screening:
         if not replicates:
             needed_s = 2 * MIN_REPLICATES * len(design_rows(len(self._labels))) * window_s
             raise RunRefused(
-                f"screening {len(self._labels)} settings needs {needed_s:.0f} s, and {seconds:.0f} s of the budget are for "
-                "it; raise --budget, or name fewer settings"
+                f"screening {len(self._labels)} settings needs {needed_s:.0f} s, and has {seconds:.0f} s of the "
+                "budget; raise --budget, or name fewer settings"
             )
         waiting = deque(
             pair for _ in range(replicates) for pair in draw_pairs(len(self._labels), self._run.rng)
@@ -84,7 +84,7 @@ class Screening:
         )
 
     async def _time_window(self) -> float:
-        """Return the seconds of a window with its switch. Warms up, with all settings at today's and at the new value."""
+        """Return the seconds of a window with its switch, after a warm-up with all values."""
         began = self._run.clock.now()
         for labels in ((), self._labels, ()):
             await self._measure_window("warm-up", -1, labels)

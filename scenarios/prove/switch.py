@@ -65,8 +65,8 @@ class SettingsSwitch:
         for path, expected in self._expected.items():
             if (now := read_setting(path)) != expected:
                 raise RunRefused(
-                    f"{path} is {now} where {expected} was in force: another program on this host changes it; stop that "
-                    "program, then run again"
+                    f"{path} is {now} where {expected} was in force: another program changes it; stop that program, "
+                    "then run again"
                 )
 
 

@@ -1,4 +1,4 @@
-"""The progress of a job that runs already: bytes that its processes moved, CPU time, or a number that a command prints."""
+"""The progress of a job that runs already: bytes moved, CPU time, or a number that a command prints."""
 
 from __future__ import annotations
 
