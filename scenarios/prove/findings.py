@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Any
 
 from msgspec.structs import replace
 
@@ -28,7 +27,7 @@ LONGER = 4.0  # times the budget: halves the smallest detectable effect
 def outcome_of(verdict: ev.RunVerdict) -> Outcome:
     if verdict.is_different:
         return "helps" if verdict.is_faster else "harms"
-    return "no material difference" if verdict.is_equal else "undecided"
+    return "equal" if verdict.is_equal else "undecided"
 
 
 def proven_alone(variant: ProofVariant, verdict: ev.RunVerdict, *, trusted: bool) -> ProvenSetting:
@@ -56,7 +55,7 @@ def proven_by_screening(
         setting=setting.label,
         old=setting.old,
         new=setting.new,
-        outcome="no material difference" if is_equal else "undecided",
+        outcome="equal" if is_equal else "undecided",
         stage="screening",
         ratio=effect.ratio,
         ci95=effect.ci95,
@@ -87,26 +86,20 @@ def setting_finding(
         if verdict is not None
         else SAYS.evidence("screened", interval=line.interval_text)
     ]
-    names = {"helps": "helps", "harms": "harms", "no material difference": "equal", "undecided": "undecided"}
-    fields: dict[str, Any] = {
-        "setting": line.setting,
-        "new": line.new,
-        "old": line.old,
-        "load": load.workload.title,
-        "effect": line.effect_text,
-    }
-    if line.outcome == "undecided":
-        smallest = (
-            "not known" if line.smallest_effect is None else units.smallest_effect(line.smallest_effect)
-        )
-        request = " --setting ".join(f"{setting.label}={setting.new}" for setting in settings)
-        fields |= {"smallest": smallest, "request": request, "longer": f"{budget_s * LONGER:.0f}"}
+    smallest = "not known" if line.smallest_effect is None else units.smallest_effect(line.smallest_effect)
     return SAYS.finding(
-        names[line.outcome],
+        line.outcome,
         subject=line.setting,
         evidence=evidence,
         remedy=(_keeping_remedy(host, line, settings),) if line.outcome == "helps" else (),
-        **fields,
+        setting=line.setting,
+        new=line.new,
+        old=line.old,
+        load=load.workload.title,
+        effect=line.effect_text,
+        smallest=smallest,
+        request=" --setting ".join(f"{setting.label}={setting.new}" for setting in settings),
+        longer=f"{budget_s * LONGER:.0f}",
     )
 
 

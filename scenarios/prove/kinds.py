@@ -50,12 +50,13 @@ KINDS = read_own_data(__file__, "kinds.toml", dict[str, tuple[SettingKind, ...]]
 
 
 class ProvableSetting(msgspec.Struct, frozen=True, kw_only=True):
-    """A setting with today's value and the other one. `label` is its request without the value.
+    """A setting with today's value and the other one. `label`: its request without the value; `name`: its file's.
 
     `actions`: one for each file, none where the setting is a dummy that changes nothing.
     """
 
     label: str
+    name: str
     kind: str
     old: str
     new: str
@@ -65,11 +66,6 @@ class ProvableSetting(msgspec.Struct, frozen=True, kw_only=True):
     persistent: str
     actions: tuple[Action, ...]
     disk: str = ""  # the block device that it acts on, where it is one
-
-    @property
-    def name(self) -> str:
-        """Return the last part of the label, for tables that are narrow."""
-        return self.label.rpartition("/")[2].partition(":")[2] or self.label.rpartition("/")[2]
 
 
 def parse_setting(host: Host, text: str) -> ProvableSetting:
@@ -101,6 +97,7 @@ def parse_setting(host: Host, text: str) -> ProvableSetting:
     fields = {"path": pattern, "name": name, "scope": scope, "value": value}
     return ProvableSetting(
         label=label,
+        name=name,
         kind=kind.name,
         old=", ".join(dict.fromkeys(" ".join((action.old or "").split()) for action in actions)),
         new=value,

@@ -12,7 +12,7 @@ from scenarios.prove.loads import ProofLoad, choose_load
 
 TODAY, NEW, AGAIN = "today", "new", "again"
 SCREENED_FROM = 4  # fewer settings are tried alone at once: that takes less time than a design
-BUDGET_S, SCREENING_BUDGET_S = 60.0, 300.0
+BUDGET_S, SCREENING_BUDGET_S = 90.0, 300.0
 SCREENING_SHARE = 0.5  # of the budget
 
 

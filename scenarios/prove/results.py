@@ -11,8 +11,10 @@ from scenarios.contract import ranges as of
 from scenarios.contract.results.document import Mono, Part, ReportSection, Table, paragraph_of
 from scenarios.contract.results.result import Result
 from scenarios.prove.design import MeasuredPair, ScreenedEffect
+from scenarios.triage.rules.texts import texts
 
-Outcome: TypeAlias = Literal["helps", "harms", "no material difference", "undecided"]
+Outcome: TypeAlias = Literal["helps", "harms", "equal", "undecided"]
+SAYS = texts("prove")
 
 
 class ProvenSetting(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -38,8 +40,12 @@ class ProvenSetting(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=Tru
         if self.outcome in ("helps", "harms") and self.ratio is not None:
             return units.format_effect(self.ratio)
         if self.outcome == "undecided" and self.smallest_effect is not None:
-            return f"undecided, smallest detectable effect {units.smallest_effect(self.smallest_effect)}"
-        return self.outcome
+            return f"{self.outcome_text}, smallest detectable effect {units.smallest_effect(self.smallest_effect)}"
+        return self.outcome_text
+
+    @property
+    def outcome_text(self) -> str:
+        return SAYS.text(f"outcome-{self.outcome}")
 
     @property
     def interval_text(self) -> str:
@@ -80,22 +86,21 @@ class ProofResult(Result, frozen=True, tag="prove.settings/1"):
 
 
 def _settings_table(proof: Proof) -> Table:
-    header = ("setting", "today", "new", "outcome", "effect", "95 % CI", "measured", "to keep it", "risk")
+    header = ("setting", "today", "new", "outcome", "effect", "95 % CI", "measured", "to keep it")
     rows = tuple(
         (
             Mono(setting.setting),
             Mono(setting.old),
             Mono(setting.new),
-            setting.outcome,
-            setting.effect_text if setting.outcome != setting.effect_text else "",
+            setting.outcome_text,
+            setting.effect_text if setting.outcome != "equal" else "",
             setting.interval_text,
             setting.stage,
             Mono(setting.persistent) if setting.outcome == "helps" else "",
-            setting.risk if setting.outcome == "helps" else "",
         )
         for setting in proof.settings
     )
-    return Table(header, rows, spare=frozenset({5, 6, 7, 8})).without_empty_columns()
+    return Table(header, rows, spare=frozenset({5, 6, 7})).without_empty_columns()
 
 
 class ScreeningRecord(msgspec.Struct, frozen=True, kw_only=True):
