@@ -45,7 +45,7 @@ def parse_request(host: Host, options: Options) -> ProofRequest:
         )
     load = choose_load(host, options, controls=(AGAIN,))
     settings = parse_settings(host, texts)
-    as_one = options.is_set("together") or len(settings) == 1
+    as_one = options.is_set("as-one") or len(settings) == 1
     tried = [ProofVariant(NEW, settings)] if as_one else [ProofVariant(s.label, (s,)) for s in settings]
     is_screened = not as_one and len(settings) >= SCREENED_FROM
     if is_screened and len(settings) > MAX_SETTINGS:

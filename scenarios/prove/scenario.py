@@ -97,7 +97,6 @@ async def _compare(
             family=len(benches) - 1,
             watch=watch,
         )
-        await switch.switch_to(())
         return measured.verdicts
 
 

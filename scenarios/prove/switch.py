@@ -31,7 +31,7 @@ class SettingsSwitch:
         async with AsyncExitStack() as stack:  # each is put back, even where another one fails
             for stay in self._stays.values():
                 stack.push_async_callback(stay.aclose)
-            self._stays = {}
+            self._stays, self._expected = {}, dict(self._own)
 
     async def switch_to(self, labels: Collection[str]) -> None:
         """Give these settings their new value and all others today's, then wait until the switch has settled. Raise

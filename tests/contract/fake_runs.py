@@ -47,6 +47,7 @@ from tests.scenarios.fullstack import test_scenario as of_fullstack
 from tests.scenarios.iosched import test_scenario as of_iosched
 from tests.scenarios.null import test_scenario as of_null
 from tests.scenarios.numa import test_plan as of_numa
+from tests.scenarios.prove.planted import planted_run
 
 Build = Callable[[Path, pytest.MonkeyPatch], FakeRun]
 
@@ -230,6 +231,11 @@ def run_rpfilter(own: Path, patch: pytest.MonkeyPatch) -> FakeRun:
     return asyncio.run(Story(own, with_check("firewalld-0.8-logged")).run())
 
 
+def run_prove(_own: Path, patch: pytest.MonkeyPatch) -> FakeRun:
+    effects = dict.fromkeys(("a", "b", "c", "d", "e"), 0.0)
+    return planted_run(patch, effects | {"b": 0.2})
+
+
 def run_storage(own: Path, patch: pytest.MonkeyPatch) -> FakeRun:
     clock = FakeClock()
     suit_everywhere(patch)
@@ -273,6 +279,7 @@ RUNS: dict[str, Build] = {
     "kernel": run_kernel,
     "null": run_null,
     "numa": run_numa,
+    "prove": run_prove,
     "rpfilter": run_rpfilter,
     "storage": run_storage,
     "workload": run_workload,

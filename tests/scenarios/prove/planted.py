@@ -1,0 +1,125 @@
+"""Settings with planted effects: a run of `prove` on values in memory, under a load that they speed up or slow down."""
+
+from __future__ import annotations
+
+import asyncio
+import math
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
+
+import pytest
+
+from probes.engine.measured import Measured
+from probes.reading.host import Host
+from probes.types import Json
+from scenarios.contract.action import Action
+from scenarios.contract.model import Applied, Run
+from scenarios.experiment.schedule.switch import attribute_change
+from scenarios.prove.kinds import ProvableSetting
+from scenarios.prove.results import ProofResult, ProvenSetting
+from scenarios.prove.scenario import Prove
+from tests.fakes.noise import Noise, white
+from tests.fakes.run import FakeRun, conduct
+
+
+class MadeSettings:
+    """What the host would hold, by path; the effect of each new value is the logarithm of a rate's factor."""
+
+    def __init__(self, effects: Mapping[str, float], noise: Noise) -> None:
+        self.effects = {f"/proc/sys/made/{name}": effect for name, effect in effects.items()}
+        self.values = dict.fromkeys(self.effects, "0")
+        self.noise = noise
+        self.switches = 0
+
+    @property
+    def provable(self) -> tuple[ProvableSetting, ...]:
+        return tuple(self._provable(path) for path in self.effects)
+
+    def _provable(self, path: str) -> ProvableSetting:
+        name = path.rpartition("/")[2]
+        return ProvableSetting(
+            label=f"sysctl:made.{name}",
+            name=name,
+            kind="sysctl",
+            old="0",
+            new="1",
+            scope="host",
+            risk="nothing",
+            settle_s=0.1,
+            persistent="",
+            actions=(attribute_change(path, "0", "1", risk="nothing"),),
+        )
+
+
+class MadeRun(FakeRun):
+    """Its changes go into the made settings."""
+
+    made: MadeSettings
+
+    def apply_change(self, action: Action):  # type: ignore[no-untyped-def]
+        return self._written(action) if action.kind == "attribute" else super().apply_change(action)
+
+    @asynccontextmanager
+    async def _written(self, action: Action) -> AsyncIterator[Applied]:
+        before = self.made.values[action.target]
+        self.made.values[action.target] = action.new or ""
+        self.made.switches += 1
+        self.applied.append(action)
+        try:
+            yield Applied(id="a", action=action, value=action.new or "")
+        finally:
+            self.made.values[action.target] = before
+            self.reverted.append(action)
+
+
+class MadeLoad:
+    def __init__(self, run: MadeRun) -> None:
+        self.run = run
+
+    async def measure_block(self, seconds: float) -> Measured:
+        await self.run.clock.sleep(seconds)
+        made = self.run.made
+        effect = math.fsum(e for path, e in made.effects.items() if made.values[path] == "1")
+        rate = 1000 * math.exp(effect) * made.noise(self.run.clock.now())
+        return Measured(seconds=seconds, values={"loops/s": rate}, operations=1000)
+
+    async def wait_until_idle(self) -> None:
+        pass
+
+
+def planted_run(
+    patch: pytest.MonkeyPatch,
+    effects: Mapping[str, float],
+    *,
+    seed: int = 1,
+    noise: Noise | None = None,
+    load: type[MadeLoad] = MadeLoad,
+    options: Mapping[str, Json] | None = None,
+) -> MadeRun:
+    """Conduct a run under the load `cpu-integer`, whose figures are made. `effects`: by setting, the log effect."""
+    made = MadeSettings(effects, noise or white(seed, 0.03))
+
+    @asynccontextmanager
+    async def open_made(run: Run, _load: object) -> AsyncIterator[MadeLoad]:
+        assert isinstance(run, MadeRun)
+        yield load(run)
+
+    patch.setattr("scenarios.prove.request.parse_settings", lambda *_: made.provable)
+    patch.setattr("scenarios.prove.switch.read_setting", made.values.__getitem__)
+    patch.setattr("scenarios.prove.scenario.open_load", open_made)
+    patch.setattr("scenarios.prove.scenario.watch_for", lambda *_: None)
+    patch.setattr("os.geteuid", lambda: 0)
+    scenario = Prove()
+    host = Host("/nonexistent-captured-tree")
+    host.live = True
+    values: dict[str, Json] = {"setting": [s.label for s in made.provable], "load": "cpu-integer"}
+    run = MadeRun(seed=seed, host=host, options=values | dict(options or {}), declared=scenario.options)
+    run.made = made
+    asyncio.run(conduct(scenario, run))
+    return run
+
+
+def proven(run: FakeRun) -> dict[str, ProvenSetting]:
+    """Return the lines of the answer by setting, without the kind."""
+    [result] = run.of(ProofResult)
+    return {line.setting.rpartition(".")[2]: line for line in result.value.settings}

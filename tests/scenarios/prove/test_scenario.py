@@ -1,0 +1,87 @@
+"""Proofs on planted effects: called with their size, today's values put back, nothing called where nothing differs."""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+
+from probes.engine.measured import Measured
+from scenarios.contract import events as ev
+from scenarios.contract.model import RunRefused
+from scenarios.prove.results import ScreeningResult
+from tests.fakes.noise import autoregressive, product, step
+from tests.fakes.run import FakeRun
+from tests.scenarios.prove.planted import MadeLoad, planted_run, proven
+
+EIGHT = {f"s{number}": 0.0 for number in range(8)}
+
+
+def assert_all_put_back(run: FakeRun) -> None:
+    assert run.applied and sorted(a.target for a in run.applied) == sorted(a.target for a in run.reverted)
+
+
+@pytest.mark.parametrize(("effect", "outcome"), [(0.3, "helps"), (-0.2, "harms"), (0.0, "equal")])
+def test_one_setting_is_judged_by_its_effect(
+    monkeypatch: pytest.MonkeyPatch, effect: float, outcome: str
+) -> None:
+    run = planted_run(monkeypatch, {"one": effect})
+    line = proven(run)["one"]
+    assert line.outcome == outcome and line.stage == "alone"
+    assert line.ci95 is not None and line.ci95[0] <= math.exp(effect) <= line.ci95[1]
+    assert_all_put_back(run)
+    [found] = [event.finding for event in run.of(ev.Found)]
+    assert found.id == f"prove.{outcome}" and found.answers
+
+
+def test_settings_that_belong_together_are_one_change(monkeypatch: pytest.MonkeyPatch) -> None:
+    run = planted_run(monkeypatch, {"one": 0.1, "two": 0.1}, options={"as-one": True})
+    [line] = proven(run).values()
+    assert line.outcome == "helps" and line.ratio == pytest.approx(math.exp(0.2), rel=0.05)
+
+
+def test_of_eight_settings_the_two_with_an_effect_are_tried_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    run = planted_run(monkeypatch, EIGHT | {"s2": 0.12, "s5": -0.15})
+    lines = proven(run)
+    assert lines["s2"].outcome == "helps" and lines["s5"].outcome == "harms"
+    assert {lines["s2"].stage, lines["s5"].stage} == {"alone"}
+    others = [line for name, line in lines.items() if name not in ("s2", "s5")]
+    assert {line.stage for line in others} == {"screening"}
+    assert {line.outcome for line in others} <= {"equal", "undecided"}
+    [record] = [result.value for result in run.of(ScreeningResult)]
+    assert len(record.pairs) == 12 * record.replicates and not any(
+        e.is_called for e in record.effects if e.dummy
+    )
+    assert_all_put_back(run)
+
+
+def test_without_any_effect_nothing_is_tried_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    run = planted_run(monkeypatch, EIGHT, noise=autoregressive(3, 0.58, 0.03))
+    assert not run.of(ev.RunVerdict)
+    assert {line.stage for line in proven(run).values()} == {"screening"}
+
+
+def test_a_neighbour_that_arrives_is_no_effect(monkeypatch: pytest.MonkeyPatch) -> None:
+    noise = product(autoregressive(5, 0.5, 0.02), step(60.0, 0.6))
+    lines = proven(planted_run(monkeypatch, EIGHT, noise=noise))
+    assert not {line.outcome for line in lines.values()} & {"helps", "harms"}
+
+
+def test_too_little_time_for_a_screening_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    with pytest.raises(RunRefused, match="--budget"):
+        planted_run(monkeypatch, EIGHT, options={"budget": 20.0})
+
+
+class Meddled(MadeLoad):
+    """Somebody else sets the first setting after a while."""
+
+    async def measure_block(self, seconds: float) -> Measured:
+        measured = await super().measure_block(seconds)
+        if self.run.clock.now() > 5:
+            self.run.made.values["/proc/sys/made/one"] = "7"
+        return measured
+
+
+def test_a_setting_that_somebody_else_changes_ends_the_run(monkeypatch: pytest.MonkeyPatch) -> None:
+    with pytest.raises(RunRefused, match="another program"):
+        planted_run(monkeypatch, {"one": 0.3}, load=Meddled)
