@@ -54,6 +54,7 @@ ALLOWED = {
     **dict.fromkeys(("app/terminal/output_file.py", "app/tui/requests.py"), OUTPUT),
     **dict.fromkeys(
         (
+            "app/features/watch/incidents/book.py",
             "app/locks.py", "app/recordings/baselines.py", "app/recordings/writer.py",
             "app/run/launch.py", "app/tui/theme.py", "app/undo/journal.py", "app/undo/killed_ending.py",
             "scenarios/fstrim/rounds.py",
@@ -68,6 +69,7 @@ ALLOWED = {
             "scenarios/rpfilter/measurement/scheduling_delay.py",
             "probes/engine/command/process_tree.py", "probes/engine/command/supervisor.py", "probes/system/apic.py",
             "probes/system/kernel_log.py", "probes/system/pcie_tags.py", "probes/system/running/processes.py",
+            "app/features/watch/incidents/recorder.py",
             "scenarios/experiment/schedule/host_settings.py", "probes/profile/wait_samples.py",
             "probes/profile/tracepoints.py", "probes/engine/command/topdown.py",
         ),

@@ -14,6 +14,11 @@ FEATURE = Feature(
             "Show since when a load is slower, and what had changed then.",
             after="report",
         ),
+        "incident": CommandEntry(
+            "app.features.watch.incidents.command:incident",
+            "Show what happened at a time of the last days, and who did it.",
+            after="report",
+        ),
     },
     screens=(
         ScreenEntry(

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
 AT = "02:30"
 MIN_KEPT_RUNS, KEEP = 7, 180  # nights
+NICE = 5  # of the recorder of incidents
 KEPT = click.IntRange(min=MIN_KEPT_RUNS)
 KEPT.name = "number of nights"  # click says "integer range"
 
@@ -39,6 +40,9 @@ def _check_clock(_ctx: click.Context, _parameter: click.Parameter, value: str) -
 @click.option("--install", is_flag=True, help="Measure every night: a systemd timer, kept until --remove.")
 @click.option("--remove", is_flag=True, help="Remove the timer; the nights stay.")
 @click.option("--night", is_flag=True, help="Measure tonight's battery now: what the timer runs.")
+@click.option(
+    "--incidents", is_flag=True, help="Record the incident book until stopped: what `hostdx incident` reads."
+)
 @click.option("--dry-run", is_flag=True, help="With --install: show the plan; change nothing.")
 @click.option("--units", is_flag=True, help="Print the units and a cron line; change nothing.")
 @click.option(
@@ -71,6 +75,7 @@ def watch(
     install: bool,
     remove: bool,
     night: bool,
+    incidents: bool,
     dry_run: bool,
     units: bool,
     at: str,
@@ -86,8 +91,10 @@ def watch(
 
     Without options: show the status.
     """
-    if install + remove + night + units > 1:
-        raise click.UsageError("--install, --remove, --night and --units: choose one")
+    if install + remove + night + units + incidents > 1:
+        raise click.UsageError("--install, --remove, --night, --incidents and --units: choose one")
+    if incidents:
+        return _record_incidents()
     from app.features.watch.battery import WatchSettings
     from app.features.watch.openmetrics import SUFFIX
 
@@ -134,6 +141,27 @@ def _install(at: str, wanted: WatchSettings, *, yes: bool, dry_run: bool, units:
         return 0 if units else COULD_NOT
     install_timer(timer, yes=yes)
     print_result(f"installed: every night at {at}; `{REMOVE}` removes it, `hostdx history` shows the nights")
+    return 0
+
+
+def _record_incidents() -> int:
+    """Until it is stopped. A second recorder of the same book would only write everything twice."""
+    from datetime import UTC, datetime
+
+    from app.features.watch.incidents.book import BookWriter, book_dir
+    from app.features.watch.incidents.recorder import PressureTriggers, Recorder
+    from app.locks import LockFile
+
+    lock = LockFile("incidents", "watch --incidents", "watch", f"{datetime.now(UTC):%Y-%m-%d %H:%M}")
+    book, triggers = BookWriter(book_dir()), PressureTriggers()
+    os.nice(NICE)
+    print_complaint(f"watch: a look every ten seconds goes to {book.folder}; `hostdx incident` reads it")
+    try:
+        Recorder(book, triggers.wait).record()
+    finally:
+        triggers.close()
+        book.close()
+        lock.release_lock()
     return 0
 
 

@@ -51,10 +51,11 @@ class WatchedMetric(msgspec.Struct, frozen=True, forbid_unknown_fields=True, ren
     weak: bool = False
     only_while: Gate | None = None
 
+    def is_about(self, subject: str) -> bool:
+        return subject.startswith(self.subject) if self.subject.endswith(":") else subject == self.subject
+
     def covers(self, series: SampleSeries) -> bool:
-        name = series.subject
-        is_subject = name.startswith(self.subject) if self.subject.endswith(":") else name == self.subject
-        return is_subject and series.metric in self.metrics
+        return self.is_about(series.subject) and series.metric in self.metrics
 
 
 class Symptom(msgspec.Struct, frozen=True, kw_only=True):
@@ -120,28 +121,33 @@ def watched_metrics() -> tuple[WatchedMetric, ...]:
 
 def judge_samples(result: ImportResult) -> Timeline | None:
     """Return what the samples of a file say over time; None where there are too few to know a quiet level."""
-    longest = max(result.series, key=lambda series: len(series.values), default=None)
-    if result.times is None or longest is None or len(longest.values) < MIN_SAMPLES:
-        return None
     cpus = next(
         (fact.value for fact in result.facts if (fact.subject, fact.name) == ("cpu", "threads")), None
     )
-    all_series = [*result.series, *_busy_series(result.series)]
     threads = cpus if isinstance(cpus, int) and cpus > 0 else None
-    ranked = sorted(_find_symptoms(all_series, threads), key=lambda pair: (pair[1].began_s, pair[0]))
+    return judge_series(result.series, result.times, threads) if result.times is not None else None
+
+
+def judge_series(all_series: Sequence[SampleSeries], times: SampleTimes, cpus: int | None) -> Timeline | None:
+    """`cpus`: how many the host has; without it what is measured by the CPU is not judged."""
+    longest = max(all_series, key=lambda series: len(series.values), default=None)
+    if longest is None or len(longest.values) < MIN_SAMPLES:
+        return None
+    watched = [*all_series, *_busy_series(all_series)]
+    ranked = sorted(_find_symptoms(watched, cpus), key=lambda entry: (entry[1].began_s, entry[0]))
     seconds = longest.at_s[-1] - longest.at_s[0]
     weak_s = min(WEAK_DURATION_S, WEAK_DURATION_SHARE * seconds)
     incidents = [
-        _make_incident(group, result.series) for group in _overlapping(ranked) if _is_incident(group, weak_s)
+        _make_incident(group, all_series) for group in _overlapping(ranked) if _is_incident(group, weak_s)
     ]
     incidents.sort(key=lambda incident: (incident.cause == "cpu", -_weight(incident)))
     return Timeline(
-        times=result.times,
+        times=times,
         seconds=seconds,
         samples=len(longest.values),
-        names_processes=any(series.subject == ALL_PROCESSES for series in result.series),
+        names_processes=any(series.subject == ALL_PROCESSES for series in all_series),
         incidents=tuple(incidents[:MAX_INCIDENTS]),
-        rows=tuple(_make_rows(incidents, all_series)),
+        rows=tuple(_make_rows(incidents, watched)),
     )
 
 

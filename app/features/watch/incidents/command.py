@@ -1,0 +1,89 @@
+"""`hostdx incident`: what happened at 03:12, and who did it, from the incident book."""
+
+import re
+
+import click
+
+from app.cli.look import add_color_option
+from app.terminal.failure import COULD_NOT, Failure
+from app.terminal.output import print_complaint, print_result
+from app.terminal.printable import make_printable
+
+_SINCE = re.compile(r"([1-9][0-9]{0,4})(m|h|d)")
+_SECONDS = {"m": 60, "h": 3600, "d": 86400}
+
+
+def _check_since(_context: click.Context, _parameter: click.Parameter, value: str | None) -> float | None:
+    if value is None:
+        return None
+    match = _SINCE.fullmatch(value)
+    if match is None:
+        raise click.BadParameter(f"{value!r} is no time span; write 90m, 12h or 2d")
+    return float(int(match[1]) * _SECONDS[match[2]])
+
+
+def _check_minute(_context: click.Context, _parameter: click.Parameter, value: str | None) -> str | None:
+    if value is not None and not re.fullmatch(r"([01][0-9]|2[0-3]):[0-5][0-9]", value):
+        raise click.BadParameter(f"{value!r} is no time of day; write 03:12")
+    return value
+
+
+@add_color_option
+@click.command()
+@click.option(
+    "--at",
+    metavar="HH:MM",
+    callback=_check_minute,
+    help="Those at this time of day, the newest first.",
+)
+@click.option(
+    "--since", "since_s", metavar="TIME", callback=_check_since, help="Those of the last 90m, 12h or 2d."
+)
+@click.option("--worst", is_flag=True, help="Only the worst one.")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
+def incident(at: str | None, since_s: float | None, worst: bool, as_json: bool) -> int:
+    """Show what happened on this host: when, which resource, by which process, and who waited.
+
+    The book is written by `hostdx watch --incidents`.
+    """
+    from app.features.watch.incidents.answer import answer_of, choose_incidents
+    from app.features.watch.incidents.book import book_dir, read_book
+
+    folder = book_dir()
+    try:
+        book = read_book(folder)
+    except FileNotFoundError:
+        raise Failure("incident: no book here; `hostdx watch --incidents` writes one", COULD_NOT) from None
+    except OSError as error:
+        raise Failure(f"incident: {folder}: cannot be read: {error.strerror}", COULD_NOT) from None
+    answer = answer_of(book, folder)
+    if answer.timeline is None:
+        raise Failure(
+            f"incident: {answer.looks} looks in {folder}: too few to know what is quiet here (20 are needed, one every "
+            "ten seconds); ask again later",
+            COULD_NOT,
+        )
+    chosen = choose_incidents(answer, at=at, since_s=since_s, worst=worst)
+    if as_json:
+        from app.report.json_document import encode_document
+        from scenarios.contract import events as ev
+
+        document = {
+            "schema": ev.SCHEMA, "book": answer.folder, "looks": answer.looks, "unreadable": answer.unreadable,
+            "times": answer.timeline.times, "seconds": answer.timeline.seconds,
+            "incidents": [{"incident": incident, "finding": finding} for incident, finding in chosen],
+        }  # fmt: skip
+        print_result(encode_document(document))
+        return 0
+    if answer.unreadable:
+        print_complaint(f"incident: {answer.unreadable} lines of the book cannot be read; they are left out")
+    if not chosen:
+        asked = f" at {at}" if at is not None else ""
+        print_result(f"no incident{asked} in {answer.looks} looks of the book")
+    for _, finding in chosen:
+        print_result(make_printable(f"{finding.severity}: {finding.title}"))
+        for line in finding.evidence[1:]:
+            print_result(make_printable(f"  {line.text}"))
+        for remedy in finding.remedy[:1]:
+            print_result(make_printable(f"  what to do: {remedy.title}"))
+    return 0

@@ -1,0 +1,119 @@
+"""The recorder: a look every ten seconds, half a minute of close looks where something stands out."""
+
+import math
+import select
+import time
+from collections.abc import Callable
+from contextlib import suppress
+from pathlib import Path
+from typing import Protocol
+
+from app.features.watch.incidents.book import BookWriter
+from probes.reading.host import Host
+from probes.system.running.host_looks import (
+    CloseLook,
+    HostLook,
+    LookState,
+    compare_states,
+    look_closely,
+    read_state,
+)
+from scenarios.analysis.incidents.looks import is_alarm
+
+LOOK_S = 10.0
+CLOSE_S, CLOSE_STEP_S = 30.0, 0.25
+QUIET_S = 300.0  # from one period of close looks to the next: they cost more
+# Documentation/accounting/psi.rst: a tenth of two seconds; windows of whole 2 s need no right from Linux 6.5 on
+TRIGGER = b"some 200000 2000000"
+
+
+class Waiter(Protocol):
+    """Waits, at most so many seconds; True where pressure ended the wait."""
+
+    def __call__(self, seconds: float) -> bool: ...
+
+
+class PressureTriggers:
+    """The kernel's own triggers for I/O and memory, where it has them and lets us."""
+
+    def __init__(self, folder: Path = Path("/proc/pressure")) -> None:
+        self._poll = select.poll()
+        self._files = []
+        for name in ("io", "memory"):
+            with suppress(OSError):
+                file = (folder / name).open("r+b", buffering=0)
+                self._files.append(file)
+                file.write(TRIGGER + b"\0")
+                self._poll.register(file, select.POLLPRI)
+
+    def wait(self, seconds: float) -> bool:
+        """A trigger that the kernel has taken back (POLLERR) is no pressure."""
+        until_s = time.monotonic() + seconds
+        events = self._poll.poll(seconds * 1000)
+        if any(event & select.POLLERR for _, event in events):
+            self.close()
+            time.sleep(max(0.0, until_s - time.monotonic()))
+        return any(event & select.POLLPRI for _, event in events)
+
+    def close(self) -> None:
+        for file in self._files:
+            with suppress(OSError, KeyError):
+                self._poll.unregister(file)
+            file.close()
+        self._files.clear()
+
+
+class Recorder:
+    """Waiting, the clock (monotonic, in seconds) and the readers are given by tests."""
+
+    def __init__(
+        self,
+        book: BookWriter,
+        wait: Waiter,
+        *,
+        sleep: Callable[[float], None] = time.sleep,
+        clock: Callable[[], float] = time.monotonic,
+        read: Callable[[], LookState] | None = None,
+        compare: Callable[[LookState, LookState], HostLook] | None = None,
+        look: Callable[[], CloseLook] | None = None,
+    ) -> None:
+        host = Host()
+        self._book, self._wait, self._sleep, self._clock = book, wait, sleep, clock
+        self._read = read or (lambda: read_state(host))
+        self._compare = compare or (lambda before, after: compare_states(host, before, after))
+        self._look = look or (lambda: look_closely(host))
+        self._close_until_s = -math.inf
+        self._next_close_s = 0.0
+
+    def record(self, looks: int | None = None) -> None:
+        """Until it is killed, or so many looks."""
+        before = self._read()
+        next_look_s = self._clock() + LOOK_S
+        while looks is None or looks > 0:
+            self._wait_until(next_look_s)
+            now_s = self._clock()
+            if now_s >= next_look_s:
+                after = self._read()
+                look = self._compare(before, after)
+                self._book.append(look)
+                before, next_look_s = after, max(next_look_s + LOOK_S, now_s)
+                looks = None if looks is None else looks - 1
+                if is_alarm(look):
+                    self._begin_close_looks(now_s)
+            if self._next_close_s <= now_s < self._close_until_s:
+                self._book.append(self._look())
+                self._next_close_s = now_s + CLOSE_STEP_S
+
+    def _wait_until(self, next_look_s: float) -> None:
+        """For the next look, or the next close look, or for pressure."""
+        now_s = self._clock()
+        if now_s < self._close_until_s:
+            self._sleep(max(0.0, min(next_look_s, self._next_close_s) - now_s))
+        elif self._wait(max(0.0, next_look_s - now_s)):
+            self._begin_close_looks(self._clock())
+            if self._clock() >= self._close_until_s:  # looked closely a short time ago: pressure ends no wait
+                self._sleep(max(0.0, next_look_s - self._clock()))
+
+    def _begin_close_looks(self, now_s: float) -> None:
+        if now_s - self._close_until_s >= QUIET_S:
+            self._close_until_s, self._next_close_s = now_s + CLOSE_S, now_s

@@ -1,0 +1,256 @@
+"""What the host did between two looks: CPUs, pressure, paging, disks, cards, NFS, and the processes that did most.
+
+One look reads seven small files, and /proc/PID/stat and io of each process (14 microseconds each).
+"""
+
+import time
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+import msgspec
+
+from probes.number_text import parse_unsigned
+from probes.reading.host import Host
+from probes.system.disk.diskstats import DiskCounters
+from probes.system.pulse import HostCounters, read_counters
+from probes.system.running.cgroup import parse_groups
+from probes.system.running.processes import ProcessTable, is_same_process, owner_of, read_process_table
+from probes.system.running.tasks import find_blocked_tasks, read_task_stack
+from probes.types import Absent
+
+MAX_PROCESSES = 8  # of each resource, a look
+MAX_WAITING, MAX_FUNCTIONS = 20, 6
+_PAGING = {
+    "pswpin": "pages swapped in",
+    "pswpout": "pages swapped out",
+    "allocstall_normal": "allocation stalls",
+    "allocstall_movable": "allocation stalls",
+    "allocstall_dma32": "allocation stalls",
+    "allocstall": "allocation stalls",
+}
+_CARD_COUNTERS = {  # place among the numbers of a line of /proc/net/dev (net/core/net-procfs.c)
+    0: "received bytes", 2: "receive errors", 3: "receive drops", 8: "sent bytes", 10: "send errors", 11: "send drops",
+}  # fmt: skip
+
+
+class ProcessUse(msgspec.Struct, frozen=True, array_like=True):
+    """What one process did between two looks: CPUs (1.0 is one whole CPU) and bytes a second."""
+
+    name: str
+    pid: int
+    user: str
+    group: str
+    cpus: float
+    read_rate: float
+    write_rate: float
+
+
+class HostLook(msgspec.Struct, frozen=True, kw_only=True, tag="look"):
+    """`values`: by subject and metric as in `incidents/watched.toml`, for the `seconds` before.
+
+    `wall_s` is of the epoch, `boot_s` of CLOCK_BOOTTIME. `total`: CPUs, bytes read and bytes written a second of all
+    processes; `processes`: those that did most.
+    """
+
+    wall_s: float
+    boot_s: float
+    seconds: float
+    cpus: int
+    values: dict[str, dict[str, float]]
+    total: tuple[float, float, float] = (0.0, 0.0, 0.0)
+    processes: tuple[ProcessUse, ...] = ()
+
+
+class LookState(NamedTuple):
+    """The counters of one moment."""
+
+    wall_s: float
+    boot_s: float
+    host: HostCounters
+    paging: dict[str, int]
+    cards: dict[str, tuple[int, ...]]
+    nfs: tuple[int, int] | None
+    processes: ProcessTable
+
+
+def read_state(host: Host, *, waiting: bool = True) -> LookState:
+    """Never raises; what cannot be read is missing. `waiting`: as in `read_process_table`."""
+    boot_s = time.clock_gettime(time.CLOCK_BOOTTIME)
+    return LookState(
+        wall_s=time.time(),
+        boot_s=boot_s,
+        host=read_counters(host, boot_s),
+        paging=_read_paging(host),
+        cards=_read_cards(host),
+        nfs=_read_nfs(host),
+        processes=read_process_table(host, io=True, waiting=waiting),
+    )
+
+
+def _lines(host: Host, path: str) -> list[str]:
+    text = host.read_file_text(path, 1 << 20)
+    return [] if isinstance(text, Absent) else text.splitlines()
+
+
+def _read_paging(host: Host) -> dict[str, int]:
+    counters: dict[str, int] = {}
+    for line in _lines(host, "/proc/vmstat"):
+        name, _, number = line.partition(" ")
+        if name in _PAGING and (count := parse_unsigned(number)) is not None:
+            counters[_PAGING[name]] = counters.get(_PAGING[name], 0) + count
+    return counters
+
+
+def _read_cards(host: Host) -> dict[str, tuple[int, ...]]:
+    """The loopback is no card."""
+    cards: dict[str, tuple[int, ...]] = {}
+    for line in _lines(host, "/proc/net/dev")[2:]:
+        name, _, rest = line.partition(":")
+        numbers = [parse_unsigned(word) for word in rest.split()]
+        if len(numbers) >= 16 and None not in numbers and name.strip() != "lo":
+            cards[name.strip()] = tuple(number or 0 for number in numbers)
+    return cards
+
+
+def _read_nfs(host: Host) -> tuple[int, int] | None:
+    """Calls and calls sent again of the NFS client (net/sunrpc/stats.c: `rpc CALLS RETRANS REFRESHES`)."""
+    for line in _lines(host, "/proc/net/rpc/nfs"):
+        words = line.split()
+        if words[:1] == ["rpc"] and len(words) > 2:
+            calls, again = parse_unsigned(words[1]), parse_unsigned(words[2])
+            return (calls, again) if calls is not None and again is not None else None
+    return None
+
+
+def compare_states(host: Host, before: LookState, after: LookState) -> HostLook:
+    """Return what happened in between. A counter that ran backwards is nothing."""
+    seconds = max(after.boot_s - before.boot_s, 1e-3)
+    values: dict[str, dict[str, float]] = {}
+    for subject, metric, value in _all_values(host, before, after, seconds):
+        values.setdefault(subject, {})[metric] = round(value, 6)
+    total, processes = _process_use(host, before.processes, after.processes, seconds)
+    return HostLook(
+        wall_s=round(after.wall_s, 3), boot_s=round(after.boot_s, 3), seconds=round(seconds, 3), cpus=after.host.cpus,
+        values=values, total=total, processes=processes,
+    )  # fmt: skip
+
+
+def _all_values(
+    host: Host, before: LookState, after: LookState, seconds: float
+) -> Iterator[tuple[str, str, float]]:
+    yield from _cpu_values(before.host, after.host)
+    for resource, name in (("cpu", "CPU"), ("io", "I/O"), ("memory", "memory")):
+        was, now = (getattr(counters, f"psi_{resource}") for counters in (before.host, after.host))
+        if was is not None and now is not None:
+            yield "host", f"{name} pressure", min(1.0, max(0.0, now - was) / seconds)
+    if after.host.running is not None:
+        yield "host", "run queue", float(max(0, after.host.running - 1))
+    if after.host.blocked is not None:
+        yield "host", "blocked tasks", float(after.host.blocked)
+    for metric, count in after.paging.items():
+        if metric in before.paging:
+            yield "host", metric, max(0, count - before.paging[metric]) / seconds
+    if before.nfs is not None and after.nfs is not None:
+        yield "host", "NFS calls", max(0, after.nfs[0] - before.nfs[0]) / seconds
+        yield "host", "NFS calls sent again", max(0, after.nfs[1] - before.nfs[1]) / seconds
+    for card, numbers in after.cards.items():
+        was_numbers = before.cards.get(card)
+        for place, metric in _CARD_COUNTERS.items() if was_numbers is not None else ():
+            change = max(0, numbers[place] - was_numbers[place]) / seconds if was_numbers is not None else 0.0
+            if change:
+                yield f"net:{card}", metric, change
+    names = host.list_names("/sys/block")
+    for name, counters in after.host.disks.items():
+        was_counters = before.host.disks.get(name)
+        if was_counters is not None and (
+            isinstance(names, Absent) or name in names
+        ):  # partitions are not there
+            yield from _disk_values(name, was_counters, counters, seconds)
+
+
+def _cpu_values(before: HostCounters, after: HostCounters) -> Iterator[tuple[str, str, float]]:
+    if before.cpu is None or after.cpu is None:
+        return
+    used = after.cpu.subtract_earlier(before.cpu)
+    if used.total_s > 0:
+        for metric in ("user", "system", "idle", "iowait", "steal"):
+            yield "CPU", f"{metric} share", getattr(used, f"{metric}_s") / used.total_s
+
+
+def _disk_values(
+    name: str, before: DiskCounters, after: DiskCounters, seconds: float
+) -> Iterator[tuple[str, str, float]]:
+    operations = after.total_operations - before.total_operations
+    in_flight = after.in_flight > 0
+    if operations <= 0 and not in_flight:
+        return
+    yield f"disk:{name}", "utilisation", min(1.0, max(0.0, after.busy_s - before.busy_s) / seconds)
+    yield f"disk:{name}", "read rate", max(0, after.read_bytes - before.read_bytes) / seconds
+    yield f"disk:{name}", "write rate", max(0, after.write_bytes - before.write_bytes) / seconds
+    if operations > 0:
+        yield f"disk:{name}", "latency", max(0.0, after.waited_s - before.waited_s) / operations
+
+
+def _process_use(
+    host: Host, before: ProcessTable, after: ProcessTable, seconds: float
+) -> tuple[tuple[float, float, float], tuple[ProcessUse, ...]]:
+    uses: list[tuple[float, float, float, int]] = []
+    for pid, process in after.processes.items():
+        was = before.processes.get(pid)
+        if not is_same_process(was, process) or was is None:
+            continue
+        cpus = max(0.0, process.own_s - was.own_s) / seconds
+        read = written = 0.0
+        if process.io is not None and was.io is not None:
+            read, written = (
+                max(0, now - then) / seconds for now, then in zip(process.io, was.io, strict=True)
+            )
+        if cpus or read or written:
+            uses.append((cpus, read, written, pid))
+    total = (sum(use[0] for use in uses), sum(use[1] for use in uses), sum(use[2] for use in uses))
+    chosen = {
+        use[3]: use
+        for place in range(3)
+        for use in sorted(uses, key=lambda use: -use[place])[:MAX_PROCESSES]
+        if use[place] > 0
+    }
+    return total, tuple(_name_processes(host, after, list(chosen.values())))
+
+
+def _name_processes(
+    host: Host, table: ProcessTable, uses: Sequence[tuple[float, float, float, int]]
+) -> Iterator[ProcessUse]:
+    for cpus, read, written, pid in uses:
+        name, group = table.processes[pid].name[:64], _group_of(host, pid)
+        yield ProcessUse(name, pid, owner_of(pid), group, round(cpus, 4), round(read), round(written))
+
+
+def _group_of(host: Host, pid: int) -> str:
+    """Its control group of version 2, or of version 1's `cpu`; "" where it has ended or has none."""
+    text = host.read_file_text(f"/proc/{pid}/cgroup", 8192)
+    groups = {} if isinstance(text, Absent) else parse_groups(text)
+    return (groups.get("") or groups.get("cpu") or "")[:200]
+
+
+class CloseLook(msgspec.Struct, frozen=True, kw_only=True, tag="close"):
+    """The tasks in uninterruptible sleep at one moment: name, process id, kernel functions with the innermost first."""
+
+    wall_s: float
+    boot_s: float
+    waiting: tuple[tuple[str, int, tuple[str, ...]], ...]
+
+
+def look_closely(host: Host) -> CloseLook:
+    """The kernel functions need root; without it they are empty."""
+    scan = find_blocked_tasks(host)
+    tasks = () if isinstance(scan, Absent) else scan.tasks[:MAX_WAITING]
+    waiting = []
+    for task in tasks:
+        stack = read_task_stack(host, task)
+        functions = () if isinstance(stack, Absent) else stack[:MAX_FUNCTIONS]
+        waiting.append((task.comm[:64], task.pid, functions))
+    return CloseLook(
+        wall_s=round(time.time(), 3),
+        boot_s=round(time.clock_gettime(time.CLOCK_BOOTTIME), 3),
+        waiting=tuple(waiting),
+    )

@@ -1,0 +1,245 @@
+"""The incident book: what is kept of a kill, a full disk, a moved clock; when it looks closely; what it answers."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from app.features.watch.incidents.answer import answer_of, choose_incidents
+from app.features.watch.incidents.book import BookWriter, read_book, segments
+from app.features.watch.incidents.recorder import CLOSE_S, LOOK_S, QUIET_S, PressureTriggers, Recorder
+from probes.system.running.host_looks import CloseLook, HostLook, LookState
+from tests.app.launcher import hostdx, started
+from tests.fakes.looks import STEP_S, make_close_look, make_looks
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """That of the commands that are run in `tmp_path`."""
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
+    return tmp_path / "state" / "hostdx" / "incidents"
+
+
+def write(folder: Path, looks: list[HostLook | CloseLook], **options: int) -> BookWriter:
+    writer = BookWriter(folder, **options)
+    for look in looks:
+        writer.append(look)
+    writer.close()
+    return writer
+
+
+def is_busy(number: int) -> bool:
+    return 100 <= number < 130
+
+
+def test_the_book_gives_back_what_was_written(folder: Path) -> None:
+    looks = make_looks(400, is_busy)
+    write(folder, [*looks[:111], make_close_look(110), *looks[111:]])
+    book = read_book(folder)
+    assert [look.values for look in book.looks] == [look.values for look in looks]
+    assert len(book.close_looks) == 1 and book.unreadable == 0
+    assert len(segments(folder)) == 2, "an hour each"
+
+
+def test_cause_culprit_user_and_victims_are_those_that_were_planted(folder: Path) -> None:
+    write(folder, [*make_looks(400, is_busy), *(make_close_look(100 + n) for n in range(10))])
+    answer = answer_of(read_book(folder), folder)
+    ((incident, finding),) = choose_incidents(answer)
+    assert incident.cause == "disk"
+    assert (
+        abs(incident.began_s - 99 * STEP_S) <= 2 * STEP_S
+        and abs(incident.ended_s - 129 * STEP_S) <= 2 * STEP_S
+    )
+    assert incident.culprit is not None and incident.culprit.name == "rsync" and incident.culprit.share > 0.9
+    assert all(row.source == str(folder) for row in finding.evidence)
+    assert len(finding.evidence) == len(incident.symptoms) + 3, "the culprit, its process, the victim"
+
+
+def test_incidents_are_chosen_by_time(folder: Path) -> None:
+    write(folder, make_looks(3000, lambda n: is_busy(n) or 2000 <= n < 2020))
+    answer = answer_of(read_book(folder), folder)
+    assert len(choose_incidents(answer)) == 2
+    assert [i.began_s for i, _ in choose_incidents(answer, worst=True)] == [990.0]
+    assert [i.began_s for i, _ in choose_incidents(answer, since_s=11_000)] == [19990.0]
+    times = answer.timeline.times if answer.timeline is not None else None
+    assert times is not None
+    hour, minute = (int(part) for part in times.first[11:16].split(":"))
+    inside = (hour * 60 + minute + 1100 // 60) % 1440
+    assert [i.began_s for i, _ in choose_incidents(answer, at=f"{inside // 60:02d}:{inside % 60:02d}")] == [
+        990.0
+    ]
+    outside = (inside + 60) % 1440
+    assert choose_incidents(answer, at=f"{outside // 60:02d}:{outside % 60:02d}") == []
+
+
+def test_a_killed_writer_leaves_one_line_that_is_left_out(folder: Path) -> None:
+    looks = make_looks(60)
+    write(folder, list(looks[:30]))
+    (path,) = segments(folder)
+    path.write_bytes(path.read_bytes()[:-50])
+    write(folder, list(looks[30:]))
+    book = read_book(folder)
+    assert len(book.looks) == 59 and book.unreadable == 1
+
+
+def test_rubbish_in_the_folder_is_counted_and_harmless(folder: Path) -> None:
+    write(folder, list(make_looks(30)))
+    (folder / "looks-9-a-1.jsonl").write_bytes(
+        b'{"type":"look"}\n\xff\xfe\n[[[[\n{"type":"close","wall_s":1e999}\n'
+    )
+    (folder / "looks-9-a-2.jsonl").mkdir()
+    (folder / "other").write_text("x")
+    book = read_book(folder)
+    assert len(book.looks) == 30 and book.unreadable == 5
+
+
+def test_a_clock_that_was_set_moves_no_look(folder: Path) -> None:
+    looks = make_looks(500)
+    moved = [msgspec.structs.replace(look, wall_s=look.wall_s - 7200) for look in looks[:420]]
+    write(folder, [*moved, *looks[420:]])
+    assert len(segments(folder)) == 2
+    times = [look.wall_s for look in read_book(folder).looks]
+    assert times == pytest.approx([look.wall_s for look in looks])
+
+
+def test_the_oldest_hours_go_where_the_book_is_full(folder: Path) -> None:
+    looks = make_looks(3600)
+    size = len(msgspec.json.encode(looks[0])) * 1200
+    write(folder, list(looks), max_bytes=size)
+    book = read_book(folder)
+    assert sum(path.stat().st_size for path in segments(folder)) <= size * 1.35
+    assert book.looks[-1] == looks[-1] and 700 < len(book.looks) < 1600
+
+
+def test_a_full_disk_loses_looks_and_not_the_book(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    looks = make_looks(90)
+    writer = BookWriter(folder)
+    write_all = os.write
+    for number, look in enumerate(looks):
+        short = 30 <= number < 60
+        with monkeypatch.context() as patched:
+            patched.setattr(os, "write", lambda fd, data, n=50 if short else 1 << 20: write_all(fd, data[:n]))
+            writer.append(look)
+    writer.close()
+    book = read_book(folder)
+    assert writer.lost == 30 and book.unreadable == 30
+    assert [look.boot_s for look in book.looks] == [look.boot_s for look in looks[:30] + looks[60:]]
+
+
+class Clock:
+    """Time passes where somebody waits. `pressure`: when a trigger fires."""
+
+    def __init__(self, pressure: tuple[float, ...] = ()) -> None:
+        self.now_s = 0.0
+        self.pressure = list(pressure)
+
+    def wait(self, seconds: float) -> bool:
+        until_s = self.now_s + seconds
+        if self.pressure and self.pressure[0] < until_s:
+            self.now_s = max(self.now_s, self.pressure.pop(0))
+            return True
+        self.now_s = until_s
+        return False
+
+    def sleep(self, seconds: float) -> None:
+        self.now_s += seconds
+
+
+class Kept(BookWriter):
+    def __init__(self) -> None:
+        self.looks: list[HostLook | CloseLook] = []
+
+    def append(self, look: HostLook | CloseLook) -> None:
+        self.looks.append(look)
+
+
+def record(clock: Clock, looks: list[HostLook]) -> tuple[list[float], list[float]]:
+    """Return when it looked, and when closely."""
+    kept, made = Kept(), iter(looks)
+    at: dict[str, list[float]] = {"look": [], "close": []}
+    state = LookState(0.0, 0.0, None, {}, {}, None, None)  # type: ignore[arg-type]
+
+    def compare(before: LookState, after: LookState) -> HostLook:
+        at["look"].append(clock.now_s)
+        return next(made)
+
+    def close() -> CloseLook:
+        at["close"].append(clock.now_s)
+        return make_close_look(0)
+
+    recorder = Recorder(
+        kept,
+        clock.wait,
+        sleep=clock.sleep,
+        clock=lambda: clock.now_s,
+        read=lambda: state,
+        compare=compare,
+        look=close,
+    )
+    recorder.record(len(looks))
+    assert len(kept.looks) == len(at["look"]) + len(at["close"])
+    return at["look"], at["close"]
+
+
+def test_a_quiet_host_gets_a_look_every_ten_seconds_and_none_closely() -> None:
+    looks, close = record(Clock(), make_looks(50))
+    assert looks == [LOOK_S * n for n in range(1, 51)] and close == []
+
+
+def test_a_crossed_limit_starts_half_a_minute_of_close_looks_and_looks_go_on() -> None:
+    looks, close = record(Clock(), make_looks(60, lambda n: n >= 10))
+    assert looks == pytest.approx([LOOK_S * n for n in range(1, 61)])
+    first = [at for at in close if at < 110 + CLOSE_S]
+    assert first[0] == 110 and len(first) == CLOSE_S / 0.25
+    second = next(at for at in close if at > first[-1])
+    assert second >= first[-1] + QUIET_S - 1, "close looks rest for five minutes"
+
+
+def test_pressure_ends_the_wait_and_is_not_asked_in_a_circle() -> None:
+    clock = Clock(pressure=tuple(3.0 + n / 100 for n in range(5000)))
+    looks, close = record(clock, make_looks(40))
+    assert close[0] == 3.0 and len(looks) == 40
+    assert looks == pytest.approx([LOOK_S * n for n in range(1, 41)])
+    assert len(close) <= 2 * CLOSE_S / 0.25
+
+
+def test_without_pressure_files_the_wait_is_a_wait(tmp_path: Path) -> None:
+    triggers = PressureTriggers(tmp_path)
+    assert triggers.wait(0.01) is False
+    triggers.close()
+
+
+@pytest.mark.parametrize("arguments", [["--at", "25:00"], ["--since", "soon"], ["--since", "0m"]])
+def test_wrong_times_are_refused(tmp_path: Path, arguments: list[str]) -> None:
+    assert hostdx(tmp_path, "incident", *arguments).returncode == 2
+
+
+def test_without_a_book_one_line_says_how_to_get_one(tmp_path: Path, folder: Path) -> None:
+    ended = hostdx(tmp_path, "incident")
+    assert ended.returncode == 3 and len(ended.stderr.splitlines()) == 1
+    write(folder, list(make_looks(10)))
+    assert hostdx(tmp_path, "incident").returncode == 3
+
+
+def test_the_document_has_the_incidents(tmp_path: Path, folder: Path) -> None:
+    write(folder, list(make_looks(400, is_busy)))
+    ended = hostdx(tmp_path, "incident", "--json")
+    document = msgspec.json.decode(ended.stdout)
+    assert ended.returncode == 0 and document["looks"] == 400 and len(document["incidents"]) == 1
+    assert document["incidents"][0]["incident"]["cause"] == "disk"
+    assert hostdx(tmp_path, "incident").stdout
+
+
+def test_a_killed_recorder_leaves_a_readable_book(tmp_path: Path, folder: Path) -> None:
+    recorder = started(tmp_path, "watch", "--incidents")
+    try:
+        assert recorder.stderr is not None and recorder.stderr.readline(), "it has begun"
+        again = hostdx(tmp_path, "watch", "--incidents")
+        assert again.returncode != 0, "a second recorder would write everything twice"
+    finally:
+        recorder.kill()
+        recorder.communicate(timeout=20)
+    assert read_book(folder).unreadable == 0
