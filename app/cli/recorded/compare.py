@@ -47,6 +47,9 @@ class TwoSides(click.Command):
     "md", "html", "json", "csv", help="csv: the numbers, a row a load; `hostdx man` says the columns."
 )
 @output_option
+@click.option(
+    "--fail-on", type=click.Choice(("slower",)), help="Exit with status 1 if a load is slower on side B."
+)
 @click.pass_context
 def compare(
     ctx: click.Context,
@@ -57,11 +60,14 @@ def compare(
     anyway: bool,
     form: str,
     output: str | None,
+    fail_on: str | None,
 ) -> int:
     """What differs between two sides of recordings. Each side: paths, names, `last`, `demo:NAME`, or directories.
 
     Two recordings need no `--`. Side A is the baseline: before the change, the old node, the old kernel.
     """
+    if odd and fail_on:
+        raise Failure("compare: --fail-on is of two sides; --odd has none", USAGE)
     if odd:
         return _print_outliers([*recordings, *ctx.meta["hostdx.b"]], against, anyway, form, output)
     a, b = _split_sides(recordings, tuple(ctx.meta["hostdx.b"]), against)
@@ -80,6 +86,10 @@ def compare(
         deliver_document("compare", output, comparison_document(result), form)
     if not (form == "document" or result.effects or result.scores):
         raise Failure(f"compare: nothing compared: {_explain_nothing_compared(result)}")
+    if fail_on:
+        from scenarios.analysis.compare.worse import worse_effects
+
+        return int(bool(worse_effects(result)))
     return 0
 
 

@@ -1,6 +1,6 @@
 """Whether a node may take the next job: rules, leftovers, and a short test of its speed, in bounded time."""
 
-from app.feature import CommandEntry, Feature
+from app.feature import CommandEntry, Feature, FormEntry
 
 FEATURE = Feature(
     commands={
@@ -8,6 +8,12 @@ FEATURE = Feature(
             "app.features.health.command:health",
             "Say within seconds whether this node is fit for the next job.",
             after="report",
+        )
+    },
+    report_forms={
+        "openmetrics": FormEntry(
+            "app.features.health.metrics:metrics_of_session",
+            "findings and effects for node_exporter's textfile collector",
         )
     },
 )

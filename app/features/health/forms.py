@@ -8,6 +8,7 @@ from typing import Literal, TypeAlias, get_args
 import msgspec
 
 from app.features.health.check import Answer, HealthCheck
+from app.features.health.metrics import Sample, gauge_lines
 from app.features.health.speed import LoadRates
 from app.report.json_document import encode_document
 from app.terminal.printable import make_printable
@@ -62,24 +63,19 @@ def _nagios_lines(check: HealthCheck) -> Iterator[str]:
 
 
 def _openmetrics_lines(check: HealthCheck) -> Iterator[str]:
-    """For node_exporter's textfile collector: gauges without times or units."""
-    yield "# HELP hostdx_health_answer What the last check answered: 1 for that answer."
-    yield "# TYPE hostdx_health_answer gauge"
-    for answer in STATUSES:
-        yield f'hostdx_health_answer{{answer="{answer}"}} {int(check.answer is answer)}'
-    yield "# HELP hostdx_health_seconds How long the check took."
-    yield "# TYPE hostdx_health_seconds gauge"
-    yield f"hostdx_health_seconds {check.seconds:.3f}"
-    if check.standings:
-        for name, help_text in (
-            ("ratio", "Rate over the class."),
-            ("limit", "Ratio below which the node is slow."),
-        ):
-            yield f"# HELP hostdx_health_load_{name} {help_text}"
-            yield f"# TYPE hostdx_health_load_{name} gauge"
-            for s in check.standings:
-                value = s.ratio if name == "ratio" else s.limit
-                yield f'hostdx_health_load_{name}{{load="{s.load}",slot="{s.slot}"}} {value!r}'
+    answers: list[Sample] = [({"answer": str(answer)}, int(check.answer is answer)) for answer in STATUSES]
+    loads = [({"load": s.load, "slot": s.slot}, s) for s in check.standings]
+    yield from gauge_lines(
+        "hostdx_health_answer", "What the last check answered: 1 for that answer.", answers
+    )
+    yield from gauge_lines(
+        "hostdx_health_seconds", "How long the check took.", [({}, round(check.seconds, 3))]
+    )
+    yield from gauge_lines(
+        "hostdx_health_load_ratio", "Rate over the class.", [(n, s.ratio) for n, s in loads]
+    )
+    limits = [(labels, s.limit) for labels, s in loads]
+    yield from gauge_lines("hostdx_health_load_limit", "Ratio below which the node is slow.", limits)
     yield "# EOF"
 
 

@@ -201,3 +201,13 @@ def test_the_odd_one_of_a_pile_is_named_by_its_folder(
 def test_four_results_are_no_pile(capsys: pytest.CaptureFixture[str]) -> None:
     assert typed(capsys, "compare", "--odd", OLD, NEW)[0] == 2
     assert typed(capsys, "compare", "--odd", OLD, NEW, "--format", "csv")[0] == 2
+
+
+def test_a_slower_side_is_a_status_where_it_is_asked_for(capsys: pytest.CaptureFixture[str]) -> None:
+    slower, back = ("demo:kernel-5-10", "demo:kernel-6-1"), ("demo:kernel-6-1", "demo:kernel-6-1")
+    _, out, _ = typed(capsys, "compare", *slower, "--format", "json")
+    words = [effect["verdict"] for effect in json.loads(out)["effects"]]
+    assert typed(capsys, "compare", *slower, "--fail-on", "slower")[0] == int("slower" in words)
+    assert typed(capsys, "compare", OLD, "--", NEW, "--fail-on", "slower")[0] in (0, 1)
+    assert typed(capsys, "compare", *back, "--fail-on", "slower")[0] == 2  # one recording on both sides
+    assert typed(capsys, "compare", "--odd", *slower, "--fail-on", "slower")[0] == 2

@@ -10,7 +10,10 @@ from prometheus_client.parser import text_string_to_metric_families
 from app.cli.entry import run_command_line
 from app.features.health.check import Answer, HealthCheck, Reason
 from app.features.health.forms import FORMS, MAX_REASON, Form, spell_check, status_of
+from app.features.health.metrics import gauge_lines
 from app.features.health.speed import LoadStanding
+from app.recordings import store
+from app.recordings.reader import load
 
 pytestmark = pytest.mark.usefixtures("own_state")
 STANDING = LoadStanding("cpu-integer", "one", 0.7512, 0.88, 12, True)
@@ -72,3 +75,23 @@ def test_openmetrics_is_read_by_prometheus() -> None:
     assert answers == {"fit": 0, "not fit": 1, "not sure": 0}
     (ratio,) = families["hostdx_health_load_ratio"].samples
     assert (ratio.labels, ratio.value) == ({"load": "cpu-integer", "slot": "one"}, 0.7512)
+
+
+@pytest.mark.parametrize("name", store.list_demos())
+def test_findings_of_a_recording_are_read_by_prometheus(
+    name: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run_command_line(["report", name, "--format", "openmetrics"]) == 0
+    families = {f.name: f for f in text_string_to_metric_families(capsys.readouterr().out)}
+    session = load(store.resolve_recording(name))
+    counts = {sample.labels["severity"]: sample.value for sample in families["hostdx_findings"].samples}
+    assert sum(counts.values()) == len(session.findings) > 0
+    ratios = [v.ratio for v in session.verdicts.values() if v.ratio is not None]
+    if ratios:
+        assert [sample.value for sample in families["hostdx_effect_ratio"].samples] == ratios
+
+
+def test_names_of_a_foreign_recording_stay_in_their_labels() -> None:
+    text = "\n".join(gauge_lines("hostdx_x", "Help.", [({"subject": 'a"} 1\nhostdx_y{b="\\'}, 1.5)]))
+    (family,) = text_string_to_metric_families(text)
+    assert [sample.value for sample in family.samples] == [1.5]
