@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 import os
-import shutil
 import signal
 import socket
 import subprocess
@@ -23,6 +22,14 @@ from tests.syntax import ROOT as TREE
 
 WRAPPER = TREE / "app/features/health/batch/hostdx-slurm-health"
 NODE = "w1"
+# What other tests leave on this machine for a while (loop devices) is no matter of this one.
+WITHOUT_RULES = """
+import sys
+import app.features.health.check as check
+from app.cli.entry import run_command_line
+check._check_rules = lambda *_: None
+sys.exit(run_command_line(sys.argv[1:]))
+"""
 pytestmark = [pytest.mark.real("cpu"), needs(ROOT, program("slurmctld", "slurmd", "munged", "scontrol"))]
 
 
@@ -154,20 +161,17 @@ def measured_level(folder: Path) -> float:
         schema="hostdx-class/1", name="t", loads=(make_load(("cpu-integer", "one"), spread, [0.01] * 90),)
     )
     (folder / "probe.json").write_bytes(msgspec.json.encode(node_class))
-    command = [
-        sys.executable,
-        "-m",
-        "app.cli",
-        "health",
-        "--format",
-        "json",
-        "--class",
-        str(folder / "probe.json"),
-    ]
-    done = subprocess.run(command, capture_output=True, timeout=60, check=False, cwd=TREE)
+    command = [sys.executable, "-c", WITHOUT_RULES, "health", "--format", "json"]
+    done = subprocess.run(
+        [*command, "--class", str(folder / "probe.json")],
+        capture_output=True,
+        timeout=60,
+        check=False,
+        cwd=TREE,
+    )
     document = msgspec.json.decode(done.stdout)
-    if document["answer"] != "fit":
-        not_here(f"this machine is not fit: {document['sentence']}")
+    if not document["loads"]:
+        not_here(f"no load can be measured here: {document['sentence']}")
     return math.log(document["loads"][0]["ratio"])
 
 
@@ -181,7 +185,9 @@ def test_a_slowed_node_is_drained_and_resumed(tmp_path: Path, monkeypatch: pytes
     (tmp_path / "t.json").write_bytes(
         msgspec.json.encode(NodeClass(schema="hostdx-class/1", name="t", loads=(load,)))
     )
-    hostdx = shutil.which("hostdx", path=str(Path(sys.executable).parent)) or "hostdx"
+    hostdx = tmp_path / "hostdx"
+    hostdx.write_text(f"#!/bin/sh\ncd {TREE} && exec {sys.executable} -c '{WITHOUT_RULES}' \"$@\"\n")
+    hostdx.chmod(0o755)
     (tmp_path / "health.conf").write_text(
         f"HOSTDX={hostdx}\nWITHIN=20\nCLASS={tmp_path}/t.json\nNODE={NODE}\n"
     )
