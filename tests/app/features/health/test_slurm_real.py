@@ -30,7 +30,11 @@ from app.cli.entry import run_command_line
 check._check_rules = lambda *_: None
 sys.exit(run_command_line(sys.argv[1:]))
 """
-pytestmark = [pytest.mark.real("cpu"), needs(ROOT, program("slurmctld", "slurmd", "munged", "scontrol"))]
+pytestmark = [
+    pytest.mark.real("cpu"),
+    pytest.mark.soak("test_batch.py, with stand-ins for Slurm"),
+    needs(ROOT, program("slurmctld", "slurmd", "munged", "scontrol")),
+]
 
 
 def free_port() -> int:
