@@ -204,7 +204,7 @@ def test_a_slowed_node_is_drained_and_resumed(tmp_path: Path, monkeypatch: pytes
             assert cluster.wait_for(lambda: "DRAIN" in cluster.state, 90), cluster.state
             assert cluster.reason.startswith("hostdx:"), cluster.reason
         assert cluster.wait_for(lambda: cluster.state == "IDLE", 90), (cluster.state, cluster.reason)
-        cluster.scontrol("update", f"nodename={NODE}", "state=drain", "reason=disk ordered")
+        cluster.scontrol("update", f"nodename={NODE}", "state=drain", "reason=disk-ordered")
         time.sleep(30)
-        assert "DRAIN" in cluster.state and cluster.reason.startswith("disk ordered")
+        assert "DRAIN" in cluster.state and cluster.reason.split(" ")[0] == "disk-ordered"
         cluster.slurmd.send_signal(signal.SIGTERM)
