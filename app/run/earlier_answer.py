@@ -56,6 +56,18 @@ def read_line_rates() -> dict[str, Fact]:
     return {}
 
 
+def read_proofs() -> dict[str, Fact]:
+    """Return what remedies did on this host, by the key of their finding: of each the newest run that tried it."""
+    finished_runs = _finished_runs(os.uname().nodename, lambda id: card_of(id).proves)
+    newest_runs = sorted(finished_runs, key=lambda item: item.wall)[-MAX_EARLIER_RUNS:]
+    return {
+        key: Fact(key, "proved", f"proved on {listed_run.wall[:10]}: {words}", f"{listed_run.path.stem}")
+        for listed_run, session in _read_sessions(newest_runs)
+        for result in session.results.values()
+        for key, words in result.proofs.items()
+    }
+
+
 def earlier_results(scenario: str, kind: type[AResult]) -> Sequence[tuple[str, AResult]]:
     """Of the newest finished runs of one scenario on this host, the oldest first; what cannot be read is left out."""
     own = _finished_runs(os.uname().nodename, lambda id: id == scenario)

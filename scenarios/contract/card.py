@@ -56,7 +56,8 @@ class Card(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     apart, where the host's name does not.
 
     `compares`: its loads have windows of two variants, whose ratio is the answer. `rates`: its results have
-    `line_rates`. `takes_s`: the usual time, for a scenario that is suggested as a next step.
+    `line_rates`; `proves`: they have `proofs`.
+    `takes_s`: the usual time, for a scenario that is suggested as a next step.
     """
 
     id: str = ""
@@ -66,6 +67,7 @@ class Card(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     directories: Directories = ""
     known_by: str = ""
     rates: bool = False
+    proves: bool = False
     takes_s: of.Duration = 0.0
     trace: SampleTrace | None = None
 

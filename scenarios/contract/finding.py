@@ -54,7 +54,8 @@ class SuggestedStep(msgspec.Struct, frozen=True, omit_defaults=True):
 class Remedy(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
     """What to do. Commands are exact for this host; hostdx shows them and never runs them.
 
-    `no_command`: why there is none, where there is none.
+    `no_command`: why there is none, where there is none. `settings`: the new values by sysctl or file, where all that
+    the commands do is to set them.
     """
 
     title: str
@@ -64,6 +65,7 @@ class Remedy(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
     undo: tuple[str, ...] = ()
     warning: str = ""
     no_command: str = ""
+    settings: dict[str, str] = {}
 
     @property
     def as_step(self) -> SuggestedStep:
@@ -72,7 +74,9 @@ class Remedy(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
 
 
 class Finding(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
-    """`id` is dotted and stable ("storage.pcie-link"); `prove` names the scenario that would measure it."""
+    """`id` is dotted and stable ("storage.pcie-link"); `prove` names the scenario that would measure it, `load` the
+    load under which `hostdx prove` tries its remedy.
+    """
 
     id: str
     severity: Severity
@@ -86,6 +90,7 @@ class Finding(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
     alike: str = ""  # what it says besides its subject: findings of one id that say the same become one
     prove: str = ""
     prove_options: tuple[str, ...] = ()
+    load: str = ""
     answers: bool = False  # it answers the run's question, whatever a single verdict says
 
     @property

@@ -2,4 +2,4 @@
 
 from scenarios.contract.card import Card
 
-CARD = Card(id="prove", directories="busiest")
+CARD = Card(id="prove", directories="busiest", proves=True)

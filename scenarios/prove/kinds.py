@@ -65,7 +65,7 @@ class ProvableSetting(msgspec.Struct, frozen=True, kw_only=True):
     settle_s: float
     persistent: str
     actions: tuple[Action, ...]
-    disk: str = ""  # the block device that it acts on, where it is one
+    disk: str = ""  # the block device or the file system's number that it acts on
 
 
 def parse_setting(host: Host, text: str) -> ProvableSetting:
@@ -106,7 +106,7 @@ def parse_setting(host: Host, text: str) -> ProvableSetting:
         settle_s=kind.settle_s,
         persistent=kind.keeping_command(fields),
         actions=tuple(actions),
-        disk=scope if kind.name == "block" else "",
+        disk=scope if kind.name in ("block", "bdi") else "",
     )
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from typing import Literal, TypeAlias
 
@@ -16,11 +16,12 @@ from probes.engine.disk.budget import WriteBudget
 from probes.engine.disk.refusals import check_suitability
 from probes.engine.measured import Measured
 from probes.reading.host import Host
-from probes.system.disk.topology import find_placement
+from probes.system.disk.topology import find_placement, read_disk_topology
 from probes.types import is_present
 from scenarios.contract.model import Options, Run, RunRefused, UsageError, own_directory
 from scenarios.contract.plan import Metric, Workload, timed_command
 from scenarios.experiment.schedule.switch import SwitchedLoad
+from scenarios.prove.kinds import ProvableSetting
 from scenarios.prove.measurement.buffered import (
     SCATTERED_RATE,
     STREAM_RATE,
@@ -61,8 +62,13 @@ class ProofLoad(msgspec.Struct, frozen=True, kw_only=True):
     refusal: str = ""
 
 
-def choose_load(host: Host, options: Options, controls: tuple[str, ...]) -> ProofLoad:
-    """Return the one load that the options name. Raises UsageError where it is none or several."""
+def choose_load(
+    host: Host, options: Options, controls: tuple[str, ...], settings: Sequence[ProvableSetting]
+) -> ProofLoad:
+    """Return the one load that the options name. Raises UsageError where it is none or several.
+
+    A load that reads files does so in `--dir`, or in a mounted directory that the settings act on.
+    """
     pid, cgroup, name = options.as_integer("pid"), options.as_string("cgroup"), options.as_string("load")
     command, progress = options.as_string("cmd"), options.as_string("progress-cmd")
     if sum(map(bool, (pid, cgroup, name, command))) != 1:
@@ -76,7 +82,7 @@ def choose_load(host: Host, options: Options, controls: tuple[str, ...]) -> Proo
         raise UsageError("--progress-cmd goes with --pid or --cgroup")
     if command:
         load = timed_command("command", "the command", controls=controls)
-        return _placed(host, options, ProofLoad(source="command", workload=load, command=command))
+        return _placed(host, options, settings, ProofLoad(source="command", workload=load, command=command))
     if pid or cgroup:
         return _job_load(host, options, pid, cgroup, controls)
     if name in _CALLS:
@@ -86,12 +92,12 @@ def choose_load(host: Host, options: Options, controls: tuple[str, ...]) -> Proo
     if name in _READS:
         read = _READS[name]
         load = _workload(name, f"{read.title}, direct", read.metric, read.why, controls)
-        return _placed(host, options, ProofLoad(source="disk", workload=load))
+        return _placed(host, options, settings, ProofLoad(source="disk", workload=load))
     if name not in _CACHE:
         raise UsageError(f"no load {name}: there are {', '.join(LOADS)}")
     title, unit, why = _CACHE[name]
     load = _workload(name, title, unit, why, controls)
-    return _placed(host, options, ProofLoad(source="cache", workload=load))
+    return _placed(host, options, settings, ProofLoad(source="cache", workload=load))
 
 
 def _workload(id: str, title: str, unit: str, why: str, controls: tuple[str, ...]) -> Workload:
@@ -123,9 +129,9 @@ def _job_load(host: Host, options: Options, pid: int, cgroup: str, controls: tup
     return ProofLoad(source="job", workload=load, command=progress, pid=pid, cgroup=cgroup)
 
 
-def _placed(host: Host, options: Options, load: ProofLoad) -> ProofLoad:
+def _placed(host: Host, options: Options, settings: Sequence[ProvableSetting], load: ProofLoad) -> ProofLoad:
     """Return the load with its directory or file, and why it cannot run there."""
-    directory, file = options.as_string("dir"), options.as_string("file")
+    directory, file = options.as_string("dir") or _directory_of(host, settings), options.as_string("file")
     if file and load.source != "cache":
         raise UsageError(f"--file goes with --load {STREAM} or {SCATTERED}")
     where = file.rpartition("/")[0] or "/" if file else directory or ("/var/tmp" if load.command else "")
@@ -146,6 +152,18 @@ def _placed(host: Host, options: Options, load: ProofLoad) -> ProofLoad:
         workloads=(SIZED_AS,),
     )
     return msgspec.structs.replace(placed, size_bytes=fit.size_bytes, refusal=fit.refusal)
+
+
+def _directory_of(host: Host, settings: Sequence[ProvableSetting]) -> str:
+    """Return where a file system is mounted that lies on the disk, or has the number, that a setting acts on."""
+    topology = read_disk_topology(host)
+    scopes = {setting.disk for setting in settings if setting.disk}
+    for mount in topology.mounts if is_present(topology.mounts) else ():
+        tops = topology.devices_under(mount)
+        leaves = topology.leaves_under(tops) if is_present(tops) else ()
+        if scopes & {mount.devno, *leaves}:
+            return mount.mountpoint
+    return ""
 
 
 def _split_command(command: str) -> tuple[str, ...]:
@@ -244,6 +262,7 @@ async def _open_in_directory(run: Run, load: ProofLoad, metric: str) -> AsyncIte
 
 def check_reach(load: ProofLoad, disks: frozenset[str]) -> None:
     """Raise RunRefused where a setting acts on a disk that the load does not reach."""
+    disks = frozenset(disk for disk in disks if ":" not in disk)  # a file system's number is none of a disk
     if load.source in ("cache", "disk") and disks and not disks & set(load.leaves):
         raise RunRefused(
             f"{load.directory} lies on {', '.join(load.leaves) or 'no disk'}, and the setting acts on "

@@ -43,8 +43,8 @@ def parse_request(host: Host, options: Options) -> ProofRequest:
             "name a setting and its other value: --setting block:sdb/read_ahead_kb=4096, or a finding of triage: "
             "`hostdx prove FINDING`"
         )
-    load = choose_load(host, options, controls=(AGAIN,))
     settings = parse_settings(host, texts)
+    load = choose_load(host, options, (AGAIN,), settings)
     as_one = options.is_set("as-one") or len(settings) == 1
     tried = [ProofVariant(NEW, settings)] if as_one else [ProofVariant(s.label, (s,)) for s in settings]
     is_screened = not as_one and len(settings) >= SCREENED_FROM

@@ -17,7 +17,7 @@ from probes.reading.host import Host
 from probes.reading.time_limit import iterate_in_time
 from probes.types import Fact
 from scenarios.contract import events as ev
-from scenarios.contract.finding import SEVERITIES, Evidence
+from scenarios.contract.finding import SEVERITIES, Evidence, Finding
 
 FINDING_STATUS = 1  # exit status: a finding at or above --fail-on
 
@@ -90,6 +90,18 @@ def add_rates(event: ev.Found, rates: Mapping[str, Fact]) -> ev.Found:
     return structs.replace(event, finding=structs.replace(finding, evidence=(*finding.evidence, *lines)))
 
 
+def add_proofs(event: ev.Found, proofs: Mapping[str, Fact]) -> ev.Found:
+    """Return the finding of a rule, with what its remedy did when it was tried on this host."""
+    proof = proofs.get(event.finding.key)
+    if proof is None:
+        return event
+    line = Evidence(str(proof.value), proof.source)
+    evidence = (line, *event.finding.evidence)
+    return structs.replace(
+        event, finding=structs.replace(event.finding, evidence=evidence, confidence="measured")
+    )
+
+
 def _mentions() -> list[str]:
     """Return a line for each journal of a killed run; without one, what reads them is not imported."""
     if not has_journals():
@@ -103,6 +115,16 @@ def _read_rates() -> dict[str, Fact]:
     from app.run.earlier_answer import read_line_rates
 
     return read_line_rates()
+
+
+def _has_settings(finding: Finding) -> bool:
+    return any(remedy.settings for remedy in finding.remedy)
+
+
+def _read_proofs() -> dict[str, Fact]:
+    from app.run.earlier_answer import read_proofs
+
+    return read_proofs()
 
 
 def _triage_events(host: Host, root: str | None, *, facts: bool) -> Iterator[ev.AnyEvent]:
@@ -125,9 +147,13 @@ def _triage_events(host: Host, root: str | None, *, facts: bool) -> Iterator[ev.
     rates = cache(
         _read_rates if root is None else dict[str, Fact]
     )  # recordings are read where a finding asks
+    proofs = cache(_read_proofs if root is None else dict[str, Fact])
     for event in iterate_in_time(examine_host(host, elapsed_s, facts=facts), host, MAX_TRIAGE_S):
-        asks = isinstance(event, ev.Found) and (event.finding.subject or event.finding.subjects)
-        yield add_rates(event, rates()) if isinstance(event, ev.Found) and asks else event
+        if isinstance(event, ev.Found):
+            asks = event.finding.subject or event.finding.subjects
+            event = add_rates(event, rates()) if asks else event
+            event = add_proofs(event, proofs()) if _has_settings(event.finding) else event
+        yield event
     if facts:
         yield from (ev.fact_event(fact, elapsed_s()) for fact in rates().values())
     yield ev.RunEnded(t=elapsed_s(), status="done")

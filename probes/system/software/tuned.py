@@ -43,6 +43,11 @@ def tuned_sections(host: Host) -> tuple[TunedSection, ...]:
     return tuple(islice(sections, _MAX_SECTIONS))
 
 
+def profile_sections(host: Host, profile: str) -> tuple[TunedSection, ...]:
+    """Return the sections of a named profile, whether or not it is active; none where there is no such profile."""
+    return tuple(islice(_read_sections(host, profile, 0), _MAX_SECTIONS))
+
+
 def _read_sections(host: Host, profile: str, depth: int) -> Iterator[TunedSection]:
     if depth > _MAX_DEPTH or "/" in profile:
         return

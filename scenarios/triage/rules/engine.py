@@ -175,6 +175,7 @@ def rule_finding(text: RuleText, host: Host, severity: Severity, rows: Sequence[
         references=text.references,
         prove=text.prove,
         prove_options=tuple(SentenceTemplate(word).fill_sentence(first) for word in text.prove_options),
+        load=text.load,
     )
 
 
@@ -281,7 +282,8 @@ def make_remedy(host: Host, advice: Advice, rows: Sequence[SubjectRow], rule: st
         for key, value in advice.set.items()
         for place in fill_plain_each(key, row)
     ]
-    setting_lines = settings.setting_lines(host, {k: v for k, v in pairs if k and v}, rule.rpartition(".")[2])
+    wanted = {key: value for key, value in pairs if key and value}
+    setting_lines = settings.setting_lines(host, wanted, rule.rpartition(".")[2])
 
     def command_lines(name: str, usual: tuple[str, ...], more: tuple[str, ...]) -> tuple[str, ...]:
         templates = own.get(name, usual)
@@ -298,6 +300,7 @@ def make_remedy(host: Host, advice: Advice, rows: Sequence[SubjectRow], rule: st
         undo=command_lines("undo", advice.undo, setting_lines.undo),
         warning=advice.warning,
         no_command=advice.no_command,
+        settings={} if advice.commands else settings.needed_settings(host, wanted),
     )
 
 

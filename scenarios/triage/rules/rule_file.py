@@ -53,6 +53,7 @@ class RuleText(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=
 
     `each`: a table (`hostdx rules --tables`) or a path with `*`; every row of it that meets `where` is looked at.
     `when` is true where something is wrong. `warning` and `critical` raise the severity where they are true.
+    `load`: the load of `hostdx prove` under which the remedy's settings are tried.
     `text` is the finding of one row, `many` that of several. `why`: the mechanism and what it costs at most.
     Of `each = "log"` the rows are the devices that the lines name which meet `log`; `worse` meets the worst of them;
     a later line of the same device that meets `settled` says that it is over (column `over`);
@@ -85,6 +86,7 @@ class RuleText(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=
     references: tuple[str, ...] = ()
     prove: str = ""
     prove_options: tuple[str, ...] = ()
+    load: str = ""
     tests: tuple[TestRow, ...] = ()
 
     def find_problem(self) -> str:

@@ -34,7 +34,7 @@ def setting_lines(host: Host, wanted: Mapping[str, str], name: str) -> SettingLi
 
     What has its value already, and what this host does not have, is left out.
     """
-    wanted = {key: value for key, value in wanted.items() if _needs_change(host, key, value)}
+    wanted = needed_settings(host, wanted)
     sysctls = {key: value for key, value in wanted.items() if not key.startswith("/")}
     commands = [_sysctl_command(sysctls.items())] if sysctls else []
     undo = [_sysctl_command(old)] if (old := list(_previous_sysctls(host, sysctls))) else []
@@ -57,6 +57,11 @@ def setting_lines(host: Host, wanted: Mapping[str, str], name: str) -> SettingLi
         tuple(verify),
         (*undo, f"rm -f {keep}") if sysctls else tuple(undo),
     )
+
+
+def needed_settings(host: Host, wanted: Mapping[str, str]) -> dict[str, str]:
+    """Return those that do not have their value yet."""
+    return {key: value for key, value in wanted.items() if _needs_change(host, key, value)}
 
 
 def _needs_change(host: Host, key: str, value: str) -> bool:

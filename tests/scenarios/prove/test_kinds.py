@@ -1,0 +1,141 @@
+"""Which settings may be switched: those on the list, as this host has them, and never what carries the admin's line."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from probes.reading.host import Host
+from scenarios.contract.model import UsageError
+from scenarios.experiment.schedule.switch import attribute_change
+from scenarios.prove import kinds, reserved
+from scenarios.prove.kinds import KINDS, parse_setting, parse_settings
+from scenarios.prove.loads import LOADS
+from scenarios.triage.rules.known import written_rules
+from tests.needs import ROOT, needs
+
+NEVER = (
+    "sysctl:vm.drop_caches=3",
+    "sysctl:kernel.panic=1",
+    "sysctl:kernel.sysrq=0",
+    "sysctl:net.ipv4.ip_forward=1",
+    "sysctl:net.ipv4.conf.all.rp_filter=0",
+    "sysfs:/sys/block/sda/device/delete=1",
+    "sysfs:/sys/block/sda/queue/../device/delete=1",
+    "sysfs:/sys/block/md0/md/sync_action=check",
+    "sysfs:/sys/class/net/lo/flags=0",
+    "sysfs:/sys/fs/cgroup/x/cgroup.kill=1",
+    "sysfs:/sys/fs/cgroup/x/cgroup.procs=1",
+    "sysfs:/sys/power/state=mem",
+    "sysfs:/etc/passwd=x",
+)
+
+
+@pytest.mark.parametrize("text", NEVER)
+def test_what_is_on_no_list_is_refused_and_the_other_way_is_named(text: str) -> None:
+    with pytest.raises(UsageError, match="hostdx baseline save"):
+        parse_setting(Host(), text)
+
+
+@pytest.mark.parametrize(
+    "text", ["", "sysctl", "sysctl:vm.swappiness", "sysctl:vm.swappiness=", "nokind:a/b=1"]
+)
+def test_what_is_no_setting_is_refused(text: str) -> None:
+    with pytest.raises(UsageError):
+        parse_setting(Host(), text)
+
+
+@pytest.fixture
+def swappiness(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The host's files as far as kinds.py reads them: a value of 60, whoever runs the test."""
+    monkeypatch.setattr(kinds, "read_setting", lambda _path: "60")
+    monkeypatch.setattr(
+        kinds,
+        "setting_change",
+        lambda key, value, _: attribute_change(f"/proc/sys/{key.partition('/')[2]}", "60", value, risk=""),
+    )
+
+
+@pytest.mark.usefixtures("swappiness")
+def test_a_setting_has_its_values_and_what_keeps_it() -> None:
+    setting = parse_setting(Host(), "sysctl:vm.swappiness=10")
+    assert (setting.old, setting.new, setting.kind) == ("60", "10", "sysctl")
+    assert [action.target for action in setting.actions] == ["/proc/sys/vm/swappiness"]
+    assert "vm.swappiness = 10" in setting.persistent and all(a.consent for a in setting.actions)
+
+
+@pytest.mark.usefixtures("swappiness")
+def test_a_value_that_it_has_already_and_one_named_twice_are_refused() -> None:
+    with pytest.raises(UsageError):
+        parse_setting(Host(), "sysctl:vm.swappiness=60")
+    with pytest.raises(UsageError, match="twice"):
+        parse_settings(Host(), ["sysctl:vm.swappiness=10", "/proc/sys/vm/swappiness=20"])
+
+
+@pytest.mark.usefixtures("swappiness")
+def test_a_zero_that_the_kernel_takes_not_back_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(
+        kinds, "setting_change", lambda *_: attribute_change("/proc/sys/vm/dirty_bytes", "0", "1", risk="")
+    )
+    with pytest.raises(UsageError, match=r"vm\.dirty_ratio"):
+        parse_setting(Host(), "sysctl:vm.dirty_bytes=1073741824")
+
+
+def made_network(tmp_path: Path) -> Host:
+    """eth0 has the default route, eth1 leads to the SSH client of /proc/net/tcp, bond0 holds eth1; eth2 is free."""
+    route = "Iface\tDestination\tGateway\tFlags\tRefCnt\tUse\tMetric\tMask\n"
+    rows = [
+        ("eth0", "00000000", "00000000"),
+        ("bond0", "0000000A", "000000FF"),
+        ("eth2", "0000A8C0", "0000FFFF"),
+    ]
+    lines = [f"{name}\t{network}\t00000000\t0001\t0\t0\t0\t{mask}\t0\t0\t0\n" for name, network, mask in rows]
+    net = tmp_path / "proc/net"
+    net.mkdir(parents=True)
+    (net / "route").write_text(route + "".join(lines))
+    head = "  sl  local_address rem_address   st\n"
+    (net / "tcp").write_text(f"{head}   0: 0100000A:0016 0700000A:C000 01 00000000:00000000\n")
+    for name, links in {"bond0": ["lower_eth1"], "eth1": ["upper_bond0"], "eth0": [], "eth2": []}.items():
+        (tmp_path / f"sys/class/net/{name}").mkdir(parents=True)
+        for link in links:
+            (tmp_path / f"sys/class/net/{name}/{link}").mkdir()
+    return Host(str(tmp_path))
+
+
+def test_cards_of_ssh_lines_and_of_the_default_route_are_reserved(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("SSH_CONNECTION", raising=False)
+    host = made_network(tmp_path)
+    assert set(reserved.reserved_cards(host)) == {"eth0", "bond0", "eth1"}
+    assert reserved.find_reservation(host, "net", "eth1", "")
+    assert not reserved.find_reservation(host, "net", "eth2", "")
+    monkeypatch.setenv("SSH_CONNECTION", "192.168.3.4 50000 192.168.3.1 22")
+    assert "eth2" in reserved.reserved_cards(host)
+
+
+def test_the_scheduler_of_a_system_disk_is_reserved(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(reserved, "system_leaves", lambda _: {"sda": "/"})
+    assert reserved.find_reservation(Host(), "block", "sda", "/sys/block/sda/queue/scheduler")
+    assert not reserved.find_reservation(Host(), "block", "sda", "/sys/block/sda/queue/read_ahead_kb")
+    assert not reserved.find_reservation(Host(), "block", "sdb", "/sys/block/sdb/queue/scheduler")
+
+
+def test_every_kind_can_keep_a_setting_in_a_command_without_holes() -> None:
+    fields = {"path": "/p", "name": "n", "scope": "s", "value": "v"}
+    for kind in KINDS:
+        assert "{" not in kind.keeping_command(fields).replace("ATTR{", "") and kind.settle_s > 0
+        assert "{" not in kind.scope.format(**fields)
+
+
+def test_the_loads_of_rules_exist() -> None:
+    named = {rule.load for rule in written_rules().rules if rule.load}
+    assert named and named <= set(LOADS)
+
+
+@needs(ROOT)
+@pytest.mark.real
+def test_on_a_live_host_a_setting_is_read() -> None:
+    setting = parse_setting(Host(), "sysctl:vm.stat_interval=37")
+    assert setting.old == Path("/proc/sys/vm/stat_interval").read_text().strip()
