@@ -24,7 +24,6 @@ if TYPE_CHECKING:
 
 AT = "02:30"
 MIN_KEPT_RUNS, KEEP = 7, 180  # nights
-NICE = 5  # of the recorder of incidents
 KEPT = click.IntRange(min=MIN_KEPT_RUNS)
 KEPT.name = "number of nights"  # click says "integer range"
 
@@ -38,10 +37,16 @@ def _check_clock(_ctx: click.Context, _parameter: click.Parameter, value: str) -
 @add_color_option
 @click.command()
 @click.option("--install", is_flag=True, help="Measure every night: a systemd timer, kept until --remove.")
-@click.option("--remove", is_flag=True, help="Remove the timer; the nights stay.")
+@click.option(
+    "--remove",
+    is_flag=True,
+    help="Remove the timer (with --incidents the service); records stay.",
+)
 @click.option("--night", is_flag=True, help="Measure tonight's battery now: what the timer runs.")
 @click.option(
-    "--incidents", is_flag=True, help="Record the incident book until stopped: what `hostdx incident` reads."
+    "--incidents",
+    is_flag=True,
+    help="Record the incident book, which `hostdx incident` reads, until stopped. With --install: as a service.",
 )
 @click.option("--dry-run", is_flag=True, help="With --install: show the plan; change nothing.")
 @click.option("--units", is_flag=True, help="Print the units and a cron line; change nothing.")
@@ -91,10 +96,12 @@ def watch(
 
     Without options: show the status.
     """
-    if install + remove + night + units + incidents > 1:
-        raise click.UsageError("--install, --remove, --night, --incidents and --units: choose one")
+    if install + remove + night + units > 1:
+        raise click.UsageError("--install, --remove, --night and --units: choose one")
     if incidents:
-        return _record_incidents()
+        if night:
+            raise click.UsageError("--night and --incidents: choose one")
+        return _serve_incidents(install=install, remove=remove, units=units, yes=yes, dry_run=dry_run)
     from app.features.watch.battery import WatchSettings
     from app.features.watch.openmetrics import SUFFIX
 
@@ -150,6 +157,7 @@ def _record_incidents() -> int:
 
     from app.features.watch.incidents.book import BookWriter, book_dir
     from app.features.watch.incidents.recorder import PressureTriggers, Recorder
+    from app.features.watch.incidents.service import NICE
     from app.locks import LockFile
 
     lock = LockFile("incidents", "watch --incidents", "watch", f"{datetime.now(UTC):%Y-%m-%d %H:%M}")
@@ -165,11 +173,37 @@ def _record_incidents() -> int:
     return 0
 
 
-def _remove() -> int:
-    from app.features.watch.timer import remove_timer
+def _serve_incidents(*, install: bool, remove: bool, units: bool, yes: bool, dry_run: bool) -> int:
+    """Without `install`, `remove` and `units` the book is recorded."""
+    from app.features.watch.incidents.service import NAME, REMOVE, IncidentService
+    from app.features.watch.timer import install_timer, systemd_runs
+    from app.report.plan_text import plan_lines
+
+    service = IncidentService()
+    if remove:
+        return _remove(REMOVE)
+    if not install and not units:
+        return _record_incidents()
+    if dry_run:
+        for line in plan_lines(service.install_plan()):
+            print_parts(line)
+        return 0
+    if units or os.geteuid() != 0 or not systemd_runs():
+        if not units:
+            why = "only root installs a service" if systemd_runs() else "no systemd runs here"
+            print_complaint(f"watch: not installed: {why}; the unit for who may install it:")
+        print_result(f"# /etc/systemd/system/{NAME}\n{service.unit_text}".rstrip("\n"))
+        return 0 if units else COULD_NOT
+    install_timer(service, yes=yes)
+    print_result(f"installed: `{REMOVE}` removes it, `hostdx incident` reads the book")
+    return 0
+
+
+def _remove(remove_command: str | None = None) -> int:
+    from app.features.watch.timer import REMOVE, remove_timer
 
     failed = False
-    for removal in remove_timer():
+    for removal in remove_timer(remove_command or REMOVE):
         change = removal.change_report
         failed = failed or change.state == "failed"
         (print_complaint if change.state == "failed" else print_result)(make_printable(change.change_line))

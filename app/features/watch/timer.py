@@ -6,8 +6,10 @@ do not write to one file server at once. A night that was missed is missed: nobo
 
 import shlex
 import time
+from collections.abc import Mapping
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Protocol
 
 import msgspec
 
@@ -49,7 +51,7 @@ class WatchTimer(msgspec.Struct, frozen=True, kw_only=True):
     def _unit_text(self, kind: str) -> str:
         text = Path(__file__).with_name(f"{NAME}.{kind}").read_text("utf-8")
         return text.format(
-            command=_quote_command(self.night_command), nice=NICE, most_s=MAX_NIGHT_S, at=self.at
+            command=quote_unit_command(self.night_command), nice=NICE, most_s=MAX_NIGHT_S, at=self.at
         )
 
     @property
@@ -64,13 +66,8 @@ class WatchTimer(msgspec.Struct, frozen=True, kw_only=True):
         return (*own_command(), "watch", "--night", *command_arguments(self.wanted))
 
     def check_program(self) -> None:
-        """Root's timer runs nothing that others could replace. Raises Failure."""
-        if owner_text := code_rulers(own_command()):
-            raise Failure(
-                f"watch: {own_command()[0]}: {owner_text}, who could change what root runs every night; install hostdx "
-                "where only root may write (/usr/local, a .deb or .rpm), or use your own crontab: "
-                "`hostdx watch --units`"
-            )
+        """Raises Failure as `check_own_program` does."""
+        check_own_program()
 
     def install_plan(self) -> Plan:
         """Return what installing it changes, and what a night then does."""
@@ -98,29 +95,64 @@ class WatchTimer(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def install_actions(self) -> tuple[Action, ...]:
-        files = {f"{NAME}.service": self.service_unit, f"{NAME}.timer": self.timer_unit}
-        return (
-            Action(
-                kind="command", title="systemd reads its units", target="systemd", consent=True,
-                apply=("systemctl", "daemon-reload"), undo=("systemctl", "daemon-reload"), survives_reboot=True,
-            ),
-            *(
-                Action(
-                    kind="resource", resource="file", title=f"unit {name}", target=str(UNITS / name), new=text,
-                    consent=True, survives_reboot=True,
-                )
-                for name, text in files.items()
-            ),
-            Action(
-                kind="command", title="the timer is enabled and started", target=f"{NAME}.timer", consent=True,
-                apply=("systemctl", "enable", "--now", f"{NAME}.timer"),
-                undo=("systemctl", "disable", "--now", f"{NAME}.timer"), survives_reboot=True,
-                risk=f"this host is measured every night: at most {format_size(2 * WRITES_BYTES)} are written",
-            ),
-        )  # fmt: skip
+        return unit_actions(
+            {f"{NAME}.service": self.service_unit, f"{NAME}.timer": self.timer_unit},
+            enabled=f"{NAME}.timer",
+            risk=f"this host is measured every night: at most {format_size(2 * WRITES_BYTES)} are written",
+        )
+
+    @property
+    def install_arguments(self) -> tuple[str, ...]:
+        return ("--install", *command_arguments(self.wanted))
+
+    @property
+    def remove_command(self) -> str:
+        return REMOVE
 
 
-def _quote_command(command: tuple[str, ...]) -> str:
+class Installable(Protocol):
+    """Units of systemd that stay until they are removed by `remove_command`."""
+
+    @property
+    def install_arguments(self) -> tuple[str, ...]: ...
+    @property
+    def remove_command(self) -> str: ...
+    def check_program(self) -> None: ...
+    def install_plan(self) -> Plan: ...
+
+
+def check_own_program() -> None:
+    """Root's units run nothing that others could replace. Raises Failure."""
+    if owner_text := code_rulers(own_command()):
+        raise Failure(
+            f"watch: {own_command()[0]}: {owner_text}, who could change what root runs; install hostdx where only root "
+            "may write (/usr/local, a .deb or .rpm), or use your own crontab: `hostdx watch --units`"
+        )
+
+
+def unit_actions(files: Mapping[str, str], *, enabled: str, risk: str) -> tuple[Action, ...]:
+    """`files`: the text of each unit by its name; `enabled`: the one that is enabled and started."""
+    return (
+        Action(
+            kind="command", title="systemd reads its units", target="systemd", consent=True,
+            apply=("systemctl", "daemon-reload"), undo=("systemctl", "daemon-reload"), survives_reboot=True,
+        ),
+        *(
+            Action(
+                kind="resource", resource="file", title=f"unit {name}", target=str(UNITS / name), new=text,
+                consent=True, survives_reboot=True,
+            )
+            for name, text in files.items()
+        ),
+        Action(
+            kind="command", title=f"{enabled} is enabled and started", target=enabled, consent=True,
+            apply=("systemctl", "enable", "--now", enabled), undo=("systemctl", "disable", "--now", enabled),
+            survives_reboot=True, risk=risk,
+        ),
+    )  # fmt: skip
+
+
+def quote_unit_command(command: tuple[str, ...]) -> str:
     """systemd.service(5), "Command lines": double quotes, `%` and `$` doubled."""
 
     def quote_word(text: str) -> str:
@@ -137,28 +169,34 @@ def systemd_runs() -> bool:
     return Path("/run/systemd/system").is_dir()
 
 
-def find_installation() -> undo.Leftover | None:
-    """Its journal, where it is installed."""
+def find_installation(remove_command: str = REMOVE) -> undo.Leftover | None:
+    """The journal of what this command removes, where it is installed."""
     all_leftovers, _ = undo.find_leftovers()
     return next(
-        (leftover for leftover in all_leftovers if leftover.header.kept == REMOVE and leftover.entries), None
+        (
+            leftover
+            for leftover in all_leftovers
+            if leftover.header.kept == remove_command and leftover.entries
+        ),
+        None,
     )
 
 
-def install_timer(timer: WatchTimer, *, yes: bool) -> None:
+def install_timer(units: Installable, *, yes: bool) -> None:
     """With consent, journalled, all of it or nothing. Raises Failure."""
-    if find_installation() is not None:
-        raise Failure(f"watch: is installed already; `{REMOVE}` first, to install it otherwise")
-    timer.check_program()
-    plan = timer.install_plan()
-    agreed = consent.ask_for_plan(plan, yes=yes, digest="", shown="hostdx watch --install --dry-run")
+    if find_installation(units.remove_command) is not None:
+        raise Failure(f"watch: is installed already; `{units.remove_command}` first, to install it otherwise")
+    units.check_program()
+    plan = units.install_plan()
+    shown = " ".join(("hostdx", "watch", *units.install_arguments[:2], "--dry-run"))
+    agreed = consent.ask_for_plan(plan, yes=yes, digest="", shown=shown)
     check_room()
     me = identity_of()
     header = JournalHeader(
         schema=SCHEMA,
-        run=f"{datetime.now(UTC):%Y%m%dT%H%M%SZ}-watch-{me.pid}",
+        run=f"{datetime.now(UTC):%Y%m%dT%H%M%SZ}-watch{'-'.join(units.install_arguments[:1])}-{me.pid}",
         who=me,
-        command=["hostdx", "watch", "--install", *command_arguments(timer.wanted)],
+        command=["hostdx", "watch", *units.install_arguments],
         recording="",
         began_s=time.monotonic(),
     )
@@ -170,7 +208,7 @@ def install_timer(timer: WatchTimer, *, yes: bool) -> None:
     try:
         for action in plan.actions:
             applied.append(changes.apply_action(action).id)
-        changes.keep_all(REMOVE)
+        changes.keep_all(units.remove_command)
     except (Failure, OSError) as why:
         for identifier in reversed(applied):
             changes.revert_action(identifier)
@@ -179,9 +217,9 @@ def install_timer(timer: WatchTimer, *, yes: bool) -> None:
         changes.close()
 
 
-def remove_timer() -> list[undo.UndoneEntry]:
-    """Return what its installation had made. The nights stay. Raises Failure."""
-    installation = find_installation()
+def remove_timer(remove_command: str = REMOVE) -> list[undo.UndoneEntry]:
+    """Return what its installation had made. What was recorded stays. Raises Failure."""
+    installation = find_installation(remove_command)
     if installation is None:
         raise Failure(f"watch: is not installed here ({journal_dir()})")
     try:

@@ -12,6 +12,10 @@ import pytest
 
 from app.features.watch import timer as timers
 from app.features.watch.battery import WatchSettings
+from app.features.watch.incidents import service
+from app.features.watch.incidents.service import NAME as INCIDENTS
+from app.features.watch.incidents.service import REMOVE as REMOVE_INCIDENTS
+from app.features.watch.incidents.service import IncidentService
 from app.features.watch.timer import NAME, REMOVE, WatchTimer
 from app.state import journal_dir
 from app.terminal.failure import Failure
@@ -64,6 +68,19 @@ def test_installed_it_stays_until_it_is_removed(timer: WatchTimer, tmp_path: Pat
         timers.remove_timer()
 
 
+def test_the_service_of_incidents_is_installed_and_removed_alone(timer: WatchTimer, tmp_path: Path) -> None:
+    wanted = IncidentService()
+    timers.install_timer(wanted, yes=True)
+    assert (tmp_path / "units" / INCIDENTS).read_text() == wanted.unit_text
+    assert timers.find_installation() is None, "the timer of the nights is another installation"
+    with pytest.raises(Failure):
+        timers.install_timer(wanted, yes=True)
+    with pytest.raises(Failure):
+        timers.remove_timer()
+    assert [one.outcome.state for one in timers.remove_timer(REMOVE_INCIDENTS)] == ["reverted"] * 3
+    assert list((tmp_path / "units").iterdir()) == [] and timers.find_installation(REMOVE_INCIDENTS) is None
+
+
 def test_not_without_consent(timer: WatchTimer, tmp_path: Path) -> None:
     with pytest.raises(Failure):
         timers.install_timer(timer, yes=False)
@@ -107,13 +124,19 @@ def test_the_cron_line_is_read_by_cron_and_the_shell(timer: WatchTimer) -> None:
 @needs(program("systemd-analyze"))
 def test_systemd_takes_the_units(timer: WatchTimer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(timers, "own_command", lambda: (str(shutil.which("true")),))
-    for name, text in ((f"{NAME}.service", timer.service_unit), (f"{NAME}.timer", timer.timer_unit)):
+    monkeypatch.setattr(service, "own_command", lambda: (str(shutil.which("true")),))
+    texts = {
+        f"{NAME}.service": timer.service_unit,
+        f"{NAME}.timer": timer.timer_unit,
+        INCIDENTS: IncidentService().unit_text,
+    }
+    for name, text in texts.items():
         (tmp_path / name).write_text(text)
-    units = [str(tmp_path / f"{NAME}.{kind}") for kind in ("service", "timer")]
+    units = [str(tmp_path / name) for name in texts]
     done = subprocess.run(
         ["systemd-analyze", "verify", "--man=no", *units], capture_output=True, text=True, check=False
     )
-    assert done.returncode == 0 and NAME not in done.stderr
+    assert done.returncode == 0 and NAME not in done.stderr and INCIDENTS not in done.stderr
 
 
 @pytest.fixture
