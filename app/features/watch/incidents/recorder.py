@@ -22,7 +22,8 @@ from scenarios.analysis.incidents.looks import is_alarm
 
 LOOK_S = 10.0
 CLOSE_S, CLOSE_STEP_S = 30.0, 0.25
-QUIET_S = 300.0  # from one period of close looks to the next: they cost more
+# from the end of one period of close looks to the next: while the alarm lasts, and once a look in between was quiet
+REST_S, SHORT_REST_S = 300.0, 60.0
 # Documentation/accounting/psi.rst: a tenth of two seconds; windows of whole 2 s need no right from Linux 6.5 on
 TRIGGER = b"some 200000 2000000"
 
@@ -83,7 +84,7 @@ class Recorder:
         self._compare = compare or (lambda before, after: compare_states(host, before, after))
         self._look = look or (lambda: look_closely(host))
         self._close_until_s = -math.inf
-        self._next_close_s = 0.0
+        self._next_close_s, self._rest_s = 0.0, REST_S
 
     def record(self, looks: int | None = None) -> None:
         """Until it is killed, or so many looks."""
@@ -100,6 +101,8 @@ class Recorder:
                 looks = None if looks is None else looks - 1
                 if is_alarm(look):
                     self._begin_close_looks(now_s)
+                else:
+                    self._rest_s = SHORT_REST_S
             if self._next_close_s <= now_s < self._close_until_s:
                 self._book.append(self._look())
                 self._next_close_s = now_s + CLOSE_STEP_S
@@ -115,5 +118,5 @@ class Recorder:
                 self._sleep(max(0.0, next_look_s - self._clock()))
 
     def _begin_close_looks(self, now_s: float) -> None:
-        if now_s - self._close_until_s >= QUIET_S:
-            self._close_until_s, self._next_close_s = now_s + CLOSE_S, now_s
+        if now_s - self._close_until_s >= self._rest_s:
+            self._close_until_s, self._next_close_s, self._rest_s = now_s + CLOSE_S, now_s, REST_S

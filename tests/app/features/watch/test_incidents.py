@@ -10,7 +10,14 @@ import pytest
 
 from app.features.watch.incidents.answer import answer_of, choose_incidents
 from app.features.watch.incidents.book import BookWriter, read_book, segments
-from app.features.watch.incidents.recorder import CLOSE_S, LOOK_S, QUIET_S, PressureTriggers, Recorder
+from app.features.watch.incidents.recorder import (
+    CLOSE_S,
+    LOOK_S,
+    REST_S,
+    SHORT_REST_S,
+    PressureTriggers,
+    Recorder,
+)
 from probes.system.running.host_looks import CloseLook, HostLook, LookState
 from tests.app.launcher import hostdx, started
 from tests.fakes.looks import STEP_S, make_close_look, make_looks
@@ -195,7 +202,14 @@ def test_a_crossed_limit_starts_half_a_minute_of_close_looks_and_looks_go_on() -
     first = [at for at in close if at < 110 + CLOSE_S]
     assert first[0] == 110 and len(first) == CLOSE_S / 0.25
     second = next(at for at in close if at > first[-1])
-    assert second >= first[-1] + QUIET_S - 1, "close looks rest for five minutes"
+    assert second >= first[-1] + REST_S - 1, "close looks rest for five minutes"
+
+
+def test_after_a_quiet_look_the_next_alarm_waits_a_minute_only() -> None:
+    _, close = record(Clock(), make_looks(60, lambda n: n in (10, 20)))
+    assert close[0] == 110
+    second = next(at for at in close if at > 110 + CLOSE_S)
+    assert second == 210 >= 110 + CLOSE_S + SHORT_REST_S
 
 
 def test_pressure_ends_the_wait_and_is_not_asked_in_a_circle() -> None:
@@ -203,7 +217,7 @@ def test_pressure_ends_the_wait_and_is_not_asked_in_a_circle() -> None:
     looks, close = record(clock, make_looks(40))
     assert close[0] == 3.0 and len(looks) == 40
     assert looks == pytest.approx([LOOK_S * n for n in range(1, 41)])
-    assert len(close) <= 2 * CLOSE_S / 0.25
+    assert len(close) <= 400 / (CLOSE_S + SHORT_REST_S) * CLOSE_S / 0.25 + 120
 
 
 def test_without_pressure_files_the_wait_is_a_wait(tmp_path: Path) -> None:
