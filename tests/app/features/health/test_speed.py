@@ -114,12 +114,8 @@ def test_a_fleet_makes_a_class(tmp_path: Path) -> None:
         head = json.dumps({**json.loads(lines[0]), "host": f"n{n}"}).encode() + b"\n"
         (tmp_path / f"n{n}.jsonl").write_bytes(head + b"".join(lines[1:]))
     (tmp_path / "rubbish.jsonl").write_text("no\n")
-    assert (
-        run_command_line(
-            ["fleet", "judge", str(tmp_path), "--save-class", "wn", "-o", str(tmp_path / "out.md")]
-        )
-        == 0
-    )
+    judge = ["fleet", "judge", "-o", str(tmp_path / "out.md"), "--save-class"]
+    assert run_command_line([*judge, "wn", str(tmp_path)]) == 0
     assert {load.runs for load in read_class("wn").loads} == {10}
     assert run_command_line(["health", "--class", "wn", "--explain"]) == 0
     few = [str(tmp_path / f"n{n}.jsonl") for n in range(3)]
