@@ -75,8 +75,8 @@ def _write_tables(recordings: tuple[str, ...], output: str, form: Form) -> int:
                 continue
             files[run_id] = str(source.path)
             with pause_collection():
-                for row in run.read_rows():
-                    folder.add(row)
+                for table, row in run.read_rows():
+                    folder.add(table, row)
             if run.damage or run.is_unfinished:
                 damage = run.damage or "has no end"
                 print_complaint(

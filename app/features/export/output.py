@@ -15,8 +15,8 @@ from typing import IO, TYPE_CHECKING, Literal, Protocol, TypeAlias
 
 import msgspec
 
+from app.features.export.rows import Cells
 from app.features.export.schema import COLUMNS, ColumnSchema, schema_document
-from app.features.export.tables import TABLE_OF_ROW, TABLES, Row
 from app.report.json_document import encode_document
 from app.terminal.failure import USAGE, Failure
 from app.terminal.printable import make_json_printable, make_printable
@@ -27,7 +27,6 @@ if TYPE_CHECKING:
     from pyarrow import parquet
 
 Form: TypeAlias = Literal["parquet", "csv", "ndjson"]
-Cells: TypeAlias = tuple[object, ...]  # of a row, in the order of the columns
 FORMS: tuple[Form, ...] = ("parquet", "csv", "ndjson")
 MAX_HELD_ROWS = 10_000  # of a table, before they are written
 FORMULAS = ("=", "+", "-", "@", "＝", "＋", "－", "＠")  # a spreadsheet would compute what begins so
@@ -110,9 +109,9 @@ class ExportFolder:
     def __init__(self, path: str, form: Form) -> None:
         """Raises Failure: not a new or empty directory, or not writable."""
         self.path = path
-        self.counts = dict.fromkeys(TABLES, 0)
+        self.counts = dict.fromkeys(COLUMNS, 0)
         self._form = form
-        self._held: dict[str, list[Cells]] = {table: [] for table in TABLES}
+        self._held: dict[str, list[Cells]] = {table: [] for table in COLUMNS}
         self._writers: dict[str, TableWriter] = {}
         self._names: list[str] = []
         self._stack = ExitStack()
@@ -121,7 +120,7 @@ class ExportFolder:
 
     def __enter__(self) -> ExportFolder:
         try:
-            for table in TABLES:
+            for table in COLUMNS:
                 file = self._stack.enter_context(self._create_file(f"{table}.{self._form}"))
                 self._writers[table] = WRITERS[self._form](table, file)
         except OSError as error:
@@ -132,9 +131,8 @@ class ExportFolder:
             raise
         return self
 
-    def add(self, row: Row) -> None:
+    def add(self, table: str, row: Cells) -> None:
         """Raises Failure where the disk is full."""
-        table = TABLE_OF_ROW[type(row)]
         held = self._held[table]
         held.append(_sound_cells(row))
         if len(held) >= MAX_HELD_ROWS:
@@ -217,7 +215,7 @@ def _open_folder(path: str) -> int:
     return folder
 
 
-def _sound_cells(row: Row) -> Cells:
+def _sound_cells(row: Cells) -> Cells:
     """Bytes that are no UTF-8 are written as a person reads them."""
     if all(not isinstance(value, str) or value.isascii() for value in row):
         return row

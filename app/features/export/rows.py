@@ -5,22 +5,10 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Iterator
 from datetime import UTC, datetime, timedelta
-from typing import NamedTuple
+from typing import NamedTuple, TypeAlias
 
 import msgspec
 
-from app.features.export.tables import (
-    EffectRow,
-    FactRow,
-    FindingRow,
-    GroupRow,
-    InterferenceRow,
-    LatencyRow,
-    Row,
-    RunRow,
-    SliceRow,
-    TimeBreakdownRow,
-)
 from app.recordings.reader import BrokenRecording
 from app.recordings.session import RunSession
 from app.recordings.values import values_beside
@@ -28,9 +16,11 @@ from app.report.figures.latency import latency_summaries
 from probes.types import Json
 from scenarios.analysis.profile.results import ComparedSeconds
 from scenarios.contract import events as ev
+from scenarios.contract.disturbance import Disturbance
 from scenarios.contract.finding import Evidence
 from scenarios.experiment.schedule.recorded_trains import groups_in_batch, slices_in_batch
 
+Cells: TypeAlias = tuple[object, ...]  # of a row, in the order of `tables.toml`
 MAX_SECONDS = 1e9  # a foreign recording may say any time
 
 
@@ -56,22 +46,33 @@ class RunRows:
         self._units: dict[tuple[str, str], str] = {}  # by workload and metric
         self._groups: list[tuple[ev.Group, int | None]] = []  # with the pair of file sets
 
-    def read_rows(self) -> Iterator[Row]:
-        """Yield the rows of all tables: of a damaged file what stands before the damage."""
+    def read_rows(self) -> Iterator[tuple[str, Cells]]:
+        """Yield each row with its table: of a damaged file what stands before the damage."""
         for event in self._sound_events():
             self._session.apply(event)
             match event:
                 case ev.Block():
-                    yield from self._rows_of_window(event)
+                    yield from self._tag_rows("slices", self._rows_of_window(event))
                 case ev.SliceBatch():
-                    yield from self._rows_of_batch(event)
+                    yield from self._tag_rows("slices", self._rows_of_batch(event))
                 case ev.Group():
                     self._groups.append((event, None))
                 case ev.Began():
                     self._start = _parse_time(event.wall)
                 case ev.Planned():
                     self._units = {(w.id, m.name): m.unit for w in event.plan.workloads for m in w.metrics}
-        yield from self._rows_at_end()
+        yield from self._tag_rows("runs", self._run_rows())
+        yield from self._tag_rows("facts", self._fact_rows())
+        yield from self._tag_rows("groups", self._group_rows())
+        yield from self._tag_rows("effects", self._effect_rows())
+        yield from self._tag_rows("latencies", (tuple(entry) for entry in latency_summaries(self._session)))
+        yield from self._tag_rows("findings", self._finding_rows())
+        yield from self._tag_rows("interference", self._interference_rows())
+        yield from self._tag_rows("time_breakdown", self._breakdown_rows())
+
+    def _tag_rows(self, table: str, rows: Iterable[Cells]) -> Iterator[tuple[str, Cells]]:
+        """Yield each row with its table and, as the first cell, the run's id."""
+        return ((table, (self._id, *row)) for row in rows)
 
     @property
     def is_unfinished(self) -> bool:
@@ -86,22 +87,22 @@ class RunRows:
     def _time_at(self, t: float) -> datetime | None:
         return self._start + timedelta(seconds=t) if self._start is not None and t < MAX_SECONDS else None
 
-    def _rows_of_window(self, block: ev.Block) -> Iterator[SliceRow]:
+    def _rows_of_window(self, block: ev.Block) -> Iterator[Cells]:
         time = self._time_at(block.t)
         for metric, value in block.values.items():
-            yield SliceRow(
-                self._id, block.workload, block.variant, block.index, block.group, 0, "window", block.phase, time,
+            yield (
+                block.workload, block.variant, block.index, block.group, 0, "window", block.phase, time,
                 block.seconds, metric, self._units.get((block.workload, metric), ""), value, bool(block.disturbed),
             )  # fmt: skip
 
-    def _rows_of_batch(self, batch: ev.SliceBatch) -> Iterator[SliceRow]:
+    def _rows_of_batch(self, batch: ev.SliceBatch) -> Iterator[Cells]:
         time, disturbed = self._time_at(batch.t), bool(batch.disturbed)
         values = [(m, self._units.get((batch.workload, m), ""), each) for m, each in batch.values.items()]
         for group, variant, place in slices_in_batch(batch):
             for metric, unit, each in values:
                 if place < len(each):
-                    yield SliceRow(
-                        self._id, batch.workload, variant, batch.index, group, place, "slice", batch.phase, time,
+                    yield (
+                        batch.workload, variant, batch.index, group, place, "slice", batch.phase, time,
                         batch.slice_s, metric, unit, each[place], disturbed,
                     )  # fmt: skip
         if batch.phase == "steady":
@@ -111,48 +112,26 @@ class RunRows:
                 for n, group in enumerate(groups_in_batch(batch))
             ]
 
-    def _rows_at_end(self) -> Iterator[Row]:
-        yield self._run_row()
-        yield from self._fact_rows()
-        yield from self._group_rows()
-        yield from self._effect_rows()
-        for entry in latency_summaries(self._session):
-            yield LatencyRow(
-                self._id, entry.workload, entry.variant, entry.operations, entry.p50_ns, entry.p99_ns, entry.p999_ns
+    def _run_rows(self) -> Iterator[Cells]:
+        session, file, ended = self._session, self._file, self._session.ended
+        is_recording = file.kind == "recording"
+        status = "damaged" if self.damage else ended.status if ended is not None else "unfinished"
+        reason = self.damage or ((ended.reason or "") if ended is not None else "")
+        left_out = session.unsound + sum(session.left_out.values())
+        if (began := session.began) is not None:
+            yield (
+                file.file, file.node, file.kind, began.host, began.scenario, began.version, self._start,
+                session.time if is_recording else None, status, reason, began.seed if is_recording else None,
+                began.boot_id, " ".join(began.command), left_out,
             )  # fmt: skip
-        yield from self._finding_rows()
-        yield from self._interference_rows()
-        yield from self._breakdown_rows()
 
-    def _run_row(self) -> RunRow:
-        session, file = self._session, self._file
-        began, ended = session.began, session.ended
-        return RunRow(
-            run_id=self._id,
-            file=file.file,
-            node=file.node,
-            kind=file.kind,
-            host=began.host if began is not None else "",
-            scenario=began.scenario if began is not None else "",
-            version=began.version if began is not None else "",
-            start=self._start,
-            seconds=session.time if file.kind == "recording" else None,
-            status="damaged" if self.damage else ended.status if ended is not None else "unfinished",
-            reason=self.damage or ((ended.reason or "") if ended is not None else ""),
-            seed=began.seed if began is not None and file.kind == "recording" else None,
-            boot_id=began.boot_id if began is not None else "",
-            command=" ".join(began.command) if began is not None else "",
-            lines_left_out=session.unsound + sum(session.left_out.values()),
-        )
-
-    def _fact_rows(self) -> Iterator[FactRow]:
+    def _fact_rows(self) -> Iterator[Cells]:
         for fact in self._session.facts.values():
-            value, number = _spell_value(fact.value)
-            yield FactRow(self._id, fact.subject, fact.name, value, number, fact.unit, fact.source, "")
+            yield (fact.subject, fact.name, *_spell_value(fact.value), fact.unit, fact.source, "")
         for absent in self._session.absent.values():
-            yield FactRow(self._id, absent.subject, absent.name, None, None, "", absent.source, absent.reason)
+            yield absent.subject, absent.name, None, None, "", absent.source, absent.reason
 
-    def _group_rows(self) -> Iterator[GroupRow]:
+    def _group_rows(self) -> Iterator[Cells]:
         session = self._session
         behind = {
             (verdict.workload, verdict.key, group.index)
@@ -163,69 +142,55 @@ class RunRows:
             time = self._time_at(group.t)
             for key, log_ratio in group.log_ratios.items():
                 metric, baseline, variant = [*key.split("|", 2), "", ""][:3]
-                yield GroupRow(
-                    self._id, group.workload, metric, baseline, variant, group.index, place, group.order, time,
-                    log_ratio, bool(group.disturbed),
-                    not group.disturbed and (group.workload, key, group.index) in behind,
+                counted = not group.disturbed and (group.workload, key, group.index) in behind
+                yield (
+                    group.workload, metric, baseline, variant, group.index, place, group.order, time, log_ratio,
+                    bool(group.disturbed), counted,
                 )  # fmt: skip
 
-    def _effect_rows(self) -> Iterator[EffectRow]:
+    def _effect_rows(self) -> Iterator[Cells]:
         session = self._session
         for v in session.verdicts.values():
-            low, high = v.ci95 or (None, None)
-            metric, values = session.metric_of(v), values_beside(session, v)
-            yield EffectRow(
-                self._id, v.workload, self._title(v.workload), v.metric, metric.unit, metric.better, v.baseline,
-                v.variant, str(v.verdict), v.ratio, low, high, v.smallest_effect, v.alpha, v.margin, v.groups,
-                v.pairs, v.look, *values, None, None, None, v.seconds, v.control, v.reason or "",
+            metric = session.metric_of(v)
+            yield (
+                v.workload, self._title(v.workload), v.metric, metric.unit, metric.better, v.baseline, v.variant,
+                str(v.verdict), v.ratio, *(v.ci95 or (None, None)), v.smallest_effect, v.alpha, v.margin, v.groups,
+                v.pairs, v.look, *values_beside(session, v), None, None, None, v.seconds, v.control, v.reason or "",
             )  # fmt: skip
         for series in session.series:
-            low, high = series.ci95 or (None, None)
-            yield EffectRow(
-                self._id, series.workload, self._title(series.workload), "", "", "more", "", "", str(series.verdict),
-                None, None, None, None, None, None, series.rounds, 0, 0, None, None, series.slope_per_round,
-                low, high, None, False, series.reason or "",
+            yield (
+                series.workload, self._title(series.workload), "", "", "more", "", "", str(series.verdict), None, None,
+                None, None, None, None, series.rounds, 0, 0, None, None, series.slope_per_round,
+                *(series.ci95 or (None, None)), None, False, series.reason or "",
             )  # fmt: skip
 
     def _title(self, workload: str) -> str:
         load = self._session.find_workload(workload)
         return load.title if load is not None else workload
 
-    def _finding_rows(self) -> Iterator[FindingRow]:
+    def _finding_rows(self) -> Iterator[Cells]:
         for finding in self._session.worst_first:
             subject = finding.subject or ", ".join(finding.subjects)
             lines: list[tuple[int, Evidence]] = list(enumerate(finding.evidence, 1)) or [(0, Evidence(""))]
             for number, line in lines:
-                yield FindingRow(
-                    self._id, finding.id, subject, finding.severity, finding.confidence, finding.title,
-                    finding.answers, number, line.text, line.source,
+                yield (
+                    finding.id, subject, finding.severity, finding.confidence, finding.title, finding.answers, number,
+                    line.text, line.source,
                 )  # fmt: skip
 
-    def _interference_rows(self) -> Iterator[InterferenceRow]:
+    def _interference_rows(self) -> Iterator[Cells]:
         for guard in self._session.guards:
-            what = guard.disturbance
-            culprit = what.culprit if what is not None else None
-            yield InterferenceRow(
-                run_id=self._id,
-                time=self._time_at(guard.t),
-                workload=guard.workload,
-                group=guard.group,
-                kind=what.kind if what is not None else guard.kind,
-                severity=guard.severity,
-                early=guard.early,
-                again=guard.again,
-                culprit=culprit.label if culprit is not None else "",
-                culprit_pid=culprit.pid if culprit is not None else None,
-                culprit_rate=culprit.rate if culprit is not None else None,
-                culprit_unit=culprit.unit if culprit is not None else "",
-                figure=what.figure if what is not None else None,
-                usual=what.usual if what is not None else None,
-                unit=what.unit if what is not None else "",
-                subject=what.subject if what is not None else "",
-                sentence=guard.guard_sentence,
+            what = guard.disturbance or Disturbance(kind=guard.kind)
+            culprit = what.culprit
+            named = (
+                (culprit.label, culprit.pid, culprit.rate, culprit.unit) if culprit else ("", None, None, "")
             )
+            yield (
+                self._time_at(guard.t), guard.workload, guard.group, what.kind, guard.severity, guard.early,
+                guard.again, *named, what.figure, what.usual, what.unit, what.subject, guard.guard_sentence,
+            )  # fmt: skip
 
-    def _breakdown_rows(self) -> Iterator[TimeBreakdownRow]:
+    def _breakdown_rows(self) -> Iterator[Cells]:
         """Of whichever result divides a difference in time between two variants."""
         for result in self._session.results.values():
             for split in result.value if isinstance(result.value, tuple) else ():
@@ -233,10 +198,9 @@ class RunRows:
                     parts = getattr(split, field, None)
                     for part in parts if isinstance(parts, tuple) else ():
                         if isinstance(part, ComparedSeconds):
-                            yield TimeBreakdownRow(
-                                self._id, split.baseline, split.variant, split.groups, kind,
-                                getattr(part, "name", ""), part.baseline_s, part.variant_s, part.difference_s,
-                                *part.ci95_s, part.differs,
+                            yield (
+                                split.baseline, split.variant, split.groups, kind, getattr(part, "name", ""),
+                                part.baseline_s, part.variant_s, part.difference_s, *part.ci95_s, part.differs,
                             )  # fmt: skip
 
 

@@ -2,21 +2,18 @@
 
 from __future__ import annotations
 
-from datetime import datetime
 from pathlib import Path
-from types import NoneType, UnionType
-from typing import Literal, TypeAlias, get_args, get_type_hints
+from typing import Literal, TypeAlias, Union, cast
 
 import msgspec
 
-from app.features.export.tables import TABLES
 from probes.files.safe_read import read_own_data
 from probes.types import Json
 
 SCHEMA = "hostdx-export/1"
+RESULTS = "results"  # of scenarios: lines of a recording whose type has a dot
 ColumnType: TypeAlias = Literal["text", "integer", "real", "flag", "time"]
-_TYPES: dict[type, ColumnType] = {str: "text", int: "integer", float: "real", bool: "flag", datetime: "time"}
-_meanings = read_own_data(__file__, "tables.toml", dict[str, dict[str, tuple[str, str]]])
+_declared = read_own_data(__file__, "tables.toml", dict[str, dict[str, tuple[str, str, str]]])
 _DOCUMENTS = Path(__file__).with_name("documents")
 
 
@@ -30,16 +27,12 @@ class ColumnSchema(msgspec.Struct, frozen=True):
     nullable: bool
 
 
-def _make_column(table: str, name: str, hint: object) -> ColumnSchema:
-    kinds = get_args(hint) if isinstance(hint, UnionType) else (hint,)
-    (kind,) = (kind for kind in kinds if kind is not NoneType)
-    meaning, unit = _meanings[table][name]
-    return ColumnSchema(name, _TYPES[kind], unit, meaning, NoneType in kinds)
-
-
 COLUMNS: dict[str, tuple[ColumnSchema, ...]] = {
-    table: tuple(_make_column(table, name, hint) for name, hint in get_type_hints(row).items())
-    for table, row in TABLES.items()
+    table: tuple(
+        ColumnSchema(name, cast(ColumnType, kind.removesuffix("?")), unit, meaning, kind.endswith("?"))
+        for name, (kind, meaning, unit) in columns.items()
+    )
+    for table, columns in _declared.items()
 }
 COLUMN_MEANINGS = {
     f"{table}.{column.name}": f"{column.description} ({column.unit})" if column.unit else column.description
@@ -57,10 +50,18 @@ def schema_document() -> dict[str, Json]:
 
 
 def document_names() -> list[str]:
-    """Return the JSON Schemas that the package publishes, by name."""
-    return sorted(path.name.removesuffix(".schema.json") for path in _DOCUMENTS.glob("*.schema.json"))
+    """Return the JSON Schemas that there are: files of the package, and the results of the scenarios that are here."""
+    return [
+        *sorted(path.name.removesuffix(".schema.json") for path in _DOCUMENTS.glob("*.schema.json")),
+        RESULTS,
+    ]
 
 
 def document_schema(name: str) -> str:
-    """Return the text of a published JSON Schema."""
-    return (_DOCUMENTS / f"{name}.schema.json").read_text("utf-8")
+    """Return the text of a JSON Schema."""
+    if name != RESULTS:
+        return (_DOCUMENTS / f"{name}.schema.json").read_text("utf-8")
+    from scenarios.contract.results.result import bundled_results
+
+    schema = msgspec.json.schema(Union[*bundled_results().values()])
+    return msgspec.json.format(msgspec.json.encode(schema), indent=1).decode()

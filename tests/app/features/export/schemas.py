@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from typing import Any, Union, get_type_hints
+from typing import Any, get_type_hints
 
 import msgspec
 
@@ -13,7 +13,6 @@ from scenarios.analysis.nights.history import HostHistory
 from scenarios.analysis.peers.judgement import FleetJudgement
 from scenarios.contract import events as ev
 from scenarios.contract.finding import Finding
-from scenarios.contract.results.result import bundled_results
 
 DIALECT = "https://json-schema.org/draft/2020-12/schema"
 Fields = list[tuple[str, Any]]
@@ -57,12 +56,14 @@ def _make_report() -> type[msgspec.Struct]:
 
 def published_schemas() -> dict[str, str]:
     """Return the text of each schema, by the document's name."""
-    events = Union[ev.Common, *bundled_results().values()]
     history = msgspec.defstruct(
         "HistoryDocument", [("schema", str), ("findings", list[Finding]), *_all_fields(HostHistory)]
     )
     kinds: dict[str, tuple[str, Any]] = {
-        "events": ("One line of a recording (`run --events`, *.jsonl)", events),
+        "events": (
+            "One line of a recording (`run --events`, *.jsonl); `results` has the types with a dot",
+            ev.Common,
+        ),
         "report": ("`report --format json`, `run --json` and `triage --json`", _make_report()),
         "history": ("`history --format json`", history),
         "fleet-judge": ("`fleet judge --json`", FleetJudgement),
