@@ -12,6 +12,6 @@ FEATURE = Feature(
     },
     result_parts={
         "imported.history/1": "app.features.imports.course:course_parts",
-        "imported.timeline/1": "app.features.imports.timeline:timeline_parts",
+        "imported.timeline/1": "app.report.figures.timeline:timeline_parts",
     },
 )

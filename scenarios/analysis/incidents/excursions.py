@@ -7,7 +7,7 @@ from statistics import median
 import msgspec
 
 SPREADS = 6.0  # of the quiet values, that a value must lie above their level
-MAX_SHARE = 1 / 3  # of the samples: what stands out longer than that is usual here
+MAX_SHARE = 0.45  # of the samples: what stands out longer than that is usual here; the median holds to a half
 MIN_SAMPLES = 20  # a quiet level of fewer is none
 MIN_DURATION_S = 180.0
 MIN_DURATION_SHARE = 0.02  # of the file, where that is shorter

@@ -1,7 +1,7 @@
 """Incidents of a file of samples: from when to when, which resource, how much, what else showed it, and who."""
 
 from array import array
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from pathlib import Path
 from typing import Annotated, Literal, TypeAlias
@@ -252,9 +252,20 @@ def _make_incident(
     began_s, ended_s = min(s.began_s for s in own), max(s.ended_s for s in own)
     return Incident(
         cause=leading[2], began_s=began_s, ended_s=ended_s,
-        symptoms=tuple(symptom for _, symptom, _ in ordered[:MAX_SYMPTOMS]),
+        symptoms=tuple(_longest_of_each(symptom for _, symptom, _ in ordered))[:MAX_SYMPTOMS],
         culprit=find_culprit(all_series, _TAKING.get(leading[2], {}), began_s, ended_s),
     )  # fmt: skip
+
+
+def _longest_of_each(symptoms: Iterable[Symptom]) -> Iterator[Symptom]:
+    """A metric that rose several times is shown once."""
+    by_metric: dict[tuple[str, str], Symptom] = {}
+    for symptom in symptoms:
+        name = (symptom.subject, symptom.metric)
+        before = by_metric.get(name)
+        if before is None or symptom.ended_s - symptom.began_s > before.ended_s - before.began_s:
+            by_metric[name] = symptom
+    yield from by_metric.values()
 
 
 def _excess(symptom: Symptom) -> float:

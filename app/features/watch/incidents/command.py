@@ -75,8 +75,14 @@ def incident(at: str | None, since_s: float | None, worst: bool, as_json: bool) 
         }  # fmt: skip
         print_result(encode_document(document))
         return 0
+    from app.report.figures.timeline import timeline_lines
+
     if answer.unreadable:
         print_complaint(f"incident: {answer.unreadable} lines of the book cannot be read; they are left out")
+    from shutil import get_terminal_size
+
+    for row in timeline_lines(answer.timeline, max(60, min(160, get_terminal_size().columns))):
+        print_result(row)
     if not chosen:
         asked = f" at {at}" if at is not None else ""
         print_result(f"no incident{asked} in {answer.looks} looks of the book")

@@ -6,7 +6,7 @@ import xml.etree.ElementTree as ET
 
 import pytest
 
-from app.features.imports.timeline import timeline_lines, timeline_parts, timeline_svg
+from app.report.figures.timeline import timeline_lines, timeline_parts, timeline_svg
 from probes.imports import kinds
 from probes.imports.source import ImportSource
 from scenarios.analysis.imported.results import FileTimeline, TimelineResult
