@@ -87,8 +87,9 @@ def setting_finding(
         else SAYS.evidence("screened", interval=line.interval_text)
     ]
     smallest = "not known" if line.smallest_effect is None else units.smallest_effect(line.smallest_effect)
+    not_measured = verdict is not None and not verdict.is_judged
     return SAYS.finding(
-        line.outcome,
+        "unmeasured" if not_measured else line.outcome,
         subject=line.setting,
         evidence=evidence,
         remedy=(_keeping_remedy(host, line, settings),) if line.outcome == "helps" else (),
@@ -98,6 +99,7 @@ def setting_finding(
         load=load.workload.title,
         effect=line.effect_text,
         smallest=smallest,
+        reason=(verdict.reason if verdict is not None else "") or "no reason given",
         request=" --setting ".join(f"{setting.label}={setting.new}" for setting in settings),
         longer=f"{budget_s * LONGER:.0f}",
     )

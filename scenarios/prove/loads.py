@@ -144,14 +144,17 @@ def _placed(host: Host, options: Options, settings: Sequence[ProvableSetting], l
     placed = msgspec.structs.replace(load, directory=where, file=file, leaves=leaves)
     if file or load.command:
         return placed
+    wanted = options.as_integer("size")
     fit = check_suitability(
         host,
         where,
         explicit=True,
-        size_bytes=options.as_integer("size") or DEFAULT_SIZE,
+        size_bytes=wanted or None,
         workloads=(SIZED_AS,),
     )
-    return msgspec.structs.replace(placed, size_bytes=fit.size_bytes, refusal=fit.refusal)
+    return msgspec.structs.replace(
+        placed, size_bytes=wanted or min(DEFAULT_SIZE, fit.size_bytes), refusal=fit.refusal
+    )
 
 
 def _directory_of(host: Host, settings: Sequence[ProvableSetting]) -> str:

@@ -93,7 +93,7 @@ def _settings_table(proof: Proof) -> Table:
             Mono(setting.old),
             Mono(setting.new),
             setting.outcome_text,
-            setting.effect_text if setting.outcome != "equal" else "",
+            setting.effect_text if setting.effect_text != setting.outcome_text else "",
             setting.interval_text,
             setting.stage,
             Mono(setting.persistent) if setting.outcome == "helps" else "",

@@ -32,10 +32,15 @@ OPTIONS: dict[str, tuple[str, ...]] = {
     "dstate": ("--seconds", "3"),
     "workload": ("--cmd", "sleep 0.05", "--variant", "a:", "--variant", "b:", "--budget", "6"),
     "numa": ("--budget", "6"),
+    "prove": (
+        *("--setting", "block:{device}/nr_requests=64", "--setting", "block:{device}/read_ahead_kb=4096"),
+        *("--load", "stream-read", "--dir", "{dir}", "--size", "64M", "--as-one", "--yes", "--budget", "40"),
+    ),
 }
 # beside a disk; without them it refuses
 NEEDS: dict[str, tuple[Need, ...]] = {
     "iosched": (KNOWN_DISK,),
+    "prove": (KNOWN_DISK,),
     "rpfilter": (program("nft"), NET_NAMESPACE),
 }
 
@@ -47,4 +52,8 @@ def names() -> list[str]:
 
 def short_run(name: str, disk: LoopDisk) -> list[str]:
     """The command line after `hostdx`."""
-    return ["run", name, *(one.format(dir=disk.directory) for one in OPTIONS.get(name, ()))]
+    return [
+        "run",
+        name,
+        *(one.format(dir=disk.directory, device=disk.device) for one in OPTIONS.get(name, ())),
+    ]
