@@ -37,6 +37,11 @@ def confirmation_command(finding: Finding, session: RunSession) -> str:
     return shlex.join(("hostdx", "run", finding.prove, *confirmation_options(finding, session)))
 
 
+def trial_command(finding: Finding) -> str:
+    """Return the command that tries the finding's remedy and puts today's values back."""
+    return shlex.join(("hostdx", "prove", finding.key if finding.subject else finding.id))
+
+
 def named_directories(
     findings: Iterable[Finding], session: RunSession, *, with_root: bool = False
 ) -> Iterator[str]:

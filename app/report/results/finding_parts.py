@@ -22,6 +22,12 @@ def finding_parts(finding: Finding, session: RunSession) -> list[Part]:
         )
     for remedy in finding.remedy:
         parts += _remedy_parts(remedy)
+    if not session.is_captured and any(remedy.settings for remedy in finding.remedy):
+        parts.append(
+            paragraph_of(
+                "To try it on this host, and have it put back:", Mono(confirmation.trial_command(finding))
+            )
+        )
     if finding.prove:
         place = " on that host" if session.is_captured else ""
         parts.append(
