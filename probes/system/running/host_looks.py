@@ -147,6 +147,7 @@ def _all_values(
         yield "host", "run queue", float(max(0, after.host.running - 1))
     if after.host.blocked is not None:
         yield "host", "blocked tasks", float(after.host.blocked)
+    yield "host", "stuck tasks", float(_count_stuck(before.processes, after.processes))
     for metric, count in after.paging.items():
         if metric in before.paging:
             yield "host", metric, max(0, count - before.paging[metric]) / seconds
@@ -166,6 +167,20 @@ def _all_values(
             isinstance(names, Absent) or name in names
         ):  # partitions are not there
             yield from _disk_values(name, was_counters, counters, seconds)
+
+
+def _count_stuck(before: ProcessTable, after: ProcessTable) -> int:
+    """Processes that wait in the kernel in both looks and did nothing in between.
+
+    Pressure and `blocked tasks` count only waits for I/O: a frozen file system or a dead file server shows in neither.
+    """
+    return sum(
+        process.state == "D" and process.own_s == was.own_s and not process.kernel_thread
+        for pid, process in after.processes.items()
+        if (was := before.processes.get(pid)) is not None
+        and was.state == "D"
+        and is_same_process(was, process)
+    )
 
 
 def _cpu_values(before: HostCounters, after: HostCounters) -> Iterator[tuple[str, str, float]]:

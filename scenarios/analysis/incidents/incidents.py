@@ -15,7 +15,7 @@ from scenarios.analysis.incidents.excursions import MIN_SAMPLES, Excursion, find
 from scenarios.contract import ranges as of
 from scenarios.contract.knowledge_file import read_tables
 
-Cause: TypeAlias = Literal["memory", "hypervisor", "file-server", "network", "disk", "kernel", "cpu"]
+Cause: TypeAlias = Literal["memory", "hypervisor", "stuck", "file-server", "network", "disk", "kernel", "cpu"]
 MAX_INCIDENTS = 50
 MAX_SYMPTOMS = 12
 WEAK_DURATION_S, WEAK_DURATION_SHARE = (

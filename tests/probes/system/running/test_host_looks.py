@@ -1,0 +1,95 @@
+"""What happened between two looks, on trees with known counters."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from probes.reading.host import Host
+from probes.system.running.host_looks import HostLook, LookState, compare_states, read_state
+
+
+def write_tree(root: Path, turn: int, *, state: str = "S") -> None:
+    """Ten seconds of known work a turn; process 70 writes 5 MB in each, process 71 is in `state` and does nothing."""
+    files = {
+        "proc/stat": f"cpu  {100 + 400 * turn} 0 {100 + 200 * turn} 1000 {100 + 300 * turn} 0 0 {100 * turn} 0 0\n"
+        "cpu0 1 0 1 1 1 0 0 0 0 0\nprocs_running 4\nprocs_blocked 2\n",
+        "proc/pressure/io": f"some avg10=0.00 avg60=0.00 avg300=0.00 total={turn * 2_500_000}\n",
+        "proc/vmstat": f"pswpin {10 * turn}\npswpout {3000 * turn}\nallocstall_normal {5 * turn}\n"
+        f"allocstall_dma32 {5 * turn}\n",
+        "proc/diskstats": f"   8 0 sda {100 * turn} 0 8000 {100 * turn} {50 * turn} 0 {9000 * turn} {200 * turn} 0 "
+        f"{9000 * turn} {300 * turn}\n   8 1 sda1 {100 * turn} 0 1 1 1 0 1 1 0 1 1\n",
+        "proc/net/dev": "Inter-|   Receive\n face |bytes\n"
+        f"    lo: {turn} 0 0 9 0 0 0 0 0 0 0 0 0 0 0 0\n"
+        f"  eth0: {10_000 * turn} 0 0 {70 * turn} 0 0 0 0 {20_000 * turn} 0 0 0 0 0 0 0\n",
+        "proc/net/rpc/nfs": f"net 0 0 0 0\nrpc {100 * turn} {20 * turn} 0\n",
+        "proc/uptime": f"{1000 + 10 * turn}.00 1.00\n",
+        "proc/70/stat": f"70 (dd of=x) S 1 1 1 0 -1 0 0 0 0 0 {100 * turn} {100 * turn} 0 0 20 0 1 0 500 0 0\n",
+        "proc/70/io": f"rchar: 1\nwchar: 1\nsyscr: 1\nsyscw: 1\nread_bytes: 0\nwrite_bytes: {5_000_000 * turn}\n"
+        "cancelled_write_bytes: 0\n",
+        "proc/71/stat": f"71 (mysqld) {state} 1 1 1 0 -1 0 0 0 0 0 7 7 0 0 20 0 1 0 600 0 0\n",
+        "sys/block/sda/size": "1\n",
+    }
+    for name, text in files.items():
+        path = root / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+
+
+def look(root: Path, *states: str) -> HostLook:
+    taken: list[LookState] = []
+    for turn, state in enumerate(states, 1):
+        write_tree(root, turn, state=state)
+        host = Host(str(root))
+        taken.append(read_state(host)._replace(boot_s=1000.0 + 10 * turn))
+    return compare_states(Host(str(root)), taken[0], taken[1])
+
+
+def test_counters_become_rates_and_shares(tmp_path: Path) -> None:
+    made = look(tmp_path, "S", "S")
+    assert made.seconds == 10 and made.cpus == 1
+    assert made.values["CPU"] == pytest.approx(
+        {"user share": 0.4, "system share": 0.2, "idle share": 0.0, "iowait share": 0.3, "steal share": 0.1}
+    )
+    host = made.values["host"]
+    assert (
+        host["I/O pressure"] == 0.25 and host["pages swapped out"] == 300 and host["allocation stalls"] == 1
+    )
+    assert host["run queue"] == 3 and host["blocked tasks"] == 2 and host["NFS calls sent again"] == 2
+    assert made.values["disk:sda"]["utilisation"] == 0.9 and "disk:sda1" not in made.values
+    assert made.values["net:eth0"] == {"received bytes": 1000, "receive drops": 7, "sent bytes": 2000}
+    assert "net:lo" not in made.values
+    assert made.total == pytest.approx((0.2, 0.0, 500_000))
+    assert [(use.name, use.cpus, use.write_rate) for use in made.processes] == [("dd of=x", 0.2, 500_000)]
+
+
+@pytest.mark.parametrize(
+    ("states", "stuck"), [(("D", "D"), 1), (("S", "D"), 0), (("D", "S"), 0), (("R", "R"), 0)]
+)
+def test_a_process_that_waits_in_both_looks_is_stuck(
+    tmp_path: Path, states: tuple[str, str], stuck: int
+) -> None:
+    assert look(tmp_path, *states).values["host"]["stuck tasks"] == stuck
+
+
+def test_what_cannot_be_read_is_no_value(tmp_path: Path) -> None:
+    host = Host(str(tmp_path))
+    state = read_state(host)
+    made = compare_states(host, state, state._replace(boot_s=state.boot_s + 10))
+    assert (
+        "CPU" not in made.values
+        and made.processes == ()
+        and not any("pressure" in n for n in made.values["host"])
+    )
+
+
+def test_a_counter_that_ran_backwards_is_nothing(tmp_path: Path) -> None:
+    write_tree(tmp_path, 5)
+    host = Host(str(tmp_path))
+    before = read_state(host)._replace(boot_s=0.0)
+    write_tree(tmp_path, 1)
+    after = read_state(Host(str(tmp_path)))._replace(boot_s=10.0)
+    made = compare_states(host, before, after)
+    assert all(value >= 0 for values in made.values.values() for value in values.values())
+    assert min(made.total) >= 0
