@@ -7,8 +7,11 @@ from typing import Any, get_type_hints
 
 import msgspec
 
+from app.features.health.check import Answer, Reason
+from app.features.health.speed import LoadStanding
 from app.report import json_document
 from app.report.figures.latency import LatencySummary
+from scenarios.analysis.compare.comparison import ComparedRecordings
 from scenarios.analysis.nights.history import HostHistory
 from scenarios.analysis.peers.judgement import FleetJudgement
 from scenarios.contract import events as ev
@@ -59,6 +62,21 @@ def published_schemas() -> dict[str, str]:
     history = msgspec.defstruct(
         "HistoryDocument", [("schema", str), ("findings", list[Finding]), *_all_fields(HostHistory)]
     )
+    compared = msgspec.defstruct("CompareDocument", [("schema", str), *_all_fields(ComparedRecordings)])
+    load = msgspec.defstruct("LoadDocument", [*get_type_hints(LoadStanding).items(), ("slow", bool)])
+    checked = msgspec.defstruct(
+        "HealthDocument",
+        [
+            ("schema", str),
+            ("answer", Answer),
+            ("sentence", str),
+            ("seconds", float),
+            ("class", str | None),
+            ("reasons", list[Reason]),
+            ("loads", list[load]),  # type: ignore[valid-type]
+            ("notes", list[str]),
+        ],
+    )
     kinds: dict[str, tuple[str, Any]] = {
         "events": (
             "One line of a recording (`run --events`, *.jsonl); `results` has the types with a dot",
@@ -66,6 +84,8 @@ def published_schemas() -> dict[str, str]:
         ),
         "report": ("`report --format json`, `run --json` and `triage --json`", _make_report()),
         "history": ("`history --format json`", history),
+        "compare": ("`compare --format json`", compared),
+        "health": ("`health --format json`", checked),
         "fleet-judge": ("`fleet judge --json`", FleetJudgement),
     }
     return {

@@ -12,6 +12,9 @@ import pytest
 
 from app.cli.entry import run_command_line
 from app.features.export.schema import RESULTS, document_names, document_schema
+from app.features.health.check import Answer, HealthCheck, Reason
+from app.features.health.forms import spell_check
+from app.features.health.speed import LoadStanding
 from app.recordings import store
 from app.recordings.reader import FORMER
 from tests.app.features.export.schemas import published_schemas
@@ -57,9 +60,19 @@ def test_reports_and_events_of_bundled_recordings(capsys: pytest.CaptureFixture[
     assert seen["run"] == seen["end"] == 1
 
 
+@pytest.mark.parametrize("answer", [*Answer])
+def test_checks_of_nodes(answer: Answer) -> None:
+    standing = LoadStanding("cpu-integer", "one", 0.7, 0.9, 12, True)
+    check = HealthCheck(
+        reasons=[Reason("speed", answer, "text", "source")], standings=[standing], notes=["note"]
+    )
+    validator("health").validate(json.loads(spell_check(check, "json")))
+
+
 def test_other_documents(capsys: pytest.CaptureFixture[str]) -> None:
     demos = [str(store.resolve_recording(f"demo:kernel{which}")) for which in ("", "-5-10", "-6-1")]
     validator("history").validate(printed(capsys, "history", *demos, "--format", "json"))
+    validator("compare").validate(printed(capsys, "compare", *demos[1:], "--format", "json"))
     validator("fleet-judge").validate(printed(capsys, "fleet", "judge", *demos, "--json"))
 
 

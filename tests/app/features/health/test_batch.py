@@ -9,6 +9,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
+from prometheus_client.parser import text_string_to_metric_families
 
 from app.features.health.check import Answer, HealthCheck
 from app.features.health.forms import spell_check
@@ -116,6 +117,7 @@ def test_the_dashboard_asks_for_gauges_that_are_written() -> None:
     written = set(
         re.findall(r"^# TYPE (\w+) gauge", health + report + metrics_text(nights, "done"), re.MULTILINE)
     )
+    assert [*text_string_to_metric_families(metrics_text(nights, "done"))]
     written |= {"hostdx_watch_load_ratio", "hostdx_watch_load_cusum"}  # once a baseline is whole
     dashboard = json.loads((BATCH / "grafana-dashboard.json").read_text("utf-8"))
     queries = [target["expr"] for panel in dashboard["panels"] for target in panel["targets"]]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import os
 import random
 from pathlib import Path
 
@@ -105,6 +106,21 @@ def test_a_class_is_kept_and_read(tmp_path: Path) -> None:
     with pytest.raises(Failure):
         read_class(str(tmp_path / "bad.json"))
     assert class_of_own_baseline() is None
+
+
+def test_a_host_is_its_own_class(tmp_path: Path) -> None:
+    """As many runs of this host as are needed, kept as a baseline; one fewer is no class."""
+    lines = store.resolve_recording("demo:kernel").read_bytes().splitlines(keepends=True)
+    names = []
+    for n in range(MIN_RUNS):
+        head = json.dumps({**json.loads(lines[0]), "host": os.uname().nodename, "seed": n}).encode() + b"\n"
+        names.append(tmp_path / f"{n}.jsonl")
+        names[-1].write_bytes(head + b"".join(lines[1:]))
+    assert run_command_line(["baseline", "save", "own", *map(str, names[1:])]) == 0
+    assert class_of_own_baseline() is None
+    assert run_command_line(["baseline", "save", "own", str(names[0])]) == 0
+    own = class_of_own_baseline()
+    assert own is not None and {load.runs for load in own.loads} == {MIN_RUNS}
 
 
 def test_a_fleet_makes_a_class(tmp_path: Path) -> None:
