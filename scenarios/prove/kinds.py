@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 import shlex
 from collections.abc import Mapping, Sequence
+from fnmatch import fnmatchcase
 from pathlib import Path
 
 import msgspec
@@ -25,6 +26,8 @@ FORM = (
     "write KIND:SCOPE/NAME=VALUE: block:sdb/read_ahead_kb=4096, sysctl:vm.swappiness=10, sysfs:/sys/…=VALUE"
 )
 # The kernel sets the other one of a pair to 0 and takes no 0 back: so such a change could not be undone.
+# A queue's file that another one sets along (measured on Linux 6.18: block/blk-settings.c, block/mq-deadline.c).
+_SETS_ALONG = {"nr_requests": "iosched/*", "max_sectors_kb": "read_ahead_kb"}
 _NO_ZERO = ("dirty_bytes", "dirty_background_bytes", "dirty_ratio", "dirty_background_ratio")
 
 
@@ -156,9 +159,8 @@ def _change(path: str, value: str, kind: SettingKind) -> Action:
 
 def _side_paths(path: str) -> tuple[str, ...]:
     """Return the files that a write to `path` sets along: saved before, put back after."""
-    if path.endswith("/queue/nr_requests"):
-        return (path.replace("nr_requests", "iosched/*"),)
-    return ()
+    folder, _, name = path.rpartition("/")
+    return (f"{folder}/{_SETS_ALONG[name]}",) if folder.endswith("/queue") and name in _SETS_ALONG else ()
 
 
 def parse_settings(host: Host, texts: Sequence[str]) -> tuple[ProvableSetting, ...]:
@@ -169,6 +171,13 @@ def parse_settings(host: Host, texts: Sequence[str]) -> tuple[ProvableSetting, .
         for action in setting.actions:
             if owners.setdefault(action.target, setting.label) != setting.label:
                 raise UsageError(f"setting {setting.label}: {action.target} is named twice")
+    for action in (action for setting in settings for action in setting.actions):
+        for pattern in action.side_paths:
+            if other := next((path for path in owners if fnmatchcase(path, pattern)), None):
+                raise UsageError(
+                    f"setting {owners[action.target]}: the kernel sets {other} along with it; try {owners[other]} in "
+                    "another run"
+                )
     if len({setting.label for setting in settings}) != len(settings):
         raise UsageError("a setting is named twice")
     return settings

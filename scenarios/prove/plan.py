@@ -44,6 +44,7 @@ def make_plan(host: Host, request: ProofRequest, options: Options, planned: Call
         writes=tuple(Written(leaf, load.size_bytes, load.directory) for leaf in load.leaves)
         if writes
         else (),
+        differs=tuple(_list_set_along(request)),
         rights=("root",),
         seconds=request.budget_s + prepare_s + 2.0,
         measuring_s=request.budget_s,
@@ -52,6 +53,13 @@ def make_plan(host: Host, request: ProofRequest, options: Options, planned: Call
         refusal=load.refusal
         or ("" if os.geteuid() == 0 else "switching settings needs root: run it with sudo"),
     )
+
+
+def _list_set_along(request: ProofRequest) -> Iterator[str]:
+    """Yield what the kernel sets along with a setting, and what is therefore compared with it."""
+    for setting in request.settings:
+        for pattern in dict.fromkeys(pattern for action in setting.actions for pattern in action.side_paths):
+            yield f"{pattern}: the kernel sets it along with {setting.name}; it is put back too"
 
 
 def _describe_variant(variant: ProofVariant, request: ProofRequest) -> Variant:

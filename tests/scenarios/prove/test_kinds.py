@@ -82,6 +82,23 @@ def test_a_zero_that_the_kernel_takes_not_back_is_refused(monkeypatch: pytest.Mo
         parse_setting(Host(), "sysctl:vm.dirty_bytes=1073741824")
 
 
+def test_a_setting_that_another_one_sets_along_is_tried_in_a_run_of_its_own(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(kinds, "read_setting", lambda _path: "60")
+    monkeypatch.setattr(
+        kinds,
+        "setting_change",
+        lambda key, value, _: attribute_change(key.partition(":")[2], "60", value, risk=""),
+    )
+    pair = ["block:sdb/max_sectors_kb=256", "block:sdb/read_ahead_kb=512"]
+    [alone] = parse_settings(Host(), pair[:1])
+    assert alone.actions[0].side_paths == ("/sys/block/sdb/queue/read_ahead_kb",)
+    with pytest.raises(UsageError, match="another run"):
+        parse_settings(Host(), pair)
+    assert len(parse_settings(Host(), ["block:sdb/nomerges=2", pair[1]])) == 2
+
+
 def made_network(tmp_path: Path) -> Host:
     """eth0 has the default route, eth1 leads to the SSH client of /proc/net/tcp, bond0 holds eth1; eth2 is free."""
     route = "Iface\tDestination\tGateway\tFlags\tRefCnt\tUse\tMetric\tMask\n"
