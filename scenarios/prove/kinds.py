@@ -32,7 +32,9 @@ _NO_ZERO = ("dirty_bytes", "dirty_background_bytes", "dirty_ratio", "dirty_backg
 
 
 class SettingKind(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
-    """One entry of `kinds.toml`. `settle_s`: seconds to wait after a switch before anything is measured."""
+    """One entry of `kinds.toml`. `settle_s`: seconds to wait after a switch before anything is measured; `nested`: a
+    setting's name may have slashes, and what it acts on has none.
+    """
 
     name: str
     short: str
@@ -42,6 +44,7 @@ class SettingKind(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_on
     settle_s: float
     keep: str = ""
     keep_in: str = ""
+    nested: bool = False
 
     def keeping_command(self, fields: Mapping[str, str]) -> str:
         """Return the command that keeps a setting over a reboot; "" where it depends on who makes its object."""
@@ -125,7 +128,7 @@ def _setting_path(label: str) -> str:
         raise UsageError(f"setting {label}: {FORM}; kinds: sysfs, {', '.join(kind.name for kind in KINDS)}")
     if kind.name == "sysctl":
         return kind.short.format(name=rest.replace(".", "/"))
-    scope, _, attribute = rest.rpartition("/")
+    scope, _, attribute = rest.partition("/") if kind.nested else rest.rpartition("/")
     return kind.short.format(scope=scope, name=attribute)
 
 

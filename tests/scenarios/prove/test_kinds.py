@@ -97,6 +97,8 @@ def test_a_setting_that_another_one_sets_along_is_tried_in_a_run_of_its_own(
     with pytest.raises(UsageError, match="another run"):
         parse_settings(Host(), pair)
     assert len(parse_settings(Host(), ["block:sdb/nomerges=2", pair[1]])) == 2
+    [nested] = parse_settings(Host(), ["block:sdb/iosched/fifo_batch=9"])
+    assert nested.actions[0].target == "/sys/block/sdb/queue/iosched/fifo_batch"
 
 
 def made_network(tmp_path: Path) -> Host:
