@@ -30,10 +30,14 @@ def outcome_of(verdict: ev.RunVerdict) -> Outcome:
     return "equal" if verdict.is_equal else "undecided"
 
 
-def proven_alone(variant: ProofVariant, verdict: ev.RunVerdict, *, trusted: bool) -> ProvenSetting:
+def proven_alone(
+    load: ProofLoad, variant: ProofVariant, verdict: ev.RunVerdict, *, trusted: bool
+) -> ProvenSetting:
     """Return the line of a variant that was compared with today's value. `trusted`: the control did not move."""
     return ProvenSetting(
-        setting=", ".join(setting.label for setting in variant.settings),
+        load=load.workload.title,
+        metric=load.workload.metrics[0].name,
+        setting=variant.setting_names,
         old=", ".join(setting.old for setting in variant.settings),
         new=", ".join(setting.new for setting in variant.settings),
         outcome=outcome_of(verdict) if trusted else "undecided",
@@ -46,12 +50,14 @@ def proven_alone(variant: ProofVariant, verdict: ev.RunVerdict, *, trusted: bool
 
 
 def proven_by_screening(
-    setting: ProvableSetting, effect: ScreenedEffect, margin: float, *, trusted: bool
+    load: ProofLoad, setting: ProvableSetting, effect: ScreenedEffect, margin: float, *, trusted: bool
 ) -> ProvenSetting:
     """Return the line of a setting that was not tried alone: equal within the margin, else undecided."""
     low, high = effect.ci95
     is_equal = trusted and 1 / (1 + margin) <= low and high <= 1 + margin
     return ProvenSetting(
+        load=load.workload.title,
+        metric=load.workload.metrics[0].name,
         setting=setting.label,
         old=setting.old,
         new=setting.new,
@@ -67,7 +73,6 @@ def proven_by_screening(
 
 def setting_finding(
     host: Host,
-    load: ProofLoad,
     line: ProvenSetting,
     settings: Sequence[ProvableSetting],
     verdict: ev.RunVerdict | None,
@@ -90,13 +95,13 @@ def setting_finding(
     not_measured = verdict is not None and not verdict.is_judged
     return SAYS.finding(
         "unmeasured" if not_measured else line.outcome,
-        subject=line.setting,
+        subject=f"{line.setting}, {line.load}",
         evidence=evidence,
         remedy=(_keeping_remedy(host, line, settings),) if line.outcome == "helps" else (),
         setting=line.setting,
         new=line.new,
         old=line.old,
-        load=load.workload.title,
+        load=line.load,
         effect=line.effect_text,
         smallest=smallest,
         reason=(verdict.reason if verdict is not None else "") or "no reason given",
@@ -136,3 +141,17 @@ def control_finding(control: ev.RunVerdict | None, record: ScreeningRecord | Non
     if control is not None and control.is_different:
         return SAYS.finding("control", evidence=lines, control=effect_words(control))
     return SAYS.finding("control", evidence=lines, control=called[0].label) if called else None
+
+
+def mixed_finding(lines: Sequence[ProvenSetting]) -> Finding | None:
+    """Return the finding that a setting helps under one load and harms under another one; None where it does not."""
+    outcomes = {line.outcome for line in lines}
+    if not {"helps", "harms"} <= outcomes:
+        return None
+    effects = "; ".join(
+        f"{line.load} {line.effect_text}" for line in lines if line.outcome in ("helps", "harms")
+    )
+    first = lines[0]
+    return SAYS.finding(
+        "mixed", subject=first.setting, setting=first.setting, new=first.new, old=first.old, effects=effects
+    )

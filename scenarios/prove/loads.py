@@ -62,18 +62,18 @@ class ProofLoad(msgspec.Struct, frozen=True, kw_only=True):
     refusal: str = ""
 
 
-def choose_load(
+def choose_loads(
     host: Host, options: Options, controls: tuple[str, ...], settings: Sequence[ProvableSetting]
-) -> ProofLoad:
-    """Return the one load that the options name. Raises UsageError where it is none or several.
+) -> tuple[ProofLoad, ...]:
+    """Return the loads that the options name: one or more of `--load`, or one command or job. Raises UsageError.
 
     A load that reads files does so in `--dir`, or in a mounted directory that the settings act on.
     """
-    pid, cgroup, name = options.as_integer("pid"), options.as_string("cgroup"), options.as_string("load")
+    pid, cgroup, names = options.as_integer("pid"), options.as_string("cgroup"), options.as_strings("load")
     command, progress = options.as_string("cmd"), options.as_string("progress-cmd")
-    if sum(map(bool, (pid, cgroup, name, command))) != 1:
+    if sum(map(bool, (pid, cgroup, names, command))) != 1:
         raise UsageError(
-            f"name one load: --load {STREAM} (or another: {', '.join(LOADS[1:4])}, …), --cmd 'COMMAND', --pid or "
+            f"name a load: --load {STREAM} (or another: {', '.join(LOADS[1:4])}, …), --cmd 'COMMAND', or --pid or "
             "--cgroup of a job that runs"
         )
     if command or progress:
@@ -82,9 +82,17 @@ def choose_load(
         raise UsageError("--progress-cmd goes with --pid or --cgroup")
     if command:
         load = timed_command("command", "the command", controls=controls)
-        return _placed(host, options, settings, ProofLoad(source="command", workload=load, command=command))
+        return (
+            _placed(host, options, settings, ProofLoad(source="command", workload=load, command=command)),
+        )
     if pid or cgroup:
-        return _job_load(host, options, pid, cgroup, controls)
+        return (_job_load(host, options, pid, cgroup, controls),)
+    return tuple(_named_load(host, options, name, controls, settings) for name in dict.fromkeys(names))
+
+
+def _named_load(
+    host: Host, options: Options, name: str, controls: tuple[str, ...], settings: Sequence[ProvableSetting]
+) -> ProofLoad:
     if name in _CALLS:
         call = _CALLS[name]
         load = _workload(name, call.title, call.unit, call.why, controls)

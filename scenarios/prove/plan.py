@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 
 from msgspec.structs import replace
 
@@ -12,6 +12,7 @@ from probes.reading.host import Host
 from scenarios.contract.model import Options, directory_action
 from scenarios.contract.plan import Plan, PlannedStep, Variant, Workload, Written
 from scenarios.prove.design import design_rows
+from scenarios.prove.loads import ProofLoad
 from scenarios.prove.request import SCREENING_SHARE, TODAY, ProofRequest, ProofVariant
 from scenarios.prove.screening import SCREENING
 
@@ -20,39 +21,42 @@ FILL_RATE = 200e6  # bytes a second that a disk takes at least, for the time tha
 
 def make_plan(host: Host, request: ProofRequest, options: Options, planned: Callable[..., Plan]) -> Plan:
     """Return the plan. A captured tree or missing rights are its refusal."""
-    load = request.load
-    prepare_s = load.size_bytes / FILL_RATE
-    writes = load.directory and not load.file and not load.command
-    workloads: list[Workload] = [load.workload]
-    steps = [PlannedStep("prepare", "write the test file", prepare_s)] if writes else []
+    writing = [load for load in request.loads if load.size_bytes]
+    prepare_s = sum(load.size_bytes for load in writing) / FILL_RATE
+    workloads: list[Workload] = [load.workload for load in request.loads]
+    steps = [PlannedStep("prepare", "write the test file", prepare_s)] if writing else []
     if request.is_screened:
-        workloads.insert(0, replace(load.workload, id=SCREENING, title="all settings at once", controls=()))
+        workloads.insert(0, replace(workloads[0], id=SCREENING, title="all settings at once", controls=()))
         steps.append(PlannedStep(SCREENING, "all settings at once", request.budget_s * SCREENING_SHARE))
-    share = 1 - SCREENING_SHARE if request.is_screened else 1.0
-    steps.append(PlannedStep("measure", "measure and judge", request.budget_s * share))
+    steps += [PlannedStep(w.id, w.title, request.comparing_s) for w in workloads if w.id != SCREENING]
     steps.append(PlannedStep("restore", "put every setting back", 1.0))
-    makes_directory = load.directory and not load.file
+    directories = dict.fromkeys(load.directory for load in request.loads if load.directory and not load.file)
+    refusal = next((load.refusal for load in request.loads if load.refusal), "")
     return planned(
         options=dict(options.values),
         variants=tuple(_describe_variant(variant, request) for variant in request.variants),
         workloads=tuple(workloads),
         steps=tuple(steps),
         actions=(
-            *((directory_action(host, load.directory),) if makes_directory else ()),
+            *(directory_action(host, directory) for directory in directories),
             *(action for setting in request.settings for action in setting.actions),
         ),
-        writes=tuple(Written(leaf, load.size_bytes, load.directory) for leaf in load.leaves)
-        if writes
-        else (),
+        writes=tuple(_list_writes(writing)),
         differs=tuple(_list_set_along(request)),
         rights=("root",),
         seconds=request.budget_s + prepare_s + 2.0,
         measuring_s=request.budget_s,
-        commands=(load.command,) if load.command else (),
+        commands=tuple(load.command for load in request.loads if load.command),
         sentences=tuple(_list_sentences(request)),
-        refusal=load.refusal
-        or ("" if os.geteuid() == 0 else "switching settings needs root: run it with sudo"),
+        refusal=refusal or ("" if os.geteuid() == 0 else "switching settings needs root: run it with sudo"),
     )
+
+
+def _list_writes(loads: Sequence[ProofLoad]) -> Iterator[Written]:
+    """Yield the bytes of the test files, by disk."""
+    for leaf in dict.fromkeys(leaf for load in loads for leaf in load.leaves):
+        own = [load for load in loads if leaf in load.leaves]
+        yield Written(leaf, sum(load.size_bytes for load in own), own[0].directory)
 
 
 def _list_set_along(request: ProofRequest) -> Iterator[str]:
@@ -88,5 +92,5 @@ def _list_sentences(request: ProofRequest) -> Iterator[str]:
         yield "then the settings that showed an effect are tried alone, in groups whose order is drawn"
     else:
         yield "today's and the new value alternate in groups whose order is drawn; today's value is measured twice"
-    if request.load.source == "job":
+    if request.loads[0].source == "job":
         yield "the job that runs is only watched; its own ups and downs widen the interval"

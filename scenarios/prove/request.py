@@ -8,7 +8,7 @@ from probes.reading.host import Host
 from scenarios.contract.model import Options, UsageError
 from scenarios.prove.design import MAX_SETTINGS
 from scenarios.prove.kinds import ProvableSetting, parse_settings
-from scenarios.prove.loads import ProofLoad, choose_load
+from scenarios.prove.loads import ProofLoad, choose_loads
 
 TODAY, NEW, AGAIN = "today", "new", "again"
 SCREENED_FROM = 4  # fewer settings are tried alone at once: that takes less time than a design
@@ -23,6 +23,11 @@ class ProofVariant(msgspec.Struct, frozen=True):
     settings: tuple[ProvableSetting, ...] = ()
 
     @property
+    def setting_names(self) -> str:
+        """Return the labels as the answer shows them."""
+        return ", ".join(setting.label for setting in self.settings)
+
+    @property
     def labels(self) -> frozenset[str]:
         return frozenset(setting.label for setting in self.settings)
 
@@ -30,9 +35,14 @@ class ProofVariant(msgspec.Struct, frozen=True):
 class ProofRequest(msgspec.Struct, frozen=True, kw_only=True):
     settings: tuple[ProvableSetting, ...]
     variants: tuple[ProofVariant, ...]
-    load: ProofLoad
+    loads: tuple[ProofLoad, ...]
     budget_s: float
     is_screened: bool
+
+    @property
+    def comparing_s(self) -> float:
+        """Return the seconds in which the variants are compared under one load."""
+        return self.budget_s * (1 - SCREENING_SHARE if self.is_screened else 1.0) / len(self.loads)
 
 
 def parse_request(host: Host, options: Options) -> ProofRequest:
@@ -44,10 +54,12 @@ def parse_request(host: Host, options: Options) -> ProofRequest:
             "`hostdx prove FINDING`"
         )
     settings = parse_settings(host, texts)
-    load = choose_load(host, options, (AGAIN,), settings)
+    loads = choose_loads(host, options, (AGAIN,), settings)
     as_one = options.is_set("as-one") or len(settings) == 1
     tried = [ProofVariant(NEW, settings)] if as_one else [ProofVariant(s.label, (s,)) for s in settings]
     is_screened = not as_one and len(settings) >= SCREENED_FROM
+    if is_screened and len(loads) > 1:
+        raise UsageError(f"{SCREENED_FROM} settings and more are screened under one load: name one --load")
     if is_screened and len(settings) > MAX_SETTINGS:
         raise UsageError(
             f"{len(settings)} settings are too many: at most {MAX_SETTINGS} can be screened in one run"
@@ -55,7 +67,8 @@ def parse_request(host: Host, options: Options) -> ProofRequest:
     return ProofRequest(
         settings=settings,
         variants=(ProofVariant(TODAY), *tried, ProofVariant(AGAIN)),
-        load=load,
-        budget_s=options.as_number("budget") or (SCREENING_BUDGET_S if is_screened else BUDGET_S),
+        loads=loads,
+        budget_s=options.as_number("budget")
+        or (SCREENING_BUDGET_S if is_screened else BUDGET_S * len(loads)),
         is_screened=is_screened,
     )

@@ -23,6 +23,8 @@ class ProvenSetting(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=Tru
     `stage` is what the outcome rests on: the screening of all settings, or the comparison of this one alone.
     """
 
+    load: str
+    metric: str
     setting: str
     old: str
     new: str
@@ -53,12 +55,10 @@ class ProvenSetting(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=Tru
 
 
 class Proof(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """The answer: of which finding, under which load, each setting. `finding` is the key of the finding that a remedy
+    """The answer: each setting under each load. `finding` is the key of the finding that a remedy
     was tried for, "" for settings that a person named.
     """
 
-    load: str
-    metric: str
     settings: tuple[ProvenSetting, ...]
     finding: str = ""
 
@@ -69,29 +69,30 @@ class ProofResult(Result, frozen=True, tag="prove.settings/1"):
 
     @property
     def result_parts(self) -> tuple[Part, ...]:
-        return (_settings_table(self.value), paragraph_of(f"load: {self.value.load}, {self.value.metric}"))
+        return (_settings_table(self.value),)
 
     @property
     def proofs(self) -> dict[str, str]:
         if not self.value.finding:
             return {}
         effects = "; ".join(
-            f"{setting.setting} {setting.new} instead of {setting.old}: {setting.effect_text}"
+            f"{setting.setting} {setting.new} instead of {setting.old}: {setting.load} {setting.effect_text}"
             for setting in self.value.settings
         )
-        return {self.value.finding: f"{effects} ({self.value.load})"}
+        return {self.value.finding: effects}
 
     def on_top(self, now: float) -> ReportSection | None:
         return ReportSection("the settings", (_settings_table(self.value),))
 
 
 def _settings_table(proof: Proof) -> Table:
-    header = ("setting", "today", "new", "outcome", "effect", "95 % CI", "measured", "to keep it")
+    header = ("setting", "today", "new", "load", "outcome", "effect", "95 % CI", "measured", "to keep it")
     rows = tuple(
         (
             Mono(setting.setting),
             Mono(setting.old),
             Mono(setting.new),
+            setting.load,
             setting.outcome_text,
             setting.effect_text if setting.effect_text != setting.outcome_text else "",
             setting.interval_text,
@@ -100,7 +101,7 @@ def _settings_table(proof: Proof) -> Table:
         )
         for setting in proof.settings
     )
-    return Table(header, rows, spare=frozenset({5, 6, 7})).without_empty_columns()
+    return Table(header, rows, spare=frozenset({6, 7, 8})).without_empty_columns()
 
 
 class ScreeningRecord(msgspec.Struct, frozen=True, kw_only=True):

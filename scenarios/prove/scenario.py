@@ -12,8 +12,14 @@ from scenarios.contract.model import Options, Prepared, Run, Scenario
 from scenarios.experiment.guards.watch import InterferenceWatch, watch_for
 from scenarios.experiment.load_schedule import measure_workload
 from scenarios.experiment.schedule.switch import SwitchedLoad
-from scenarios.prove.findings import control_finding, proven_alone, proven_by_screening, setting_finding
-from scenarios.prove.loads import LOADS, check_reach, open_load
+from scenarios.prove.findings import (
+    control_finding,
+    mixed_finding,
+    proven_alone,
+    proven_by_screening,
+    setting_finding,
+)
+from scenarios.prove.loads import LOADS, ProofLoad, check_reach, open_load
 from scenarios.prove.plan import make_plan
 from scenarios.prove.request import AGAIN, SCREENING_SHARE, TODAY, ProofRequest, ProofVariant, parse_request
 from scenarios.prove.results import Proof, ProofResult, ProvenSetting, ScreeningRecord, ScreeningResult
@@ -30,25 +36,37 @@ class Prove(Scenario):
 
     def prepare(self, host: Host, options: Options) -> Prepared:
         request = parse_request(host, options)
-        check_reach(request.load, frozenset(s.disk for s in request.settings if s.disk))
+        disks = frozenset(setting.disk for setting in request.settings if setting.disk)
+        for load in request.loads:
+            check_reach(load, disks)
         return Prepared(make_plan(host, request, options, self.make_plan), partial(self._run, request))
 
     async def _run(self, request: ProofRequest, run: Run) -> None:
-        watch = None if request.load.source == "job" else watch_for(run, request.load.leaves)
-        async with open_load(run, request.load) as load, SettingsSwitch(run, request.settings) as switch:
-            record = await _screen(run, request, switch, load, watch) if request.is_screened else None
-            control = control_finding(None, record)
-            verdicts = (
-                []
-                if control is not None
-                else await _compare(run, request, _variants_to_compare(request, record), switch, load, watch)
-            )
-        with run.begin_step("restore", "put every setting back"):
-            switch.check()
-        own = next((v for v in verdicts if v.variant == AGAIN), None)
-        if (finding := control or control_finding(own, record)) is not None:
-            run.emit_finding(finding)
-        _report_settings(run, request, record, verdicts, trusted=finding is None)
+        lines: list[ProvenSetting] = []
+        for load in request.loads:
+            lines += await _try_settings(run, request, load)
+        for variant in request.variants[1:-1]:
+            name = variant.setting_names
+            if (finding := mixed_finding([line for line in lines if line.setting == name])) is not None:
+                run.emit_finding(finding)
+        proof = Proof(settings=tuple(lines), finding=run.options.as_string("finding"))
+        run.emit(ProofResult(t=run.elapsed_s(), value=proof))
+
+
+async def _try_settings(run: Run, request: ProofRequest, proof_load: ProofLoad) -> list[ProvenSetting]:
+    """Try all settings under one load. Emits its findings and returns its lines of the answer."""
+    watch = None if proof_load.source == "job" else watch_for(run, proof_load.leaves)
+    async with open_load(run, proof_load) as load, SettingsSwitch(run, request.settings) as switch:
+        record = await _screen(run, request, switch, load, watch) if request.is_screened else None
+        control = control_finding(None, record)
+        variants = () if control is not None else _variants_to_compare(request, record)
+        verdicts = await _compare(run, request, proof_load, variants, switch, load, watch)
+    with run.begin_step("restore", "put every setting back"):
+        switch.check()
+    own = next((v for v in verdicts if v.variant == AGAIN), None)
+    if (finding := control or control_finding(own, record)) is not None:
+        run.emit_finding(finding)
+    return _report_settings(run, request, proof_load, record, verdicts, trusted=finding is None)
 
 
 async def _screen(
@@ -60,7 +78,7 @@ async def _screen(
 ) -> ScreeningRecord:
     bench = ProofBench(TODAY, (), switch, load)
     with run.begin_step(SCREENING, "all settings at once"):
-        screening = Screening(run, request.load.workload, request.settings, bench, watch)
+        screening = Screening(run, request.loads[0].workload, request.settings, bench, watch)
         record = await screening.measure(request.budget_s * SCREENING_SHARE)
         run.emit(ScreeningResult(t=run.elapsed_s(), value=record))
     return record
@@ -78,23 +96,23 @@ def _variants_to_compare(request: ProofRequest, record: ScreeningRecord | None) 
 async def _compare(
     run: Run,
     request: ProofRequest,
+    proof_load: ProofLoad,
     variants: Sequence[ProofVariant],
     switch: SettingsSwitch,
     load: SwitchedLoad,
     watch: InterferenceWatch | None,
 ) -> list[ev.RunVerdict]:
-    with run.begin_step("measure", "measure and judge") as step:
+    with run.begin_step(proof_load.workload.id, proof_load.workload.title) as step:
         if not variants:
-            step.skip_step("no setting showed an effect when all were screened")
+            step.skip_step("the screening named no setting to be tried alone")
             return []
         benches = [ProofBench(variant.id, variant.labels, switch, load) for variant in variants]
-        share = 1 - SCREENING_SHARE if request.is_screened else 1.0
         measured = await measure_workload(
             run,
-            request.load.workload,
+            proof_load.workload,
             benches,
-            budget_s=request.budget_s * share,
-            family=len(benches) - 1,
+            budget_s=request.comparing_s,
+            family=(len(benches) - 1) * len(request.loads),
             watch=watch,
         )
         return measured.verdicts
@@ -103,31 +121,23 @@ async def _compare(
 def _report_settings(
     run: Run,
     request: ProofRequest,
+    load: ProofLoad,
     record: ScreeningRecord | None,
     verdicts: Sequence[ev.RunVerdict],
     *,
     trusted: bool,
-) -> None:
+) -> list[ProvenSetting]:
     by_variant = {verdict.variant: verdict for verdict in verdicts}
     effects = {effect.label: effect for effect in record.effects} if record is not None else {}
     lines: list[ProvenSetting] = []
     for variant in request.variants[1:-1]:
         verdict = by_variant.get(variant.id)
         if verdict is not None:
-            line = proven_alone(variant, verdict, trusted=trusted)
+            line = proven_alone(load, variant, verdict, trusted=trusted)
         else:
             [setting] = variant.settings
             effect = effects[setting.label]
-            line = proven_by_screening(setting, effect, run.effect_margin, trusted=trusted)
+            line = proven_by_screening(load, setting, effect, run.effect_margin, trusted=trusted)
         lines.append(line)
-        run.emit_finding(
-            setting_finding(run.host, request.load, line, variant.settings, verdict, request.budget_s)
-        )
-    workload = request.load.workload
-    proof = Proof(
-        load=workload.title,
-        metric=workload.metrics[0].name,
-        settings=tuple(lines),
-        finding=run.options.as_string("finding"),
-    )
-    run.emit(ProofResult(t=run.elapsed_s(), value=proof))
+        run.emit_finding(setting_finding(run.host, line, variant.settings, verdict, request.budget_s))
+    return lines

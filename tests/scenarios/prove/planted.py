@@ -16,6 +16,7 @@ from scenarios.contract.action import Action
 from scenarios.contract.model import Applied, Run
 from scenarios.experiment.schedule.switch import attribute_change
 from scenarios.prove.kinds import ProvableSetting
+from scenarios.prove.loads import ProofLoad
 from scenarios.prove.results import ProofResult, ProvenSetting
 from scenarios.prove.scenario import Prove
 from tests.fakes.noise import Noise, white
@@ -73,15 +74,20 @@ class MadeRun(FakeRun):
 
 
 class MadeLoad:
-    def __init__(self, run: MadeRun) -> None:
+    """`metric`: of the load that it stands for. Under a load of MB/s every effect is turned round."""
+
+    def __init__(self, run: MadeRun, metric: str) -> None:
         self.run = run
+        self.metric = metric
 
     async def measure_block(self, seconds: float) -> Measured:
         await self.run.clock.sleep(seconds)
         made = self.run.made
         effect = math.fsum(e for path, e in made.effects.items() if made.values[path] == "1")
-        rate = 1000 * math.exp(effect) * made.noise(self.run.clock.now())
-        return Measured(seconds=seconds, values={"loops/s": rate}, operations=1000)
+        rate = (
+            1000 * math.exp(-effect if self.metric == "MB/s" else effect) * made.noise(self.run.clock.now())
+        )
+        return Measured(seconds=seconds, values={self.metric: rate}, operations=1000)
 
     async def wait_until_idle(self) -> None:
         pass
@@ -100,9 +106,9 @@ def planted_run(
     made = MadeSettings(effects, noise or white(seed, 0.03))
 
     @asynccontextmanager
-    async def open_made(run: Run, _load: object) -> AsyncIterator[MadeLoad]:
+    async def open_made(run: Run, proof_load: ProofLoad) -> AsyncIterator[MadeLoad]:
         assert isinstance(run, MadeRun)
-        yield load(run)
+        yield load(run, proof_load.workload.metrics[0].name)
 
     patch.setattr("scenarios.prove.request.parse_settings", lambda *_: made.provable)
     patch.setattr("scenarios.prove.switch.read_setting", made.values.__getitem__)

@@ -9,7 +9,7 @@ import pytest
 from probes.engine.measured import Measured
 from scenarios.contract import events as ev
 from scenarios.contract.model import RunRefused
-from scenarios.prove.results import ScreeningResult
+from scenarios.prove.results import ProofResult, ScreeningResult
 from tests.fakes.noise import autoregressive, product, step
 from tests.fakes.run import FakeRun
 from tests.scenarios.prove.planted import MadeLoad, planted_run, proven
@@ -38,6 +38,17 @@ def test_settings_that_belong_together_are_one_change(monkeypatch: pytest.Monkey
     run = planted_run(monkeypatch, {"one": 0.1, "two": 0.1}, options={"as-one": True})
     [line] = proven(run).values()
     assert line.outcome == "helps" and line.ratio == pytest.approx(math.exp(0.2), rel=0.05)
+
+
+def test_a_setting_that_helps_one_load_and_harms_another_is_called_mixed(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    run = planted_run(monkeypatch, {"one": 0.3}, options={"load": ["cpu-integer", "memory-copy"]})
+    [result] = run.of(ProofResult)
+    assert [line.outcome for line in result.value.settings] == ["helps", "harms"]
+    assert {event.finding.id for event in run.of(ev.Found)} == {"prove.helps", "prove.harms", "prove.mixed"}
+    assert {verdict.workload for verdict in run.of(ev.RunVerdict)} == {"cpu-integer", "memory-copy"}
+    assert_all_put_back(run)
 
 
 def test_of_eight_settings_the_two_with_an_effect_are_tried_alone(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -104,12 +104,20 @@ def test_without_a_load_none_is_guessed() -> None:
 
 
 def test_triage_says_what_the_newest_proof_gave() -> None:
-    line = ProvenSetting(setting="sysctl:vm.swappiness", old="60", new="10", outcome="helps", ratio=1.38)
-    proof = Proof(load="the command", metric="seconds", settings=(line,), finding=finding().key)
+    line = ProvenSetting(
+        load="the command",
+        metric="seconds",
+        setting="sysctl:vm.swappiness",
+        old="60",
+        new="10",
+        outcome="helps",
+        ratio=1.38,
+    )
+    proof = Proof(settings=(line,), finding=finding().key)
     [(key, words)] = ProofResult(t=1.0, value=proof).proofs.items()
     assert key == finding().key and "38 %" in words
     event = ev.Found(t=0.0, finding=finding(evidence=(Evidence("a"),)))
     told = add_proofs(event, {key: Fact(key, "proved", words, "recording")}).finding
     assert told.evidence[0].text == words and told.confidence == "measured" and len(told.evidence) == 2
     assert add_proofs(event, {}) is event
-    assert not ProofResult(t=1.0, value=Proof(load="", metric="", settings=(line,))).proofs
+    assert not ProofResult(t=1.0, value=Proof(settings=(line,))).proofs
