@@ -14,7 +14,7 @@ MAX_DIRECTORIES = 3
 
 
 class Question(NamedTuple):
-    """`cards`: the first that can run here, in this order; which of two it is the host's pressure decides."""
+    """`cards`: the first that this host offers, in this order."""
 
     key: str
     words: str
@@ -45,17 +45,10 @@ def all_questions(offers: Sequence[ev.ScenarioOffer]) -> tuple[Question, ...]:
     return list_questions(tuple(offer.card for offer in offers if offer.card.complaint is not None))
 
 
-def card_for(question: Question, session: RunSession, pulse: ev.Pulse | None) -> Card:
-    """Where two could answer: the disks' where tasks wait for them rather than for a CPU."""
+def card_for(question: Question, session: RunSession) -> Card:
+    """Return the scenario that answers the complaint, the same one whatever the host does: a digit means one thing."""
     offered = {offer.id: offer for offer in session.offers}
-    offered_cards = [card for card in question.cards if card.id in offered] or list(question.cards[:1])
-    waits_for_disks = pulse is not None and (pulse.psi_io or 0.0) > (pulse.psi_cpu or 0.0)
-    able = [
-        card
-        for card in offered_cards[1:]
-        if card.complaint and card.complaint.disks and not offered[card.id].blocked
-    ]
-    return able[0] if able and waits_for_disks else offered_cards[0]
+    return next((card for card in question.cards if card.id in offered), question.cards[0])
 
 
 def fill_in_options(card: Card, session: RunSession, pulse: ev.Pulse | None) -> list[str]:

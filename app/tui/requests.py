@@ -323,8 +323,11 @@ class Errands(App[int]):
     def open_explanation(self, scenario: str) -> None:
         from app.tui.screens.explain import ExplainScreen
 
+        asking = self.screen
+
         def show(page: str) -> None:
-            self.push_screen(ExplainScreen(scenario, page))
+            if self.screen is asking:  # nobody went on meanwhile
+                self.push_screen(ExplainScreen(scenario, page))
 
         self._ask_command(["explain", "--markdown", scenario], "no page", show)
 

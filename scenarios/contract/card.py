@@ -33,14 +33,10 @@ Directories: TypeAlias = Literal["", "compared", "first", "busiest"]
 class Complaint(msgspec.Struct, frozen=True, omit_defaults=True):
     """A complaint in the words of the person who asks for help. `place`: its position in the list; 0 comes after all
     numbers.
-
-    Where two scenarios answer the same complaint, `disks` marks the one for a host whose tasks wait for disks rather
-    than for CPUs.
     """
 
     words: str
     place: of.Number = 0
-    disks: bool = False
 
 
 class SampleTrace(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -105,9 +101,9 @@ def card_with_role(role: Role) -> Card:
 
 
 def complaints_with_cards(cards: Iterable[Card]) -> dict[Complaint, tuple[Card, ...]]:
-    """Return each complaint once, in the order of the list, with the cards that answer it; disks come last."""
+    """Return each complaint once, in the order of the list, with the cards that answer it."""
     complaint_cards = [(card.complaint, card) for card in cards if card.complaint is not None]
-    complaint_cards.sort(key=lambda pair: (not pair[0].place, pair[0].place, pair[0].disks))
+    complaint_cards.sort(key=lambda pair: (not pair[0].place, pair[0].place))
     cards_by_words: dict[str, list[tuple[Complaint, Card]]] = {}
     for complaint, card in complaint_cards:
         cards_by_words.setdefault(complaint.words, []).append((complaint, card))

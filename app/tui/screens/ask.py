@@ -101,8 +101,11 @@ class AskScreen(ModalScreen[str | None]):
         check: Callable[[str], str] | None = None,
         complete: Completer | None = None,
         before: Sequence[str] = (),
+        replaced: bool = False,
     ) -> None:
+        """`replaced`: the first letter takes the place of the value that stands there, until another key moved it."""
         super().__init__()
+        self._is_replaced = replaced and bool(value)
         self._before, self._at = [value, *before], 0
         self._hint = Words(hint)
         self._field = Field(question, value)
@@ -129,8 +132,14 @@ class AskScreen(ModalScreen[str | None]):
             self._complete(asked, lambda words, choices: self._apply_completion(asked, words, choices))
         elif event.key in ("up", "down"):
             self._recall_earlier(1 if event.key == "up" else -1)
-        elif self._field.edit_text(event.key, event.character):
+        elif self._edit_field(event.key, event.character):
             self._report_edit()
+
+    def _edit_field(self, key: str, character: str | None) -> bool:
+        if self._is_replaced and character is not None and character.isprintable():
+            self._field.edit_text("ctrl+u", None)
+        self._is_replaced = False
+        return self._field.edit_text(key, character)
 
     def _recall_earlier(self, by: int) -> None:
         self._at = min(len(self._before) - 1, max(0, self._at + by))
@@ -141,7 +150,7 @@ class AskScreen(ModalScreen[str | None]):
     def on_paste(self, event: events.Paste) -> None:
         event.stop()
         for character in takewhile(lambda c: c != "\n", event.text):
-            self._field.edit_text("", character)
+            self._edit_field("", character)
         self._report_edit()
 
     def _report_edit(self) -> None:

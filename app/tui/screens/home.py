@@ -29,7 +29,7 @@ from scenarios.contract.events import Pulse
 MIN_ROWS = 13  # of the list beside the host's table, in borders
 ANSWERED = BOXED + 2  # rows of what a scenario answers
 MAX_ROWS = len(list_questions()) + 6  # with the head, and a scenario or two of a third party
-WATCH_AFTER_S = 1.5  # the first screen and triage come first
+WATCH_AFTER_S = 0.1  # the first screen comes first
 
 
 class HomeScreen(Base):
@@ -191,7 +191,7 @@ class HomeScreen(Base):
         """The scenario that answers this complaint, its plan filled in as far as the host tells."""
         session, pulse = self.shell.home_session(), self.shell.first_pulse
         question = next(q for q in all_questions(session.offers) if q.id == key)
-        card = card_for(question, session, pulse)
+        card = card_for(question, session)
 
         def propose_values() -> list[str]:
             return fill_in_options(card, self.shell.home_session(), pulse)

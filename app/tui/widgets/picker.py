@@ -22,6 +22,7 @@ MAX_COPIED_CELLS = 400  # cells of a row
 class PickerRow(NamedTuple):
     """`draw(width)` gives the line without the two columns of the cursor; `searched` is what the filter looks at.
 
+    A row whose `name` has the filter's words stands before one that only its other words match.
     `second(width)` is a line more, drawn where there is room for everyone's. `whole(width)` is all that is to be
     said of it, for a panel beside the list (`Whole`): a list cuts what is longer than a line.
     """
@@ -31,6 +32,7 @@ class PickerRow(NamedTuple):
     searched: str
     second: Callable[[int], Line] = lambda _width: []
     full_lines: Callable[[int], list[Line]] = lambda _width: []
+    name: str = ""
 
 
 class Picker(Panel, can_focus=True):
@@ -94,7 +96,8 @@ class Picker(Panel, can_focus=True):
     @property
     def shown_rows(self) -> list[PickerRow]:
         wanted = self.filter.casefold().split()
-        return [r for r in self.build_rows() if all(w in r.searched.casefold() for w in wanted)]
+        rows = [r for r in self.build_rows() if all(w in r.searched.casefold() for w in wanted)]
+        return sorted(rows, key=lambda r: not all(w in r.name.casefold() for w in wanted)) if wanted else rows
 
     @property
     def index(self) -> int:

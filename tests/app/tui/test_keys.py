@@ -190,7 +190,7 @@ async def test_lists_move_filter_and_leave_over_the_edge(size: str, tmp_path: Pa
         await keys(pilot, *["down"] * 9)
         assert scenarios.selected_key == "null"
         await keys(pilot, "home", "end")
-        assert scenarios.selected_key == "null"
+        assert scenarios.selected_key == "iosched"
         await keys(pilot, "home", "up")
         assert scenarios.selected_key == "?1"
         await keys(pilot, "end", "down")

@@ -79,9 +79,9 @@ async def test_forgetting_is_asked_once_more_and_leaves_what_was_made_to_stay(
     async with opened(tmp_path, triage="triage", size="wide") as (app, pilot):
         await until(pilot, lambda: isinstance(app.screen, UndoScreen))
         assert "timer of the nights" in grid(app)
-        await keys(pilot, "f", "escape")
+        await keys(pilot, "F", "escape")
         assert not (tmp_path / "forgotten").exists() and len(app.left) == 2
-        await keys(pilot, "f", "y")
+        await keys(pilot, "F", "y")
         await until(pilot, lambda: not app.left)
         assert (tmp_path / "forgotten").read_text() == "run-1 --yes\n"  # once a run, and not the timer
         assert not app.screen.check_action("undo", ()) and "timer of the nights" in grid(app)

@@ -38,6 +38,7 @@ from scenarios.contract.option_value import command_arguments
 from scenarios.contract.plan import Option, Plan
 
 AROUND = 2  # lines of head and keys
+PAGE_OPENS_S = 3.0  # within which a page of explanation comes on top
 ALONE = "one directory: nothing to compare it with; d adds one"
 Proposal = Callable[[], Sequence[str]]
 
@@ -119,9 +120,13 @@ class PlanScreen(Base):
         self._propose = propose
         self.offer = offer
         self.values = values
+        self._planned_values = dict(values)  # those that the planner was asked with
         self._exact = False
         self._child: EventChild | None = None
         self._busy: LockHolder | None = None  # whose run goes on meanwhile
+        self._former: tuple[EventChild, dict[str, Json]] | None = None  # the last plan that could be made
+        self._asked: tuple[Option, str] | None = None  # the option set last, and the words for it
+        self._opens_page = False  # an explanation is being read: it comes on top
 
     @property
     def session(self) -> RunSession:
@@ -216,6 +221,9 @@ class PlanScreen(Base):
     def _restart_planner(self) -> None:
         if self._child is not None:
             self._child.close()
+        if self._child is not None and self.plan is not None:
+            self._former = self._child, self._planned_values
+        self._planned_values = dict(self.values)
         asked = [self.offer.id, *command_arguments(self.values, self.offer.options)]
         self._child = None if self.missing_options else start_planner(asked)
         self.shell.draw()  # the list of options may be on top
@@ -223,7 +231,19 @@ class PlanScreen(Base):
     def _poll(self) -> None:
         self._take_triage()
         if self._child is not None and not self._child.ended and self._child.poll():
+            if self._child.ended and self.plan is None and self._former is not None:
+                self._restore_former(self._child.error)
             self.show()
+
+    def _restore_former(self, error: str) -> None:
+        """Go back to the plan before an option that the planner refuses, and ask for that option again."""
+        assert self._former is not None
+        (self._child, self.values), asked = self._former, self._asked
+        self._former, self._asked, self._planned_values = None, None, dict(self.values)
+        if asked is not None and asked[0].name != "dir" and self.app.screen is self:
+            self.ask_option(*asked, trouble=error)
+        else:
+            self.shell.show_message(f"no plan with that: {error}")
 
     def _take_triage(self) -> None:
         """What triage has told since the plan was opened: the scenario's options, and what the host proposes."""
@@ -299,13 +319,27 @@ class PlanScreen(Base):
     def action_copy(self) -> None:
         self.shell.copy(self._command_line(), "the command")
 
+    def action_back(self) -> None:
+        """From the exact steps to the plan: they look like a page, so they are left like one."""
+        if self._exact:
+            self.action_exact()
+        else:
+            super().action_back()
+
     def action_exact(self) -> None:
         self._exact = not self._exact
         self.query_one(Reader).to_top()
         self.show()
 
     def action_explain(self) -> None:
-        self.shell.open_explanation(self.offer.id)
+        if not self._opens_page:
+            self._opens_page = True
+            self.set_timer(PAGE_OPENS_S, self.on_screen_suspend)
+            self.shell.open_explanation(self.offer.id)
+
+    def on_screen_suspend(self) -> None:
+        """The page stands on top, or did not come."""
+        self._opens_page = False
 
     def action_name(self) -> None:
         self.ask_option(self.missing_options[0])
@@ -316,6 +350,9 @@ class PlanScreen(Base):
 
     def action_start(self) -> None:
         plan = self.plan
+        if self._opens_page:
+            self.shell.show_message("a page is opening; Enter starts the run once it is closed")
+            return
         if plan is None:
             self.shell.show_message(
                 "there is no plan to start" if self.is_plan_final else "there is no plan yet"
@@ -342,6 +379,7 @@ class PlanScreen(Base):
 
     def set_option(self, option: Option, words: str) -> None:
         self._propose = None
+        self._asked = option, words
         value = parse_value(option, words)
         if value is None:
             self.values.pop(option.name, None)
@@ -349,7 +387,8 @@ class PlanScreen(Base):
             self.values[option.name] = value
         self._restart_planner()
 
-    def ask_option(self, option: Option) -> None:
+    def ask_option(self, option: Option, typed: str = "", trouble: str = "") -> None:
+        """`typed`: what was refused by the planner, with its reason in `trouble`; it stands in the field again."""
         if option.name == "dir" and option.kind == "path":
             self._choose_directories(option)
             return
@@ -363,9 +402,10 @@ class PlanScreen(Base):
         self.app.push_screen(
             AskScreen(
                 option.name,
-                format_value(option, self.values),
-                hint=clean_text(hint),
+                typed or format_value(option, self.values),
+                hint=clean_text(trouble or hint),
                 check=lambda words: explain_wrong(option, words),
+                replaced=True,
             ),
             lambda words: None if words is None else self.set_option(option, words),
         )

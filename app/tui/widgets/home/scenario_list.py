@@ -144,7 +144,7 @@ class ScenarioList(Picker):
         offers = {offer.id: offer for offer in session.offers}
         out, answering = [], set()
         for question in all_questions(session.offers):
-            card = card_for(question, session, pulse)
+            card = card_for(question, session)
             empty = ScenarioOffer(t=0.0, id=card.id, title="", question="", takes_s=0.0)
             evidence = collect_evidence(card, offers.get(card.id) or empty, session, earlier_results, pulse)
             ids = " ".join(card.id for card in question.cards)
@@ -173,7 +173,8 @@ def _make_row(
     key: str, digit: str, title_words: str, searched: str, evidence: ComplaintEvidence
 ) -> PickerRow:
     line, full_lines = partial(_question_line, digit, title_words, evidence), partial(_full_lines, evidence)
-    return PickerRow(key, line, searched, partial(_question_text_line, evidence), full_lines)
+    name = f"{evidence.offer.id} {evidence.offer.title} {title_words}"
+    return PickerRow(key, line, searched, partial(_question_text_line, evidence), full_lines, name)
 
 
 def _searched_words(offer: ScenarioOffer) -> str:
