@@ -45,10 +45,10 @@ def make_looks(
                         "write rate": written,
                     },
                 },
-                total=(1.2, 0.0, written + 2e4),
+                total=(1.2, written + 2e4),
                 processes=(
-                    ProcessUse("decoy", 4000, "root", "/", 1.0 if slow else 0.9, 0.0, 0.0),
-                    ProcessUse(culprit, 4711, "backup", "/system.slice/backup.service", 0.1, 0.0, written),
+                    ProcessUse("decoy", 4000, "root", "/", 1.0 if slow else 0.9, 0.0),
+                    ProcessUse(culprit, 4711, "backup", "/system.slice/backup.service", 0.1, written),
                 ),
             )
         )

@@ -24,6 +24,13 @@ FEATURE = Feature(
         ScreenEntry(
             "nights", "W", "nights of this host", "recordings", "app.features.watch.screen:open_nights"
         ),
+        ScreenEntry(
+            "incidents",
+            "T",
+            "incidents of this host",
+            "recordings",
+            "app.features.watch.screen:open_incidents",
+        ),
     ),
     baselines={"watch": "app.features.watch.nights:baseline_paths"},
 )

@@ -65,6 +65,19 @@ def open_nights(asking: RecordingsScreen) -> None:
     run_hostdx(asking, ["history", "--format", "json", "--", *of], show)
 
 
+def open_incidents(asking: RecordingsScreen) -> None:
+    """Open what the incident book says. Where there is no book, how to get one is said."""
+
+    def show(outcome: CommandOutcome) -> None:
+        if outcome.error:
+            asking.shell.show_message(clean_text(outcome.error.removeprefix("incident: ")))
+        elif asking.in_use:
+            document = msgspec.json.decode(outcome.output, type=ReportDocument)
+            asking.app.push_screen(ReportScreen("incidents", document))
+
+    run_hostdx(asking, ["incident", "--format", "document"], show)
+
+
 class Lead(Panel):
     DEFAULT_CSS = "Lead { height: auto; max-height: 3; }"
 

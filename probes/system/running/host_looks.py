@@ -4,7 +4,7 @@ One look reads seven small files, and /proc/PID/stat and io of each process (14 
 """
 
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from typing import NamedTuple
 
 import msgspec
@@ -14,12 +14,14 @@ from probes.reading.host import Host
 from probes.system.disk.diskstats import DiskCounters
 from probes.system.pulse import HostCounters, read_counters
 from probes.system.running.cgroup import parse_groups
+from probes.system.running.culprit import Resource, rank_users
 from probes.system.running.processes import ProcessTable, is_same_process, owner_of, read_process_table
 from probes.system.running.tasks import find_blocked_tasks, read_task_stack
 from probes.types import Absent
 
 MAX_PROCESSES = 8  # of each resource, a look
 MAX_WAITING, MAX_FUNCTIONS = 20, 6
+RESOURCES: tuple[Resource, ...] = ("cpu", "io")
 _PAGING = {
     "pswpin": "pages swapped in",
     "pswpout": "pages swapped out",
@@ -34,22 +36,21 @@ _CARD_COUNTERS = {  # place among the numbers of a line of /proc/net/dev (net/co
 
 
 class ProcessUse(msgspec.Struct, frozen=True, array_like=True):
-    """What one process did between two looks: CPUs (1.0 is one whole CPU) and bytes a second."""
+    """What one process did between two looks: CPUs (1.0 is one whole CPU), bytes read and written a second."""
 
     name: str
     pid: int
     user: str
     group: str
     cpus: float
-    read_rate: float
-    write_rate: float
+    io_rate: float
 
 
 class HostLook(msgspec.Struct, frozen=True, kw_only=True, tag="look"):
     """`values`: by subject and metric as in `incidents/watched.toml`, for the `seconds` before.
 
-    `wall_s` is of the epoch, `boot_s` of CLOCK_BOOTTIME. `total`: CPUs, bytes read and bytes written a second of all
-    processes; `processes`: those that did most.
+    `wall_s` is of the epoch, `boot_s` of CLOCK_BOOTTIME. `total`: CPUs and bytes a second of all processes;
+    `processes`: those that did most.
     """
 
     wall_s: float
@@ -57,7 +58,7 @@ class HostLook(msgspec.Struct, frozen=True, kw_only=True, tag="look"):
     seconds: float
     cpus: int
     values: dict[str, dict[str, float]]
-    total: tuple[float, float, float] = (0.0, 0.0, 0.0)
+    total: tuple[float, float] = (0.0, 0.0)
     processes: tuple[ProcessUse, ...] = ()
 
 
@@ -128,7 +129,7 @@ def compare_states(host: Host, before: LookState, after: LookState) -> HostLook:
     values: dict[str, dict[str, float]] = {}
     for subject, metric, value in _all_values(host, before, after, seconds):
         values.setdefault(subject, {})[metric] = round(value, 6)
-    total, processes = _process_use(host, before.processes, after.processes, seconds)
+    total, processes = _process_use(host, before.processes, after.processes)
     return HostLook(
         wall_s=round(after.wall_s, 3), boot_s=round(after.boot_s, 3), seconds=round(seconds, 3), cpus=after.host.cpus,
         values=values, total=total, processes=processes,
@@ -207,37 +208,20 @@ def _disk_values(
 
 
 def _process_use(
-    host: Host, before: ProcessTable, after: ProcessTable, seconds: float
-) -> tuple[tuple[float, float, float], tuple[ProcessUse, ...]]:
-    uses: list[tuple[float, float, float, int]] = []
-    for pid, process in after.processes.items():
-        was = before.processes.get(pid)
-        if not is_same_process(was, process) or was is None:
-            continue
-        cpus = max(0.0, process.own_s - was.own_s) / seconds
-        read = written = 0.0
-        if process.io is not None and was.io is not None:
-            read, written = (
-                max(0, now - then) / seconds for now, then in zip(process.io, was.io, strict=True)
-            )
-        if cpus or read or written:
-            uses.append((cpus, read, written, pid))
-    total = (sum(use[0] for use in uses), sum(use[1] for use in uses), sum(use[2] for use in uses))
-    chosen = {
-        use[3]: use
-        for place in range(3)
-        for use in sorted(uses, key=lambda use: -use[place])[:MAX_PROCESSES]
-        if use[place] > 0
-    }
-    return total, tuple(_name_processes(host, after, list(chosen.values())))
-
-
-def _name_processes(
-    host: Host, table: ProcessTable, uses: Sequence[tuple[float, float, float, int]]
-) -> Iterator[ProcessUse]:
-    for cpus, read, written, pid in uses:
-        name, group = table.processes[pid].name[:64], _group_of(host, pid)
-        yield ProcessUse(name, pid, owner_of(pid), group, round(cpus, 4), round(read), round(written))
+    host: Host, before: ProcessTable, after: ProcessTable
+) -> tuple[tuple[float, float], tuple[ProcessUse, ...]]:
+    """A child that was reaped in between counts for its parent, without what it had done before."""
+    by_resource = [rank_users(before, after, resource, frozenset()) for resource in RESOURCES]
+    totals = tuple(sum(user.rate for user in users) for users in by_resource)
+    rates = [{user.pid: user for user in users[:MAX_PROCESSES]} for users in by_resource]
+    uses = []
+    for pid in dict.fromkeys(pid for users in rates for pid in users):
+        cpus, io_rate = (users[pid].rate if pid in users else 0.0 for users in rates)
+        name = after.processes[pid].name[:64]
+        uses.append(
+            ProcessUse(name, pid, owner_of(pid), _group_of(host, pid), round(cpus, 4), round(io_rate))
+        )
+    return (round(totals[0], 4), round(totals[1])), tuple(uses)
 
 
 def _group_of(host: Host, pid: int) -> str:

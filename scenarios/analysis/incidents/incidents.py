@@ -26,8 +26,8 @@ MAX_ROWS, MAX_ROW_POINTS = 8, 240
 MIN_CULPRIT_SHARE = 0.5  # of what all processes did more than when it was quiet
 # By cause the metrics that take the resource, each with the least rise of all processes that explains anything.
 _TAKING: dict[Cause, dict[str, float]] = {
-    "disk": {"read rate": 1e6, "write rate": 1e6},
-    "memory": {"major faults": 100.0, "read rate": 1e6, "write rate": 1e6},
+    "disk": {"read rate": 1e6, "write rate": 1e6, "I/O rate": 1e6},
+    "memory": {"major faults": 100.0, "read rate": 1e6, "write rate": 1e6, "I/O rate": 1e6},
     "kernel": {"system share": 0.25, "CPU share": 0.25},
     "cpu": {"CPU share": 0.25},
 }

@@ -10,7 +10,7 @@ from probes.imports.sysstat.command_series import ALL_PROCESSES, PROCESS_PREFIX
 from probes.system.running.host_looks import CloseLook, HostLook, ProcessUse
 from scenarios.analysis.incidents.incidents import Incident, Timeline, judge_series, watched_metrics
 
-_USES = (("CPU share", ""), ("read rate", "B/s"), ("write rate", "B/s"))
+_USES = (("CPU share", ""), ("I/O rate", "B/s"))
 _UNITS = dict(_USES) | {"latency": "s"}
 MAX_COMMANDS = 60
 
@@ -62,8 +62,8 @@ def look_series(looks: Sequence[HostLook]) -> Iterator[SampleSeries]:
             yield SampleSeries(subject=subject, metric=metric, unit=unit, at_s=at_s, values=own)
 
 
-def use_of(use: ProcessUse) -> tuple[float, float, float]:
-    return use.cpus, use.read_rate, use.write_rate
+def use_of(use: ProcessUse) -> tuple[float, float]:
+    return use.cpus, use.io_rate
 
 
 def find_process(looks: Sequence[HostLook], incident: Incident) -> ProcessUse | None:

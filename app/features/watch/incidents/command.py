@@ -5,9 +5,8 @@ import re
 import click
 
 from app.cli.look import add_color_option
+from app.cli.options import form_option, output_option
 from app.terminal.failure import COULD_NOT, Failure
-from app.terminal.output import print_complaint, print_result
-from app.terminal.printable import make_printable
 
 _SINCE = re.compile(r"([1-9][0-9]{0,4})(m|h|d)")
 _SECONDS = {"m": 60, "h": 3600, "d": 86400}
@@ -40,8 +39,9 @@ def _check_minute(_context: click.Context, _parameter: click.Parameter, value: s
     "--since", "since_s", metavar="TIME", callback=_check_since, help="Those of the last 90m, 12h or 2d."
 )
 @click.option("--worst", is_flag=True, help="Only the worst one.")
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
-def incident(at: str | None, since_s: float | None, worst: bool, as_json: bool) -> int:
+@form_option("md", "html", "json", help="The form of the answer.")
+@output_option
+def incident(at: str | None, since_s: float | None, worst: bool, form: str, output: str | None) -> int:
     """Show what happened on this host: when, which resource, by which process, and who waited.
 
     The book is written by `hostdx watch --incidents`.
@@ -64,8 +64,9 @@ def incident(at: str | None, since_s: float | None, worst: bool, as_json: bool) 
             COULD_NOT,
         )
     chosen = choose_incidents(answer, at=at, since_s=since_s, worst=worst)
-    if as_json:
+    if form == "json":
         from app.report.json_document import encode_document
+        from app.terminal.output_file import deliver_text
         from scenarios.contract import events as ev
 
         document = {
@@ -73,23 +74,10 @@ def incident(at: str | None, since_s: float | None, worst: bool, as_json: bool) 
             "times": answer.timeline.times, "seconds": answer.timeline.seconds,
             "incidents": [{"incident": incident, "finding": finding} for incident, finding in chosen],
         }  # fmt: skip
-        print_result(encode_document(document))
+        deliver_text("incident", output, encode_document(document) + "\n")
         return 0
-    from app.report.figures.timeline import timeline_lines
+    from app.features.watch.incidents.report import incident_document
+    from app.report.forms.delivery import deliver_document
 
-    if answer.unreadable:
-        print_complaint(f"incident: {answer.unreadable} lines of the book cannot be read; they are left out")
-    from shutil import get_terminal_size
-
-    for row in timeline_lines(answer.timeline, max(60, min(160, get_terminal_size().columns))):
-        print_result(row)
-    if not chosen:
-        asked = f" at {at}" if at is not None else ""
-        print_result(f"no incident{asked} in {answer.looks} looks of the book")
-    for _, finding in chosen:
-        print_result(make_printable(f"{finding.severity}: {finding.title}"))
-        for line in finding.evidence[1:]:
-            print_result(make_printable(f"  {line.text}"))
-        for remedy in finding.remedy[:1]:
-            print_result(make_printable(f"  what to do: {remedy.title}"))
+    deliver_document("incident", output, incident_document(answer, chosen, at), form)
     return 0

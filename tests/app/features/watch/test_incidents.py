@@ -240,7 +240,7 @@ def test_without_a_book_one_line_says_how_to_get_one(tmp_path: Path, folder: Pat
 
 def test_the_document_has_the_incidents(tmp_path: Path, folder: Path) -> None:
     write(folder, list(make_looks(400, is_busy)))
-    ended = hostdx(tmp_path, "incident", "--json")
+    ended = hostdx(tmp_path, "incident", "--format", "json")
     document = msgspec.json.decode(ended.stdout)
     assert ended.returncode == 0 and document["looks"] == 400 and len(document["incidents"]) == 1
     assert document["incidents"][0]["incident"]["cause"] == "disk"

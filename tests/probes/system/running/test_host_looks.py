@@ -60,8 +60,8 @@ def test_counters_become_rates_and_shares(tmp_path: Path) -> None:
     assert made.values["disk:sda"]["utilisation"] == 0.9 and "disk:sda1" not in made.values
     assert made.values["net:eth0"] == {"received bytes": 1000, "receive drops": 7, "sent bytes": 2000}
     assert "net:lo" not in made.values
-    assert made.total == pytest.approx((0.2, 0.0, 500_000))
-    assert [(use.name, use.cpus, use.write_rate) for use in made.processes] == [("dd of=x", 0.2, 500_000)]
+    assert made.total == pytest.approx((0.2, 500_000))
+    assert [(use.name, use.cpus, use.io_rate) for use in made.processes] == [("dd of=x", 0.2, 500_000)]
 
 
 @pytest.mark.parametrize(

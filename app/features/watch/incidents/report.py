@@ -1,0 +1,75 @@
+"""What the incident book says, as a document: the time axis, then each incident with its evidence and what to do."""
+
+import os
+from collections.abc import Iterator, Sequence
+
+from app.features.watch.incidents.answer import BookAnswer
+from app.report.figures.timeline import timeline_lines, timeline_svg
+from probes.units import count_noun, format_duration
+from scenarios.analysis.incidents.findings import period_text
+from scenarios.analysis.incidents.incidents import Incident
+from scenarios.contract.finding import Finding
+from scenarios.contract.results import document as doc
+
+PICTURE_CELLS = 100
+METHOD = (
+    "Each metric is compared with its own quiet level, the median of the looks. An incident lies above it by six "
+    "robust standard deviations and by a fixed amount, and lasts at least three minutes. A process is named if it did "
+    "at least half of what all processes did more than at other times."
+)
+
+
+def incident_document(
+    answer: BookAnswer, chosen: Sequence[tuple[Incident, Finding]], at: str | None
+) -> doc.ReportDocument:
+    """`at`: the minute that was asked for."""
+    timeline = answer.timeline
+    picture: tuple[doc.Part, ...] = ()
+    if timeline is not None and timeline.rows and timeline.seconds > 0:
+        picture = (doc.Picture(tuple(timeline_lines(timeline, PICTURE_CELLS)), timeline_svg(timeline)),)
+    sections = (
+        doc.ReportSection("Over time", picture),
+        *(
+            doc.ReportSection(
+                period_text(incident, answer.timeline.times)
+                if answer.timeline is not None
+                else finding.title,
+                tuple(_finding_parts(finding)),
+                role=finding.severity,
+            )
+            for incident, finding in chosen
+        ),
+        doc.ReportSection("The book", (doc.Bullets(tuple(_book_lines(answer))),), appendix=True),
+        doc.ReportSection("How it is judged", (doc.paragraph_of(METHOD),), appendix=True),
+    )
+    return doc.ReportDocument(
+        f"{os.uname().nodename}: incidents",
+        _lead(chosen, at),
+        tuple(section for section in sections if section.parts),
+    )
+
+
+def _lead(chosen: Sequence[tuple[Incident, Finding]], at: str | None) -> doc.Words:
+    if chosen:
+        finding = chosen[0][1]
+        return (doc.Toned(finding.title, finding.severity),)
+    asked = f" at {at}" if at is not None else ""
+    return (f"No incident{asked}.",)
+
+
+def _finding_parts(finding: Finding) -> Iterator[doc.Part]:
+    yield doc.paragraph_of(doc.Strong(finding.title))
+    if finding.evidence:
+        yield doc.Bullets(tuple((row.text,) for row in finding.evidence))
+    for remedy in finding.remedy:
+        yield doc.paragraph_of(f"What to do: {remedy.title}.")
+    if finding.prove:
+        yield doc.paragraph_of("To measure it now: ", doc.Mono(f"hostdx run {finding.prove}"))
+
+
+def _book_lines(answer: BookAnswer) -> Iterator[doc.Words]:
+    timeline = answer.timeline
+    span = f" over {format_duration(timeline.seconds)}" if timeline is not None else ""
+    yield (f"{count_noun(answer.looks, 'look')}{span}, in ", doc.Mono(answer.folder))
+    if answer.unreadable:
+        yield (f"{count_noun(answer.unreadable, 'line')} could not be read and is left out",)
