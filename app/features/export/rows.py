@@ -179,16 +179,18 @@ class RunRows:
                 )  # fmt: skip
 
     def _interference_rows(self) -> Iterator[Cells]:
-        for guard in self._session.guards:
+        """What the guards told during the run, and what their looks at the counters found beyond that."""
+        session, told = self._session, set[Disturbance]()
+        for guard in session.guards:
             what = guard.disturbance or Disturbance(kind=guard.kind)
-            culprit = what.culprit
-            named = (
-                (culprit.label, culprit.pid, culprit.rate, culprit.unit) if culprit else ("", None, None, "")
-            )
-            yield (
-                self._time_at(guard.t), guard.workload, guard.group, what.kind, guard.severity, guard.early,
-                guard.again, *named, what.figure, what.usual, what.unit, what.subject, guard.guard_sentence,
-            )  # fmt: skip
+            told.add(what)
+            head = ("guard", self._time_at(guard.t), guard.workload, guard.group, what.kind, guard.severity)
+            yield (*head, guard.early, guard.again, *_disturbance_cells(what), guard.guard_sentence)
+        for look in session.watched:
+            for what in look.told:
+                if what not in told:
+                    head = ("look", self._time_at(look.t), look.workload, None, what.kind, "notice")
+                    yield (*head, False, "", *_disturbance_cells(what), what.full_sentence)
 
     def _breakdown_rows(self) -> Iterator[Cells]:
         """Of whichever result divides a difference in time between two variants."""
@@ -202,6 +204,12 @@ class RunRows:
                                 split.baseline, split.variant, split.groups, kind, getattr(part, "name", ""),
                                 part.baseline_s, part.variant_s, part.difference_s, *part.ci95_s, part.differs,
                             )  # fmt: skip
+
+
+def _disturbance_cells(what: Disturbance) -> Cells:
+    culprit = what.culprit
+    named = (culprit.label, culprit.pid, culprit.rate, culprit.unit) if culprit else ("", None, None, "")
+    return (*named, what.figure, what.usual, what.unit, what.subject)
 
 
 def _parse_time(wall: str) -> datetime | None:

@@ -55,7 +55,10 @@ def test_each_table_holds_what_the_recordings_hold(demos: Path, tmp_path: Path) 
     assert len(rows("effects")) == sum(len(s.verdicts) + len(s.series) for s in sessions)
     groups = [group for s in sessions for each in s.groups.values() for group in each]
     assert len(rows("groups")) == sum(len(group.log_ratios) for group in groups) > 100
-    assert len(rows("interference")) == sum(len(s.guards) for s in sessions) > 0
+    guards = [row for row in rows("interference") if row["record"] == "guard"]
+    assert len(guards) == sum(len(s.guards) for s in sessions) > 0
+    told = sum(len(look.told) for s in sessions for look in s.watched)
+    assert 0 < len(rows("interference")) - len(guards) <= told
     evidence = [max(1, len(f.evidence)) for s in sessions for f in s.findings.values()]
     assert len(rows("findings")) == sum(evidence)
     assert len(rows("latencies")) > 0 and len(rows("time_breakdown")) > 5
