@@ -14,7 +14,7 @@ from collections.abc import Sequence
 import msgspec
 
 from scenarios.contract import ranges as of
-from scenarios.experiment.statistics.distributions import t_quantile
+from scenarios.experiment.statistics.least_squares import least_squares
 
 # The first row of each design; the others are its rotations, and one of only low levels.
 _FIRST_ROWS = {12: "++-+++---+-", 20: "++--++++-+-+----++-", 24: "+++++-+-++--++--+-+----"}
@@ -72,34 +72,23 @@ def estimate_effects(pairs: Sequence[MeasuredPair], labels: Sequence[str]) -> li
     """Return the effect of each setting and dummy. The intervals hold for all of them together in 95 % of runs.
 
     The residual scatter is of the pairs, after the effects and what the order within a pair does. `pairs` must be whole
-    replicates of the design, at least two.
+    replicates of the design, at least two; else raises ValueError.
     """
     names = [*labels, *(f"dummy {number + 1}" for number in range(DUMMIES))]
-    signs = [[1.0 if level else -1.0 for level in pair.levels] for pair in pairs]
+    columns = [[1.0 if pair.levels[column] else -1.0 for pair in pairs] for column in range(len(names))]
     orders = [1.0 if pair.row_first else -1.0 for pair in pairs]
-    values = [pair.log_ratio for pair in pairs]
-    drift = math.fsum(o * v for o, v in zip(orders, values, strict=True)) / len(pairs)
-    values = [v - drift * o for o, v in zip(orders, values, strict=True)]
-    effects = [
-        math.fsum(row[column] * value for row, value in zip(signs, values, strict=True)) / len(pairs)
-        for column in range(len(names))
-    ]
-    residuals = [
-        value - math.fsum(sign * effect for sign, effect in zip(row, effects, strict=True))
-        for row, value in zip(signs, values, strict=True)
-    ]
-    freedom = len(pairs) - len(names) - 1
-    scatter = math.sqrt(math.fsum(r * r for r in residuals) / freedom)
-    reach = t_quantile(1 - ALPHA / 2 / len(names), freedom) * scatter / math.sqrt(len(pairs))
-    return [
-        ScreenedEffect(
-            label=name,
-            ratio=math.exp(effect),
-            ci95=(math.exp(effect - reach), math.exp(effect + reach)),
-            dummy=column >= len(labels),
+    fit = least_squares([*columns, orders], [pair.log_ratio for pair in pairs], 0.0)
+    if fit is None:
+        raise ValueError("an estimate needs at least two whole replicates")
+    effects: list[ScreenedEffect] = []
+    for column, name in enumerate(names):
+        effect = fit.coefficient_at(column)
+        reach = effect.half_width(ALPHA / len(names))
+        ends = (math.exp(effect.value - reach), math.exp(effect.value + reach))
+        effects.append(
+            ScreenedEffect(label=name, ratio=math.exp(effect.value), ci95=ends, dummy=column >= len(labels))
         )
-        for column, (name, effect) in enumerate(zip(names, effects, strict=True))
-    ]
+    return effects
 
 
 def count_replicates(settings: int, window_s: float, seconds: float) -> int:
