@@ -96,10 +96,8 @@ def add_proofs(event: ev.Found, proofs: Mapping[str, Fact]) -> ev.Found:
     if proof is None:
         return event
     line = Evidence(str(proof.value), proof.source)
-    evidence = (line, *event.finding.evidence)
-    return structs.replace(
-        event, finding=structs.replace(event.finding, evidence=evidence, confidence="measured")
-    )
+    finding = structs.replace(event.finding, evidence=(line, *event.finding.evidence))
+    return structs.replace(event, finding=finding)
 
 
 def _mentions() -> list[str]:

@@ -17,6 +17,7 @@ from tests.needs import ROOT, needs
 
 NEVER = (
     "sysctl:vm.drop_caches=3",
+    "sysctl:vm.swappiness.more=1",
     "sysctl:kernel.panic=1",
     "sysctl:kernel.sysrq=0",
     "sysctl:net.ipv4.ip_forward=1",
