@@ -26,7 +26,7 @@ FEATURE = Feature(
         ),
         ScreenEntry(
             "incidents",
-            "T",
+            "H",
             "incidents of this host",
             "recordings",
             "app.features.watch.screen:open_incidents",
