@@ -14,8 +14,8 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from app.features.health import leftovers
-from app.features.health.node_class import NodeClass, make_load
+from app.features.health import check, leftovers
+from app.features.health.node_class import NodeClass, make_load, read_class
 from probes.reading.host import Host
 from tests.needs import ROOT, needs
 from tests.real.dead_mount import dead_mount
@@ -113,3 +113,27 @@ def test_what_a_job_left_behind(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
     assert f"[{pid}]" in found[0].text and "65001" in found[1].text
     time.sleep(0.2)
     assert not [left for left in leftovers.find_leftovers(Host()) if f"[{pid}]" in left.text]
+
+
+def test_children_that_never_answer_nor_end_are_given_up(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The rules, the look at leftovers and the run each hang, and none takes a signal that can be ignored."""
+    started: list[subprocess.Popen[bytes]] = []
+
+    def start_deaf_child(*_module: str) -> subprocess.Popen[bytes]:
+        command = [
+            sys.executable,
+            "-c",
+            "import signal, time; signal.signal(15, signal.SIG_IGN); time.sleep(60)",
+        ]
+        started.append(subprocess.Popen(command, stdout=subprocess.PIPE, start_new_session=True))
+        return started[-1]
+
+    monkeypatch.setattr(check, "_start_child", start_deaf_child)
+    write_class(tmp_path / "c.json", 8.0, 0.01)
+    began = time.monotonic()
+    made = check.check_node(began, 6.0, read_class(str(tmp_path / "c.json")), "")
+    assert time.monotonic() - began < 6.0
+    assert made.answer is check.Answer.NOT_SURE and len(started) == 3
+    assert all(child.poll() is not None for child in started)
