@@ -8,7 +8,8 @@ from textual.binding import Binding
 from textual.widget import Widget
 
 from app.recordings.session import RunSession
-from app.report.confirmation import confirmation_options
+from app.report.confirmation import confirmation_options, trial_command
+from app.terminal.invocation import command_to_paste
 from app.tui.details import commands_of, finding_lines
 from app.tui.screens.base import Base
 from app.tui.widgets.reader import Reader
@@ -18,6 +19,7 @@ from scenarios.contract.finding import Finding
 class FindingScreen(Base):
     BINDINGS = [
         Binding("enter", "prove", "measure it"),
+        Binding("t", "copy_trial", "copy the command that tries it"),
         Binding("c", "copy", "copy commands"),
         Binding("slash", "filter", "search", show=False, priority=True),
     ]
@@ -33,12 +35,20 @@ class FindingScreen(Base):
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         if action == "prove":
             return bool(self.finding.prove)
+        if action == "copy_trial":
+            return any(remedy.settings for remedy in self.finding.remedy)
         if action == "copy":
             return bool(self.finding.remedy)
         return True
 
     def action_prove(self) -> None:
         self.shell.open_plan(self.finding.prove, confirmation_options(self.finding, self.session))
+
+    def action_copy_trial(self) -> None:
+        """Copy it: what a setting is switched to comes from the keyboard only, for a finding may come from anybody's
+        recording (`app.tui.option_values.PROPOSABLE`).
+        """
+        self.shell.copy(command_to_paste(trial_command(self.finding)), "the command")
 
     def action_copy(self) -> None:
         self.shell.copy(commands_of(self.finding.remedy), "the commands")

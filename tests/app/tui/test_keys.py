@@ -10,6 +10,7 @@ from importlib.metadata import EntryPoint
 from pathlib import Path
 from types import SimpleNamespace
 
+import msgspec
 import pytest
 from textual import events
 from textual.binding import Binding
@@ -35,6 +36,7 @@ from app.tui.screens.verdict import VerdictScreen
 from app.tui.shell import Shell
 from app.tui.widgets.picker import Picker, PickerRow
 from app.tui.widgets.reader import Reader
+from scenarios.contract.finding import Finding, Remedy
 from tests.fakes.terminals.screen import feed, grid, keys, opened, planned, ready, recorded, settled, until
 
 SCREENS = (
@@ -205,6 +207,17 @@ async def test_lists_move_filter_and_leave_over_the_edge(size: str, tmp_path: Pa
         assert scenarios.shown_rows == [] and "nothing matches" in grid(app)
         await keys(pilot, "escape")
         assert scenarios.filter == "stuck"
+
+
+async def test_the_command_that_tries_a_remedy_is_copied_where_it_is_a_setting(tmp_path: Path) -> None:
+    remedy = Remedy(title="set it", settings={"vm.swappiness": "10"})
+    tried = Finding(id="memory.swappiness", severity="notice", title="swaps", subject="a b", remedy=(remedy,))
+    async with opened(tmp_path, triage="triage") as (app, pilot):
+        for finding in (tried, msgspec.structs.replace(tried, remedy=(Remedy(title="none"),))):
+            app.copy_to_clipboard("")
+            app.push_screen(FindingScreen(finding, app.home_session()))
+            await keys(pilot, "t")
+            assert app.clipboard.endswith(" prove 'memory.swappiness|a b'") == (finding is tried)
 
 
 @both
