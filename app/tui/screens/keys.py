@@ -94,7 +94,7 @@ class KeysScreen(Base):
         title = getattr(self._about, "title_words", "") or "this screen"
         picker = Picker(id="actions", title=f"KEYS  {title}")
         picker._rows = [
-            PickerRow(action, partial(_key_line, keys, words), f"{keys} {words}")
+            PickerRow(action, partial(_key_line, keys, words), f"{keys} {words}", name=keys)
             for action, keys, words, _ in self._actions
         ]
         with Box(id="parts"):

@@ -38,7 +38,7 @@ class UndoScreen(Base):
     BINDINGS = [
         Binding("y", "undo", "undo all of it now"),
         Binding("u", "undo", "undo all of it now", show=False),
-        Binding("F", "forget", "forget it"),
+        Binding("X", "forget", "forget it"),
         Binding("n", "later", "leave it for later"),
     ]
     title_words = "undo"
@@ -80,7 +80,7 @@ class UndoScreen(Base):
             (" leaves it for later   ", "text"),
         ]
         if self._runs:
-            keys += [("F", "key"), (" forgets it: it stays changed", "text")]
+            keys += [("X", "key"), (" forgets it: it stays changed", "text")]
         return [*out, keys, *self._kept_lines(width)]
 
     def _kept_lines(self, width: int) -> list[Line]:

@@ -196,7 +196,7 @@ async def test_lists_move_filter_and_leave_over_the_edge(size: str, tmp_path: Pa
         await keys(pilot, "home", "up")
         assert scenarios.selected_key == "?1"
         await keys(pilot, "end", "down")
-        assert suspects.has_focus and scenarios.selected_key == "null"
+        assert suspects.has_focus and scenarios.selected_key == "iosched"
         await keys(pilot, "pagedown")
         assert suspects.selected_key.startswith("fstrim")
         await keys(pilot, "pageup", "down", "tab")

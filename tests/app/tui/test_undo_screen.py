@@ -79,9 +79,9 @@ async def test_forgetting_is_asked_once_more_and_leaves_what_was_made_to_stay(
     async with opened(tmp_path, triage="triage", size="wide") as (app, pilot):
         await until(pilot, lambda: isinstance(app.screen, UndoScreen))
         assert "timer of the nights" in grid(app)
-        await keys(pilot, "F", "escape")
+        await keys(pilot, "X", "escape")
         assert not (tmp_path / "forgotten").exists() and len(app.left) == 2
-        await keys(pilot, "F", "y")
+        await keys(pilot, "X", "y")
         await until(pilot, lambda: not app.left)
         assert (tmp_path / "forgotten").read_text() == "run-1 --yes\n"  # once a run, and not the timer
         assert not app.screen.check_action("undo", ()) and "timer of the nights" in grid(app)
@@ -95,7 +95,7 @@ async def test_the_page_of_undo_opens_where_nothing_is_left(
         ("sh", "-c", 'echo \'{"schema": "hostdx/1", "changes": []}\'', "sh"),
     )
     async with opened(tmp_path, triage="triage", size="narrow") as (app, pilot):
-        await keys(pilot, "ctrl+p", "u", "n", "d", "o", "enter", "enter")
+        app.action_undo_left()
         await until(pilot, lambda: isinstance(app.screen, UndoScreen))
         assert "journal" in grid(app)
         assert not app.screen.check_action("undo", ()) and not app.screen.check_action("forget", ())
