@@ -11,6 +11,7 @@ from app.recordings.session import RunSession
 from app.terminal.glyphs import clean_text
 from app.terminal.lines import BLANK, Line, ground_line, split_line, text_line, wrap_text
 from app.tui.screens.base import Base
+from app.tui.screens.load import LoadScreen
 from app.tui.widgets.measuring.group_plot import GroupPlot, PlotSubject
 from app.tui.widgets.measuring.standing import title_of
 from app.tui.widgets.panel import Panel
@@ -55,6 +56,7 @@ class GroupsDetails(Panel):
 class GroupsScreen(Base):
     BINDINGS = [
         Binding("w", "raw", "raw values"),
+        Binding("enter", "open", "the whole load"),
         Binding("j,down", "other(1)", "next load"),
         Binding("k,up", "other(-1)", "previous load", show=False),
     ]
@@ -81,6 +83,9 @@ class GroupsScreen(Base):
 
     def action_raw(self) -> None:
         self.shell.toggle_raw()
+
+    def action_open(self) -> None:
+        self.app.push_screen(LoadScreen(lambda: self.session, self.shown_verdict.workload))
 
     def action_other(self, by: int) -> None:
         self._at = max(0, min(len(self._verdicts) - 1, self._at + by))

@@ -8,6 +8,7 @@ from textual.binding import Binding
 from textual.widget import Widget
 
 from app.recordings.session import RunSession
+from app.tui.screens.load import LoadScreen
 from app.tui.screens.run import RunScreen, left_changed
 from app.tui.widgets.measuring.forest import MAX_ROWS, Forest
 from app.tui.widgets.measuring.host_panel import HostPanel
@@ -65,6 +66,7 @@ class LiveScreen(RunScreen):
     BINDINGS = [
         Binding("s", "stop", "stop and undo"),
         Binding("u", "undo", "put it back now"),
+        Binding("enter", "open", "open the load"),
         Binding("v", "verdict", "verdict so far"),
         Binding("v", "final", "verdict"),  # once it has ended
         Binding("q", "leave", "leave it running"),
@@ -116,12 +118,20 @@ class LiveScreen(RunScreen):
             return self.feed.is_growing
         if action in ("verdict", "final"):
             return (self.current_session().ended is not None) == (action == "final")
+        if action == "open":
+            return bool(self.current_session().blocks)
         if action == "undo":
             return self.feed.dead and bool(left_changed(self.current_session()))
         return super().check_action(action, parameters)
 
     def action_undo(self) -> None:
         self.shell.offer_undo(asked=True)
+
+    def action_open(self) -> None:
+        """The load under way, else the last one that was measured, whole; j and k go to the others."""
+        session = self.current_session()
+        measured = session.workload if session.workload in session.blocks else next(reversed(session.blocks))
+        self.app.push_screen(LoadScreen(self.current_session, measured))
 
     def action_leave(self) -> None:
         self.action_back()
