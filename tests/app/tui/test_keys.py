@@ -66,7 +66,10 @@ IN_CONTEXT = {
     "c": {"compare", "copy"},  # two recordings, or commands and a report
     "y": {"yes", "copy_row"},  # a question is open, or a list
     "n": {"leave", "jump"},  # a question is open, or a recording
-    "enter": {"open", "go on"},  # what stands under the cursor or the load under way, or an export that is asked for
+    "enter": {
+        "open",
+        "go on",
+    },  # what stands under the cursor or the load under way, or an export that is asked for
 }
 both = pytest.mark.parametrize("size", ["narrow", "wide"])
 
