@@ -1,4 +1,5 @@
-"""Roles to styles. Three palettes: dark, light, and the terminal's own 16 colours (console, NO_COLOR).
+"""Roles to styles. Five palettes: dark, light, one for the colour-blind, one of high contrast, and the terminal's own
+16 colours (console, NO_COLOR).
 
 Nothing is told by colour alone: severities carry a word and a sign, variants a marker, the cursor a `▸`. `a2` is what
 lies below the edge of a column in `a`.
@@ -36,6 +37,20 @@ LIGHT = {
     "@bar": "#e4e4e4", "@band": "#e4e4e4", "@critical": "#ffd7d7", "@warning": "#ffe7bf", "@notice": "#d7efff",
     "@ok": "#d7f5d7", "@unknown": "#ecdcff",
 }  # fmt: skip
+# Of Okabe and Ito's palette: orange and sky blue in place of red and green, apart for every kind of colour blindness.
+COLOUR_BLIND = DARK | {
+    "critical": "#ffaf00", "warning": "#ffd75f", "notice": "#afd7ff", "ok": "#5fafff", "unknown": "#d7afd7",
+    "a": "#5fd7ff", "b": "#ffaf5f", "c": "#ffffff", "d": "#d787af",
+    "a2": "#005f87", "b2": "#875f00", "c2": "#6c6c6c", "d2": "#875f87",
+    "@critical": "#4a3500", "@warning": "#3a3a1a", "@ok": "#1c3347",
+}  # fmt: skip
+HIGH_CONTRAST = DARK | {
+    "bg": "#000000", "cursor": "#444444", "text": "#ffffff", "dim": "#d0d0d0", "accent": "#87d7ff",
+    "critical": "#ff8787", "warning": "#ffd75f", "notice": "#afd7ff", "ok": "#87ff87", "unknown": "#d7afff",
+    "a": "#87ffff", "b": "#ffafff", "c": "#ffffff", "d": "#afafff", "rule": "#8a8a8a", "shade": "#8a8a8a",
+    "@bar": "#262626", "@band": "#303030", "@critical": "#3a0000", "@warning": "#3a2a00", "@notice": "#00253a",
+    "@ok": "#002f00", "@unknown": "#25003a",
+}  # fmt: skip
 # No blue (unreadable on the console's black) and no bright black (invisible in some palettes).
 TERMINAL = {
     "bg": "default", "cursor": "default", "text": "default", "dim": "default", "accent": "cyan",
@@ -48,11 +63,18 @@ _BOLD = {"title", "strong", "critical", "accent", "key"}
 _LIKE = {"title": "accent", "strong": "text", "key": "accent"}
 
 DARK_NAME, LIGHT_NAME, TERMINAL_NAME = "hostdx-dark", "hostdx-light", "hostdx-terminal"
-_COLOURS = {DARK_NAME: DARK, LIGHT_NAME: LIGHT, TERMINAL_NAME: TERMINAL}
+COLOUR_BLIND_NAME, HIGH_CONTRAST_NAME = "hostdx-colour-blind", "hostdx-high-contrast"
+_COLOURS = {
+    DARK_NAME: DARK,
+    LIGHT_NAME: LIGHT,
+    COLOUR_BLIND_NAME: COLOUR_BLIND,
+    HIGH_CONTRAST_NAME: HIGH_CONTRAST,
+    TERMINAL_NAME: TERMINAL,
+}
 
 
 def list_themes() -> list[Theme]:
-    """The same three as Textual themes, for the few stock widgets (an input line) and the screen's ground."""
+    """The same as Textual themes, for the few stock widgets (an input line) and the screen's ground."""
     textual_themes = []
     for name, colours in _COLOURS.items():
         ansi = name == TERMINAL_NAME

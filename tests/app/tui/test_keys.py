@@ -51,7 +51,7 @@ BY_STATE = (
 )  # of two with one key, one is there at a time
 MEANINGS = {
     "move": ("move", "scroll", "other", "focus_next", "focus_previous"),
-    "go on": ("start", "name", "take", "choose", "change", "prove", "zoom"),
+    "go on": ("start", "name", "take", "choose", "change", "prove", "zoom", "open"),
     "sideways": ("measure", "beside"),
     "leave": ("back", "leave", "refuse", "later", "clear"),
     "the item of that number": ("ask", "digit"),

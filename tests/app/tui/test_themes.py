@@ -1,0 +1,69 @@
+"""The themes by contrast ratio (WCAG 2.1) and, for the colour-blind, by what reduced colour vision leaves apart."""
+
+from __future__ import annotations
+
+from itertools import combinations
+
+import pytest
+
+from app.tui import theme
+
+READ = ("text", "dim", "accent", "critical", "warning", "notice", "ok", "unknown", "a", "b", "c", "d")
+SEVERITIES = ("critical", "warning", "notice", "ok", "unknown")
+OWN = [one.name for one in theme.list_themes() if one.name != theme.TERMINAL_NAME]
+# rows of the matrices of Viénot, Brettel and Mollon (1999), on linear RGB
+DEUTERANOPIA = ((0.29275, 0.70725, 0.0), (0.29275, 0.70725, 0.0), (-0.02234, 0.02234, 1.0))
+PROTANOPIA = ((0.11238, 0.88762, 0.0), (0.11238, 0.88762, 0.0), (0.00401, -0.00401, 1.0))
+
+
+def linear(colour: str) -> tuple[float, ...]:
+    parts = (int(colour[at : at + 2], 16) / 255 for at in (1, 3, 5))
+    return tuple(part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4 for part in parts)
+
+
+def luminance(colour: str) -> float:
+    red, green, blue = linear(colour)
+    return 0.2126 * red + 0.7152 * green + 0.0722 * blue
+
+
+def contrast(one: str, other: str) -> float:
+    dark, light = sorted((luminance(one), luminance(other)))
+    return (light + 0.05) / (dark + 0.05)
+
+
+def colour(name: str, role: str) -> str:
+    found = theme.role_style(name, role).color
+    assert found is not None
+    return found.name
+
+
+def ground(name: str, role: str) -> str:
+    found = theme.role_style(name, role).bgcolor
+    assert found is not None
+    return found.name
+
+
+def seen(name: str, matrix: tuple[tuple[float, ...], ...]) -> tuple[float, ...]:
+    return tuple(sum(a * b for a, b in zip(row, linear(name), strict=True)) for row in matrix)
+
+
+def test_contrast_is_that_of_black_and_white() -> None:
+    assert contrast("#000000", "#ffffff") == pytest.approx(21.0) and contrast("#777777", "#777777") == 1.0
+
+
+@pytest.mark.parametrize("name", OWN)
+def test_what_is_read_stands_apart_from_its_ground(name: str) -> None:
+    least = 7.0 if name == theme.HIGH_CONTRAST_NAME else 4.0
+    for role in READ:
+        assert contrast(colour(name, role), ground(name, role)) >= least, role
+    for severity in SEVERITIES:  # a banner: its words on its tint
+        on = f"text@{severity}"
+        assert contrast(colour(name, on), ground(name, on)) >= max(4.5, least), severity
+
+
+@pytest.mark.parametrize("matrix", [DEUTERANOPIA, PROTANOPIA], ids=["deuteranopia", "protanopia"])
+def test_severities_and_sides_stay_apart_without_red_or_green(matrix: tuple[tuple[float, ...], ...]) -> None:
+    name = theme.COLOUR_BLIND_NAME
+    for one, other in (*combinations(("critical", "ok", "unknown"), 2), ("a", "b"), ("critical", "notice")):
+        both = seen(colour(name, one), matrix), seen(colour(name, other), matrix)
+        assert max(abs(x - y) for x, y in zip(*both, strict=True)) > 0.15, (one, other)
