@@ -40,6 +40,8 @@ YOUNGER = {
     "contention.curves/1",
     "fullstack.streams/1",
     "imported.timeline/1",
+    "prove.screening/1",
+    "prove.settings/1",
     "where.calls/1",
     "where.locks/1",
 }  # never recorded by name alone
