@@ -146,7 +146,7 @@ def test_replay_has_exactly_the_keys_that_were_promised() -> None:
 async def test_replay_keys(size: str, tmp_path: Path) -> None:
     async with opened(tmp_path, run=feed("storage", 0.0), size=size) as (app, pilot):
         play = app.feed.playback
-        await keys(pilot, "x")
+        await keys(pilot, "t")
         first = play.position
         assert first > 0
         await keys(pilot, "t", "T")
@@ -220,7 +220,7 @@ async def test_the_command_that_tries_a_remedy_is_copied_where_it_is_a_setting(t
         for finding in (tried, msgspec.structs.replace(tried, remedy=(Remedy(title="none"),))):
             app.copy_to_clipboard("")
             app.push_screen(FindingScreen(finding, app.home_session()))
-            await keys(pilot, "x")
+            await keys(pilot, "z")
             assert app.clipboard.endswith(" prove 'memory.swappiness|a b'") == (finding is tried)
 
 
