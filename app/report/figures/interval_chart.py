@@ -131,10 +131,10 @@ def axis_line(width: int, scale: LogScale) -> Line:
     center = scale.cell_of(1.0, width)
     signs[center] = "1"
     left, right = format_factor(1 / scale.low), format_factor(scale.high)
+    place_words(0, left)  # a number on each side before any word
+    place_words(width - len(right), right)
     place_words(center - 9, "slower ◂") or place_words(center - 2, "◂")
     place_words(center + 2, "▸ faster") or place_words(center + 2, "▸")
-    place_words(0, left)
-    place_words(width - len(right), right)
     for tick in _TICKS:
         for value in (1 / tick, tick):
             if scale.low < value < scale.high:

@@ -10,6 +10,7 @@ from msgspec.structs import replace
 from app.recordings import store
 from app.recordings.reader import load
 from app.recordings.session import RunSession
+from app.report.figures.interval_chart import LogScale, axis_line
 from app.terminal.lines import Line
 from app.tui.children.feed import RunFeed
 from app.tui.widgets.measuring.graphs import (
@@ -177,3 +178,10 @@ def test_a_watch_has_its_series_over_the_run_below_what_it_found() -> None:
     session = at("dstate", 0.6).session
     lines = words(read_panel(session, 118, 24))
     assert sum("┤" in line for line in lines) >= 4
+
+
+@pytest.mark.parametrize("width", [15, 20, 30, 60])
+def test_an_effects_axis_has_a_number_on_each_side(width: int) -> None:
+    """It said `slower ◂ 1 ▸ faster` alone where all effects were small."""
+    drawn = "".join(part for part, _ in axis_line(width, LogScale(1 / 1.15, 1.15)))
+    assert "×" in drawn[: width // 2] and "×" in drawn[width // 2 :]
