@@ -19,7 +19,7 @@ from scenarios.contract.finding import Finding
 class FindingScreen(Base):
     BINDINGS = [
         Binding("enter", "prove", "measure it"),
-        Binding("z", "copy_trial", "copy the command that tries it"),
+        Binding("P", "copy_trial", "copy the command that tries it"),
         Binding("c", "copy", "copy commands"),
         Binding("slash", "filter", "search", show=False, priority=True),
     ]

@@ -220,7 +220,7 @@ async def test_the_command_that_tries_a_remedy_is_copied_where_it_is_a_setting(t
         for finding in (tried, msgspec.structs.replace(tried, remedy=(Remedy(title="none"),))):
             app.copy_to_clipboard("")
             app.push_screen(FindingScreen(finding, app.home_session()))
-            await keys(pilot, "z")
+            await keys(pilot, "P")
             assert app.clipboard.endswith(" prove 'memory.swappiness|a b'") == (finding is tried)
 
 
