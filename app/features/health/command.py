@@ -50,10 +50,10 @@ class PluginCommand(click.Command):
 @click.option("--dir", "directory", type=Directory(), help="Directory on the local disk to measure in.")
 @click.option("--format", "form", type=click.Choice(FORMS), default="text", show_default=True)
 @click.option(
-    "--explain", is_flag=True, help="Print the rates of false drains and of found slow nodes, and stop."
+    "--explain", is_flag=True, help="Print how often fit nodes are drained and slow nodes are found, and stop."
 )
 def health(within: float, class_name: str | None, directory: str | None, form: Form, explain: bool) -> int:
-    """Is this idle node fit for the next job? Changes nothing; answers in bounded time, also where a mount hangs.
+    """Is this idle node fit for the next job? Changes no setting; answers in time even if a mount hangs.
 
     Asks the read-only rules, looks for what the last job left behind, and compares short loads (CPU, memory, local
     disk) with the node's class. Exit status: 0 fit, 1 not fit, 3 not sure; with --format nagios 0, 2, 3.

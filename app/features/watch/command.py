@@ -40,13 +40,13 @@ def _check_clock(_ctx: click.Context, _parameter: click.Parameter, value: str) -
 @click.option(
     "--remove",
     is_flag=True,
-    help="Remove the timer (with --incidents the service); records stay.",
+    help="Remove the timer, or with --incidents the service. Recordings stay.",
 )
-@click.option("--night", is_flag=True, help="Measure tonight's battery now: what the timer runs.")
+@click.option("--night", is_flag=True, help="Run tonight's benchmark set now, as the timer does.")
 @click.option(
     "--incidents",
     is_flag=True,
-    help="Record the incident book, which `hostdx incident` reads, until stopped. With --install: as a service.",
+    help="Record the incident book for `hostdx incident`, until you stop it. With --install: as a service.",
 )
 @click.option("--dry-run", is_flag=True, help="With --install: show the plan; change nothing.")
 @click.option("--units", is_flag=True, help="Print the units and a cron line; change nothing.")
@@ -54,9 +54,9 @@ def _check_clock(_ctx: click.Context, _parameter: click.Parameter, value: str) -
     "--at", default=AT, callback=_check_clock, metavar="HH:MM", show_default=True, help="When a night begins."
 )
 @click.option(
-    "--dir", "directory", type=Directory(), help="Directory to measure in (default: the battery's own)."
+    "--dir", "directory", type=Directory(), help="Directory to measure in (default: the benchmark set's own)."
 )
-@click.option("--keep", type=KEPT, default=KEEP, show_default=True, metavar="N", help="Nights that are kept.")
+@click.option("--keep", type=KEPT, default=KEEP, show_default=True, metavar="N", help="Number of nights to keep.")
 @click.option(
     "--textfile",
     type=click.Path(),
@@ -261,7 +261,7 @@ def _print_status() -> int:
 
     timer = find_installation()
     if timer is None:
-        print_result("not installed; `hostdx watch --install` measures a minute's battery every night")
+        print_result("not installed; `hostdx watch --install` runs a benchmark set of one minute every night")
     else:
         print_result(make_printable(f"installed: {' '.join(timer.header.command)}"))
     nights = Nights(nights_folder())

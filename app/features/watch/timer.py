@@ -74,7 +74,7 @@ class WatchTimer(msgspec.Struct, frozen=True, kw_only=True):
         battery = plan_of_night(self.wanted)
         return Plan(
             scenario="watch",
-            title="a minute's battery every night",
+            title="a benchmark set of one minute every night",
             question="Since when is this host slower, and what changed then?",
             actions=self.install_actions,
             writes=battery.writes,

@@ -33,13 +33,13 @@ def _check_minute(_context: click.Context, _parameter: click.Parameter, value: s
     "--at",
     metavar="HH:MM",
     callback=_check_minute,
-    help="Those at this time of day, the newest first.",
+    help="Show incidents at this time of day, the newest first.",
 )
 @click.option(
-    "--since", "since_s", metavar="TIME", callback=_check_since, help="Those of the last 90m, 12h or 2d."
+    "--since", "since_s", metavar="TIME", callback=_check_since, help="Show incidents of the last 90m, 12h or 2d."
 )
-@click.option("--worst", is_flag=True, help="Only the worst one.")
-@form_option("md", "html", "json", help="The form of the answer.")
+@click.option("--worst", is_flag=True, help="Show only the worst incident.")
+@form_option("md", "html", "json", help="Format of the answer.")
 @output_option
 def incident(at: str | None, since_s: float | None, worst: bool, form: str, output: str | None) -> int:
     """Show what happened on this host: when, which resource, by which process, and who waited.
