@@ -50,7 +50,9 @@ class PluginCommand(click.Command):
 @click.option("--dir", "directory", type=Directory(), help="Directory on the local disk to measure in.")
 @click.option("--format", "form", type=click.Choice(FORMS), default="text", show_default=True)
 @click.option(
-    "--explain", is_flag=True, help="Print how often fit nodes are drained and slow nodes are found, and stop."
+    "--explain",
+    is_flag=True,
+    help="Print how often fit nodes are drained and slow nodes are found, and stop.",
 )
 def health(within: float, class_name: str | None, directory: str | None, form: Form, explain: bool) -> int:
     """Is this idle node fit for the next job? Changes no setting; answers in time even if a mount hangs.

@@ -56,7 +56,9 @@ def _check_clock(_ctx: click.Context, _parameter: click.Parameter, value: str) -
 @click.option(
     "--dir", "directory", type=Directory(), help="Directory to measure in (default: the benchmark set's own)."
 )
-@click.option("--keep", type=KEPT, default=KEEP, show_default=True, metavar="N", help="Number of nights to keep.")
+@click.option(
+    "--keep", type=KEPT, default=KEEP, show_default=True, metavar="N", help="Number of nights to keep."
+)
 @click.option(
     "--textfile",
     type=click.Path(),

@@ -36,7 +36,11 @@ def _check_minute(_context: click.Context, _parameter: click.Parameter, value: s
     help="Show incidents at this time of day, the newest first.",
 )
 @click.option(
-    "--since", "since_s", metavar="TIME", callback=_check_since, help="Show incidents of the last 90m, 12h or 2d."
+    "--since",
+    "since_s",
+    metavar="TIME",
+    callback=_check_since,
+    help="Show incidents of the last 90m, 12h or 2d.",
 )
 @click.option("--worst", is_flag=True, help="Show only the worst incident.")
 @form_option("md", "html", "json", help="Format of the answer.")
