@@ -86,7 +86,9 @@ class LineIndex:
             found_numbers, at = set(), self._text.find(word)
             while at >= 0:
                 found_numbers.add(number := bisect_right(self._starts, at) - 1)
-                at = self._text.find(word, max(at + 1, *self._starts[number + 1 : number + 2]))
+                if number + 1 == len(self._starts):
+                    break
+                at = self._text.find(word, self._starts[number + 1])
             numbers = self._numbers_by_word[word] = frozenset(found_numbers)
         return numbers
 

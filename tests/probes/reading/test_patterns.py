@@ -40,12 +40,15 @@ def test_no_line_of_a_fault_lacks_the_words_of_its_rule() -> None:
 
 def test_an_index_of_lines_answers_as_if_each_line_were_asked() -> None:
     files = (LINES / "kernel_log/faults.tsv", LINES / "kernel_log/start.txt", LINES / "unseen/lines.tsv")
-    lines = [line for file in files for line in (*file.read_text().splitlines(), "", "İ two\nin one")]
+    lines = [line for file in files for line in ("", "İ two\nin one", *file.read_text().splitlines())]
     index = LineIndex(lines)
     some = range(3, len(lines), 2)
     for rule in (rule for rule in written_rules(Path("/nonexistent")).rules if rule.log):
         wanted = {number for number in some if re.search(rule.log, lines[number])}
         assert index.find_matches([(rule.log, rule.log_words)], some) == wanted, rule.id
+        for number in wanted:
+            alone = LineIndex([lines[number]])  # the last line, and the first
+            assert alone.find_matches([(rule.log, rule.log_words)], range(1)) == {0}, rule.id
 
 
 def test_a_changed_file_is_parsed_anew(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
