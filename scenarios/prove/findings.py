@@ -92,9 +92,9 @@ def setting_finding(
         else SAYS.evidence("screened", interval=line.interval_text)
     ]
     smallest = "not known" if line.smallest_effect is None else units.smallest_effect(line.smallest_effect)
-    not_measured = verdict is not None and not verdict.is_judged
+    outcome = "unmeasured" if verdict is not None and not verdict.is_judged else line.outcome
     return SAYS.finding(
-        "unmeasured" if not_measured else line.outcome,
+        outcome,
         subject=f"{line.setting}, {line.load}",
         evidence=evidence,
         remedy=(_keeping_remedy(host, line, settings),) if line.outcome == "helps" else (),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import inspect
 import re
 import subprocess
 from collections.abc import Iterator
@@ -27,7 +28,7 @@ IN_APP = (
 FILES |= {f"app/{file}": FindingTexts(ROOT.parent / "app" / f"{file}.toml") for file in IN_APP}
 ENTRIES = [(folder, *key) for folder, file in FILES.items() for key in file.all_entries]
 SAYING = ("scenarios", "probes/imports", "app/run", "app/report", "app/undo", "app/features")
-OWN = frozenset((*Finding.__struct_fields__, "proof"))
+OWN = frozenset(inspect.signature(FindingTexts.finding).parameters) - {"self", "name", "fields"}
 KINDS = {"finding": "finding", "remedy": "remedy", "evidence": "line", "text": "line"}
 
 
