@@ -15,6 +15,7 @@ import pytest
 from textual import events
 from textual.binding import Binding
 
+from app import features
 from app.recordings import store
 from app.tui import screens, shell, theme
 from app.tui.screens import keys as key_screen
@@ -66,10 +67,6 @@ IN_CONTEXT = {
     "c": {"compare", "copy"},  # two recordings, or commands and a report
     "y": {"yes", "copy_row"},  # a question is open, or a list
     "n": {"leave", "jump"},  # a question is open, or a recording
-    "enter": {
-        "open",
-        "go on",
-    },  # what stands under the cursor or the load under way, or an export that is asked for
 }
 both = pytest.mark.parametrize("size", ["narrow", "wide"])
 
@@ -85,8 +82,10 @@ def test_every_action_has_words_and_no_key_means_two_things() -> None:
 
 
 def test_one_key_means_one_thing_on_every_screen() -> None:
-    for module in pkgutil.walk_packages(screens.__path__, f"{screens.__name__}."):
-        importlib.import_module(module.name)
+    for package in (screens, features):
+        for module in pkgutil.walk_packages(package.__path__, f"{package.__name__}."):
+            if package is screens or module.name.endswith("screen"):
+                importlib.import_module(module.name)
     nodes = [*_below(Base), Base, Shell, Picker, Reader]
     means: dict[str, set[str]] = {}
     for node in nodes:
