@@ -58,6 +58,11 @@ LINES: dict[str, tuple[str, int]] = {
     "watch": ("watch --units --dir {raw} --textfile {raw}/{raw}.prom", 0),
     "history": ("history {raw}/{raw}.jsonl", 0),
     "history-missing": ("history {raw}/{raw}/{raw}", 3),
+    "export": ("export {raw}/{raw}.jsonl -o {raw}/out --format csv", 0),
+    "export-missing": ("export {raw}/{raw}/{raw} -o {raw}/out2 --format csv", 2),
+    "health": ("health --class {raw}/{raw} --within 15s", 2),
+    "incident": ("incident -o {raw}/{raw}.md", 3),  # without a book
+    "prove": ("prove {raw}", 2),
     "peer": ("peer --bind {raw}", 3),
     "pin": ("pin --cores 1 -- test -d {raw}", 0),
     "pin-raw": ("pin --cores 1 -- {raw}", 127),
@@ -140,7 +145,7 @@ def test_a_run(tmp_path: Path, scenario: str) -> None:
         directory = disk.directory / RAW
         directory.mkdir()
         before = disk.queue()
-        words = [one.format(dir=directory) for one in OPTIONS[scenario]]
+        words = [one.format(dir=directory, device=disk.device) for one in OPTIONS[scenario]]
         for _ in range(5):
             done = hostdx("run", scenario, *words, "--json")
             if done.returncode != 3:

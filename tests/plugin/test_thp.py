@@ -172,7 +172,7 @@ def test_installed_it_is_offered_and_planned(installed: dict[str, str], tmp_path
     asked_for = all_questions(session.offers)[-1]
     assert hostdx_thp.Thp.card.complaint is not None
     assert asked_for.words == hostdx_thp.Thp.card.complaint.words
-    assert card_for(asked_for, session, None).id == "thp"
+    assert card_for(asked_for, session).id == "thp"
     # a checkup names it, with why it is not run unasked
     checked = [*HOSTDX, "plan", "checkup", "--only", "thp", "--dir", str(tmp_path / "work"), "--json"]
     left_out = json.loads(subprocess.run(checked, env=installed, capture_output=True, text=True).stdout)[

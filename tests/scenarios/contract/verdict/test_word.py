@@ -14,9 +14,10 @@ from scenarios.contract.verdict.verdict import Word
 ROOT = Path(__file__).parents[4]
 CONTRACT = {"scenarios/contract/verdict/verdict.py", "probes/units.py"}
 OTHER_MEANINGS = {
+    "app/cli/recorded/compare.py",
     "app/tui/screens/run.py",
     "scenarios/triage/rules/subjects/net.py",
-}  # a key's name, a row's field, a glossary
+}  # an option's value, a key's name, a row's field, a glossary
 NAMED = re.compile(r"""["'](slower|faster|no material difference|inconclusive)["']""")
 MEMBER = re.compile(r"\bWord\.[A-Z_]+\b")
 # What decides, and the edge that shows it.
