@@ -1,1 +1,1 @@
-"""The incident book: looks at the host every ten seconds, kept for two days, and what they say."""
+"""The incident book: a sample of the host every ten seconds, kept in 32 MB, and what the samples say."""
