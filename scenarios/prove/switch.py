@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from contextlib import AsyncExitStack
 
-from probes.engine.measured import Measured
 from scenarios.contract.model import Run, RunRefused
 from scenarios.experiment.schedule.host_settings import read_setting
-from scenarios.experiment.schedule.switch import SwitchedLoad
+from scenarios.experiment.schedule.switch import SwitchedBench, SwitchedLoad
 from scenarios.prove.kinds import ProvableSetting
 
 
@@ -70,24 +69,15 @@ class SettingsSwitch:
                 )
 
 
-class ProofBench:
+class ProofBench(SwitchedBench):
     """One variant: the load while the settings `labels` have their new value."""
 
     def __init__(
         self, variant: str, labels: Collection[str], switch: SettingsSwitch, load: SwitchedLoad
     ) -> None:
-        self.variant = variant
+        super().__init__(variant, switch, load)
         self.labels = frozenset(labels)
         self.switch = switch
-        self.load = load
 
     async def make_active(self) -> None:
         await self.switch.switch_to(self.labels)
-
-    async def measure_block(self, seconds: float) -> Measured:
-        measured = await self.load.measure_block(seconds)
-        self.switch.check()
-        return measured
-
-    async def wait_until_idle(self) -> None:
-        await self.load.wait_until_idle()

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
 import sys
 from contextlib import closing
 from typing import TYPE_CHECKING
@@ -12,6 +11,7 @@ import click
 
 from app.cli.look import add_color_option
 from app.cli.options import Directory
+from app.features.watch.clock import check_clock
 from app.terminal.failure import COULD_NOT, USAGE, Failure
 from app.terminal.output import print_complaint, print_parts, print_result
 from app.terminal.printable import make_printable
@@ -26,12 +26,6 @@ AT = "02:30"
 MIN_KEPT_RUNS, KEEP = 7, 180  # nights
 KEPT = click.IntRange(min=MIN_KEPT_RUNS)
 KEPT.name = "number of nights"  # click says "integer range"
-
-
-def _check_clock(_ctx: click.Context, _parameter: click.Parameter, value: str) -> str:
-    if not re.fullmatch(r"([01][0-9]|2[0-3]):[0-5][0-9]", value):
-        raise click.BadParameter(f"{value!r} is no time of day; write 02:30")
-    return value
 
 
 @add_color_option
@@ -51,7 +45,7 @@ def _check_clock(_ctx: click.Context, _parameter: click.Parameter, value: str) -
 @click.option("--dry-run", is_flag=True, help="With --install: show the plan; change nothing.")
 @click.option("--units", is_flag=True, help="Print the units and a cron line; change nothing.")
 @click.option(
-    "--at", default=AT, callback=_check_clock, metavar="HH:MM", show_default=True, help="When a night begins."
+    "--at", default=AT, callback=check_clock, metavar="HH:MM", show_default=True, help="When a night begins."
 )
 @click.option(
     "--dir", "directory", type=Directory(), help="Directory to measure in (default: the benchmark set's own)."

@@ -156,9 +156,8 @@ def _all_values(
         yield "host", "NFS calls", max(0, after.nfs[0] - before.nfs[0]) / seconds
         yield "host", "NFS calls sent again", max(0, after.nfs[1] - before.nfs[1]) / seconds
     for card, numbers in after.cards.items():
-        was_numbers = before.cards.get(card)
-        for place, metric in _CARD_COUNTERS.items() if was_numbers is not None else ():
-            change = max(0, numbers[place] - was_numbers[place]) / seconds if was_numbers is not None else 0.0
+        for place, metric in _CARD_COUNTERS.items() if card in before.cards else ():
+            change = max(0, numbers[place] - before.cards[card][place]) / seconds
             if change:
                 yield f"net:{card}", metric, change
     names = host.list_names("/sys/block")

@@ -91,22 +91,36 @@ class SwitchedLoad(Protocol):
     async def wait_until_idle(self) -> None: ...
 
 
-class SwitchedVariantBench:
-    """One value of the setting under a load. `value` differs from `variant` where one value is measured twice."""
+class VariantSwitch(Protocol):
+    """What puts settings into force. `check` raises RunRefused if another program changed one meanwhile."""
 
-    def __init__(self, variant: str, switch: Switch, load: SwitchedLoad, value: str = "") -> None:
+    def check(self) -> None: ...
+
+
+class SwitchedBench:
+    """A variant under a load that is measured while `switch` holds its settings. A subclass makes it active."""
+
+    def __init__(self, variant: str, switch: VariantSwitch, load: SwitchedLoad) -> None:
         self.variant = variant
-        self.value = value or variant
-        self.switch = switch
         self.load = load
-
-    async def make_active(self) -> None:
-        await self.switch.switch_to(self.value)
+        self._check = switch.check
 
     async def measure_block(self, seconds: float) -> Measured:
         measured = await self.load.measure_block(seconds)
-        self.switch.check()
+        self._check()
         return measured
 
     async def wait_until_idle(self) -> None:
         await self.load.wait_until_idle()
+
+
+class SwitchedVariantBench(SwitchedBench):
+    """One value of the setting under a load. `value` differs from `variant` where one value is measured twice."""
+
+    def __init__(self, variant: str, switch: Switch, load: SwitchedLoad, value: str = "") -> None:
+        super().__init__(variant, switch, load)
+        self.value = value or variant
+        self.switch = switch
+
+    async def make_active(self) -> None:
+        await self.switch.switch_to(self.value)

@@ -79,9 +79,7 @@ class BookWriter:
 
 def segments(folder: Path) -> list[Path]:
     """The files of the book, the oldest first. Raises OSError."""
-    return sorted(
-        path for path in folder.iterdir() if path.name.startswith("looks-") and path.suffix == ".jsonl"
-    )
+    return sorted(path for path in folder.iterdir() if _SEGMENT.fullmatch(path.name))
 
 
 class Book(msgspec.Struct, frozen=True):

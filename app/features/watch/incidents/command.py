@@ -6,6 +6,7 @@ import click
 
 from app.cli.look import add_color_option
 from app.cli.options import form_option, output_option
+from app.features.watch.clock import check_clock
 from app.terminal.failure import COULD_NOT, Failure
 
 _SINCE = re.compile(r"([1-9][0-9]{0,4})(m|h|d)")
@@ -21,18 +22,12 @@ def _check_since(_context: click.Context, _parameter: click.Parameter, value: st
     return float(int(match[1]) * _SECONDS[match[2]])
 
 
-def _check_minute(_context: click.Context, _parameter: click.Parameter, value: str | None) -> str | None:
-    if value is not None and not re.fullmatch(r"([01][0-9]|2[0-3]):[0-5][0-9]", value):
-        raise click.BadParameter(f"{value!r} is no time of day; write 03:12")
-    return value
-
-
 @add_color_option
 @click.command()
 @click.option(
     "--at",
     metavar="HH:MM",
-    callback=_check_minute,
+    callback=check_clock,
     help="Show incidents at this time of day, the newest first.",
 )
 @click.option(

@@ -99,6 +99,7 @@ def test_rubbish_in_the_folder_is_counted_and_harmless(folder: Path) -> None:
     )
     (folder / "looks-9-a-2.jsonl").mkdir()
     (folder / "other").write_text("x")
+    (folder / "looks-9.jsonl").write_text("{}")
     book = read_book(folder)
     assert len(book.looks) == 30 and book.unreadable == 5
 
