@@ -14,7 +14,7 @@ from scenarios.triage.rules.texts import texts
 
 SAYS = texts("box")
 # How many times slower hard may be before it is named, hostdx's own limits: on local disks hard is 1 to 4 times slower,
-# on parallel file systems 2 to 10 (tests/benchmarks/README.md, "corners").
+# on parallel file systems 2 to 10 (tests/measured/README.md, "corners").
 LIMIT = {"ior-write": 10.0, "ior-read": 10.0, "mdtest-write": 5.0, "mdtest-stat": 5.0, "mdtest-delete": 5.0}
 MIN_CROWDED_NAMES = 100_000  # in one directory: listing it is felt
 # How far easy must lie below hard where it passes by the page cache: reading ahead and writing behind keep the disk at

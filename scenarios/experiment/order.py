@@ -18,7 +18,7 @@ d - r: half of their difference is r, and their middle is the effect d. Work tha
 
 Not chosen: `no material difference` only where the 99 % interval of r lies within a quarter of the margin. It needs 15
 to 30 times as many groups as the verdict: on white noise of 5 % it falls from 100 to 0 % of the runs
-(tests/benchmarks/README.md, "Order").
+(tests/measured/README.md, "Order").
 """
 
 from __future__ import annotations

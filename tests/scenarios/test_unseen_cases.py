@@ -1,6 +1,6 @@
 """Faults, kernel lines and odd but healthy hosts that were written down before anybody looked at the rules for them.
 
-What the rules made of them then stands in tests/benchmarks/README.md; here they are kept with what was mended since. A
+What the rules made of them then stands in tests/measured/README.md; here they are kept with what was mended since. A
 case without a rule is a choice, or a fault that is not looked for.
 """
 

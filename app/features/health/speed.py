@@ -1,7 +1,7 @@
 """The sequential test of a node against its class: after each round of short loads it is fit, or goes on.
 
 Only the last look may call a node slow: one look at most errs. `fit` may come early: the earlier looks can only cost
-power. The simulation (`tests/benchmarks/simulation/health.py`) has both rates.
+power. The simulation (`tests/measured/simulation/health.py`) has both rates.
 """
 
 from __future__ import annotations

@@ -10,7 +10,7 @@ Its interval is 95 % over all loads of a battery and a year of nights, and as wi
 alike. So neither one bad night nor a slow wave of the noise
 changes anything.
 
-How often it is wrong and how soon it is right: tests/benchmarks/README.md, "Nights".
+How often it is wrong and how soon it is right: tests/measured/README.md, "Nights".
 """
 
 import math

@@ -195,7 +195,7 @@ def interval_of(low: float, high: float) -> tuple[tuple[float, float], float]:
 
 
 # With fewer units than this, looks to come, only a large effect is called: the whole interval beyond the margin.
-# Simulated with eight noise models and recorded series, as all that follows: tests/benchmarks/README.md, "Verdicts".
+# Simulated with eight noise models and recorded series, as all that follows: tests/measured/README.md, "Verdicts".
 MIN_UNITS_FOR_SMALL_EFFECTS = 8
 # How far beyond the margin the estimate must be, in half-widths of the interval: a true 3 % is called in at most 10 %
 # of the runs. Else every look is one more chance for an effect just below the margin ...
@@ -207,7 +207,7 @@ CLEARLY_AT_LAST = 0.36
 # Perspectives on Psychological Science 9, 2014).
 CAUTION = 1.0
 # The share of the pairs of blocks, one of each side, that must fall alike where the drawn orders are too few to hold
-# the level: six groups fall alike in one of 32 draws (tests/benchmarks/README.md, "few groups").
+# the level: six groups fall alike in one of 32 draws (tests/measured/README.md, "few groups").
 AGREED = 0.95
 
 

@@ -1,6 +1,6 @@
 """Long tables are read column by column, with the same result as row by row; no copy of a large file is made.
 
-What it takes: `python -m tests.benchmarks.reading.imports SAMPLES --speed`.
+What it takes: `python -m tests.measured.reading.imports SAMPLES --speed`.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Whatever the bytes are: a result with finite values, or one line.
 
-The long form is `tests/benchmarks/reading/imports.py`."""
+The long form is `tests/measured/reading/imports.py`."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from probes.imports import kinds
 from probes.imports.model import ImportRefusedError
 from probes.imports.source import ImportSource
-from tests.benchmarks.reading.imports_mutations import mutated
+from tests.measured.reading.imports_mutations import mutated
 from tests.probes.imports import originals as made
 
 

@@ -9,7 +9,7 @@ import pytest
 
 from probes.imports import kinds
 from probes.imports.source import ImportSource
-from tests.benchmarks.reading.imports_expected import FOLDERS, differences
+from tests.measured.reading.imports_expected import FOLDERS, differences
 from tests.needs import not_here
 
 SAMPLES = Path(__file__).parents[4] / "shared" / "samples"

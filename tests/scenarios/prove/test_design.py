@@ -17,7 +17,7 @@ from scenarios.prove.design import (
     draw_pairs,
     estimate_effects,
 )
-from tests.benchmarks.simulation.screening import screen_often
+from tests.measured.simulation.screening import screen_often
 
 
 @pytest.mark.parametrize("settings", [4, 9, 10, 17, 18, MAX_SETTINGS])

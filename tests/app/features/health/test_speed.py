@@ -31,7 +31,7 @@ from app.features.health.speed import (
 from app.recordings import store
 from app.recordings.reader import load
 from app.terminal.failure import Failure
-from tests.benchmarks.simulation import health as simulation
+from tests.measured.simulation import health as simulation
 
 pytestmark = pytest.mark.usefixtures("own_state")
 KEY = ("cpu-integer", "one")
@@ -79,7 +79,7 @@ def test_rates_of_explain_are_those_of_the_test() -> None:
 
 @pytest.mark.parametrize("noise", ["cpu", "cpu-2", "fsync4k-qd1"])
 def test_slow_nodes_are_found_and_fit_ones_kept_on_recorded_noise(noise: str) -> None:
-    """A hundredth of the simulation; the whole is `tests/benchmarks/simulation/health.py`."""
+    """A hundredth of the simulation; the whole is `tests/measured/simulation/health.py`."""
     draw = simulation.series_draw(noise, 0.5)
     simulated = simulation.SimulatedClass(noise, {KEY: draw}, {KEY: 0.01})
     assert simulation.drained_share(simulated, 400, None, seed=7, classes=4)[0] == 0

@@ -260,7 +260,7 @@ def test_every_threshold_has_a_reason_and_stands_once() -> None:
 
 
 def recorded(name: str) -> list[MeasuredSurroundings]:
-    """What the guards of a run saw (`python -m tests.benchmarks.running.neighbours --keep`), but for early looks."""
+    """What the guards of a run saw (`python -m tests.measured.running.neighbours --keep`), but for early looks."""
     text = Path(__file__).parents[3] / "fixtures" / "surroundings" / f"{name}.jsonl"
     return [msgspec.json.decode(line, type=MeasuredSurroundings) for line in text.read_bytes().splitlines()]
 

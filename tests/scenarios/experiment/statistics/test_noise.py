@@ -14,9 +14,9 @@ import pytest
 
 from scenarios.experiment.sequential import SequentialComparison, draw_orders
 from scenarios.experiment.statistics.stats import group_value
-from tests.benchmarks.simulation.noise_models import Noise, models
-from tests.benchmarks.simulation.simulated import a_then_b, hostdx
-from tests.benchmarks.simulation.verdict_table import Cell, requirements
+from tests.measured.simulation.noise_models import Noise, models
+from tests.measured.simulation.simulated import a_then_b, hostdx
+from tests.measured.simulation.verdict_table import Cell, requirements
 from tests.needs import one_always, some_always
 
 MODELS = models()

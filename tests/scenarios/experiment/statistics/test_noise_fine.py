@@ -13,8 +13,8 @@ from collections.abc import Sequence
 
 import pytest
 
-from tests.benchmarks.simulation.fine import COPIES, fine_models, measure, slice_ticks
-from tests.benchmarks.simulation.simulated import Outcome
+from tests.measured.simulation.fine import COPIES, fine_models, measure, slice_ticks
+from tests.measured.simulation.simulated import Outcome
 from tests.needs import some_always
 
 SERIES = fine_models(COPIES)
