@@ -62,7 +62,6 @@ def program(*names: str) -> Need:
 
 
 @cache
-@cache
 def module(name: str) -> Need:
     """Of an optional extra."""
     return lambda: "" if find_spec(name) is not None else f"not installed: {name}"

@@ -1,0 +1,83 @@
+"""The disk fails under a run of every scenario that works on one: one line says which, and `undo` clears up as soon as
+the disk answers again.
+"""
+
+from __future__ import annotations
+
+import errno
+import fcntl
+import os
+import struct
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.app.launcher import hostdx, started
+from tests.needs import KNOWN_DISK, LOOP, ROOT, need, needs, one_always
+from tests.real.iosched_kill import kill_all
+from tests.real.loop_disk import LoopDisk
+from tests.real.own_disk import sh
+from tests.real.polled import within
+from tests.real.short_runs import NEEDS, short_run
+
+pytestmark = [pytest.mark.real, needs(ROOT, LOOP, KNOWN_DISK)]
+SHUTDOWN, WITHOUT_LOG = (
+    0x8004587D,
+    2,
+)  # EXT4_IOC_SHUTDOWN, fs/ext4/ext4.h: what ext4 does when its device is gone
+CHECKUP = ("run", "checkup", "--dir", "{dir}", "--only", "storage", "--budget", "30", "--yes")
+FAILED = [os.strerror(number) for number in (errno.EIO, errno.EBADMSG, errno.EUCLEAN)]
+
+
+@pytest.fixture
+def disk(tmp_path: Path) -> Iterator[LoopDisk]:
+    with LoopDisk(tmp_path) as made:
+        yield made
+        kill_all(tmp_path)
+
+
+def fail(place: Path) -> None:
+    sh("sync", "-f", str(place))  # else the directory that holds the run's is gone as well
+    directory = os.open(place, os.O_RDONLY)
+    try:
+        fcntl.ioctl(directory, SHUTDOWN, struct.pack("=I", WITHOUT_LOG))
+    finally:
+        os.close(directory)
+
+
+@pytest.mark.parametrize(
+    "scenario",
+    one_always("storage", "box", "checkup", "fstrim", "fullstack", "iosched", "kernel", "null", "prove"),
+)
+def test_a_disk_that_fails_in_the_middle_is_named_and_undo_waits_for_it(
+    tmp_path: Path, disk: LoopDisk, scenario: str
+) -> None:
+    need(*NEEDS.get(scenario, ()))
+    words = (
+        short_run(scenario, disk)
+        if scenario != "checkup"
+        else [w.format(dir=disk.directory) for w in CHECKUP]
+    )
+    run = started(tmp_path, *words)
+    try:
+        assert within(lambda: any(disk.directory.glob(".hostdx-*")) or run.poll() is not None)
+        fail(disk.mountpoint)
+        errors = run.communicate(timeout=100)[1].decode()
+    finally:
+        run.kill()
+    # a checkup goes on with its other parts, and its answer says what it had to skip
+    assert run.returncode == (0 if scenario == "checkup" else 3), errors
+    last = next(line for line in reversed(errors.splitlines()) if str(disk.directory) in line)
+    assert (
+        any(text in last for text in FAILED) and f"/dev/{disk.device}, ext4 on {disk.mountpoint}" in last
+    ), errors
+    assert hostdx(tmp_path, "undo").returncode == 3, "the disk does not answer yet"
+    sh("umount", str(disk.mountpoint))
+    subprocess.run(["e2fsck", "-fy", f"/dev/{disk.device}"], capture_output=True, check=False)
+    sh("mount", f"/dev/{disk.device}", str(disk.mountpoint))
+    undone = hostdx(tmp_path, "undo")
+    assert undone.returncode == 0, undone.stderr
+    assert list(disk.directory.iterdir()) == []
+    assert not list((tmp_path / "state/hostdx/journal").iterdir())
