@@ -16,8 +16,7 @@ import msgspec
 from probes import units
 from probes.engine.measured import BenchRefused
 from probes.engine.spec import Spec
-from probes.files.rights import write_advice
-from probes.system.disk.failing import whose_error
+from probes.system.disk.failing import cause_and_advice
 
 # What open(2) answers where a file system knows no O_TMPFILE or no O_DIRECT.
 _NOT_THIS_WAY = {errno.EINVAL, errno.EOPNOTSUPP, errno.EISDIR, errno.ENOENT, errno.ENOSYS}
@@ -195,6 +194,5 @@ def reserve_space(fd: int, length: int) -> None:
 
 def _failure_text(directory: str, error: OSError, size_bytes: int = 0) -> str:
     description = f"a test file of {units.format_size(size_bytes)}" if size_bytes else "a test file"
-    hint = write_advice(error.errno, "name another directory")
-    why = f"{os.strerror(error.errno or 0)}{whose_error(directory, error.errno)}"
-    return f"{directory}: cannot make {description}: {why}; {hint}"
+    why = f"{os.strerror(error.errno or 0)}{cause_and_advice(directory, error.errno)}"
+    return f"{directory}: cannot make {description}: {why}"

@@ -10,6 +10,7 @@ import os
 import sys
 import time
 from collections.abc import Callable, Iterator
+from typing import NoReturn
 
 Note = Callable[[int], None]
 Buffers = list[memoryview]
@@ -22,6 +23,20 @@ class Short(Exception):
 
     def __init__(self, offset: int) -> None:
         super().__init__(f"short read or write at byte {offset} of the file")
+
+
+def fail_short_write(fd: int, buffers: Buffers, offset: int, moved_bytes: int) -> NoReturn:
+    """Raise what stopped a write after `moved_bytes`: the kernel says it of the rest (no space, a quota reached).
+
+    Raises OSError, or Short where the rest can be written.
+    """
+    skipped = moved_bytes
+    rest = []
+    for buffer in buffers:
+        rest.append(buffer[skipped:])
+        skipped = max(0, skipped - len(buffer))
+    os.pwritev(fd, rest, offset + moved_bytes)
+    raise Short(offset)
 
 
 def run_reads(fd: int, buffers: Buffers, size: int, offsets: Iterator[int], stop_ns: int, note: Note) -> int:
@@ -46,8 +61,8 @@ def run_writes(
     at = 0
     before = now()
     for offset in offsets:
-        if pwritev(fd, next(turns), offset) != size:
-            raise Short(offset)
+        if (moved := pwritev(fd, next(turns), offset)) != size:
+            fail_short_write(fd, next(turns), offset, moved)
         at = now()
         note(at - before)
         if at >= stop_ns:
@@ -63,8 +78,8 @@ def run_synced_writes(
     at = 0
     before = now()
     for offset in offsets:
-        if pwritev(fd, next(turns), offset) != size:
-            raise Short(offset)
+        if (moved := pwritev(fd, next(turns), offset)) != size:
+            fail_short_write(fd, next(turns), offset, moved)
         fdatasync(fd)
         at = now()
         note(at - before)

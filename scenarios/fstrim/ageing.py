@@ -20,7 +20,7 @@ from probes.engine.workloads import MIB, EngineLoad
 from probes.files.private_directory import PrivateDirectory
 from probes.reading.host import Host
 from probes.system.disk.diskstats import counter_growth, leaf_counters
-from probes.system.disk.failing import whose_error
+from probes.system.disk.failing import cause_and_advice
 
 LEAD_S = 0.003
 WORKERS = 4
@@ -76,7 +76,7 @@ class ChurnBench:
             replies = await self._written_by_workers(seconds, most_bytes)
         except WorkerFailed as error:
             raise WorkerFailed(
-                f"{self.private.path}, new files: {error}{whose_error(self.private.path, error.errno)}",
+                f"{self.private.path}, new files: {error}{cause_and_advice(self.private.path, error.errno)}",
                 error.errno,
             ) from error
         moved = counter_growth(before, self._written_bytes())

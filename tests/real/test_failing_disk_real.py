@@ -1,5 +1,5 @@
-"""The disk fails under a run of every scenario that works on one: one line says which, and `undo` clears up as soon as
-the disk answers again.
+"""The disk fails under a run of every scenario that works on one, or its quota is reached: one line says which, and
+nothing is left; `undo` clears up as soon as a disk answers again.
 """
 
 from __future__ import annotations
@@ -14,21 +14,28 @@ from pathlib import Path
 
 import pytest
 
+from probes.files.rights import write_advice
 from tests.app.launcher import hostdx, started
-from tests.needs import KNOWN_DISK, LOOP, ROOT, need, needs, one_always
+from tests.needs import KNOWN_DISK, LOOP, ROOT, need, needs, one_always, program
 from tests.real.iosched_kill import kill_all
 from tests.real.loop_disk import LoopDisk
 from tests.real.own_disk import sh
 from tests.real.polled import within
-from tests.real.short_runs import NEEDS, short_run
+from tests.real.short_runs import NEEDS, OPTIONS
+from tests.real.trim_disk import TrimDisk
 
 pytestmark = [pytest.mark.real, needs(ROOT, LOOP, KNOWN_DISK)]
 SHUTDOWN, WITHOUT_LOG = (
     0x8004587D,
     2,
 )  # EXT4_IOC_SHUTDOWN, fs/ext4/ext4.h: what ext4 does when its device is gone
-CHECKUP = ("run", "checkup", "--dir", "{dir}", "--only", "storage", "--budget", "30", "--yes")
+RUNS = OPTIONS | {"checkup": ("--dir", "{dir}", "--only", "storage", "--budget", "30", "--yes")}
+STATUS = {"checkup": 0}  # it goes on with its other parts, and its answer says what it had to skip
 FAILED = [os.strerror(number) for number in (errno.EIO, errno.EBADMSG, errno.EUCLEAN)]
+
+
+def words_of(scenario: str, directory: Path, device: str) -> list[str]:
+    return ["run", scenario, *(word.format(dir=directory, device=device) for word in RUNS[scenario])]
 
 
 @pytest.fixture
@@ -55,20 +62,14 @@ def test_a_disk_that_fails_in_the_middle_is_named_and_undo_waits_for_it(
     tmp_path: Path, disk: LoopDisk, scenario: str
 ) -> None:
     need(*NEEDS.get(scenario, ()))
-    words = (
-        short_run(scenario, disk)
-        if scenario != "checkup"
-        else [w.format(dir=disk.directory) for w in CHECKUP]
-    )
-    run = started(tmp_path, *words)
+    run = started(tmp_path, *words_of(scenario, disk.directory, disk.device))
     try:
         assert within(lambda: any(disk.directory.glob(".hostdx-*")) or run.poll() is not None)
         fail(disk.mountpoint)
         errors = run.communicate(timeout=100)[1].decode()
     finally:
         run.kill()
-    # a checkup goes on with its other parts, and its answer says what it had to skip
-    assert run.returncode == (0 if scenario == "checkup" else 3), errors
+    assert run.returncode == STATUS.get(scenario, 3), errors
     last = next(line for line in reversed(errors.splitlines()) if str(disk.directory) in line)
     assert (
         any(text in last for text in FAILED) and f"/dev/{disk.device}, ext4 on {disk.mountpoint}" in last
@@ -81,3 +82,21 @@ def test_a_disk_that_fails_in_the_middle_is_named_and_undo_waits_for_it(
     assert undone.returncode == 0, undone.stderr
     assert list(disk.directory.iterdir()) == []
     assert not list((tmp_path / "state/hostdx/journal").iterdir())
+
+
+@needs(program("btrfs"))
+@pytest.mark.parametrize(
+    "scenario", one_always("fstrim", "storage", "box", "checkup", "fullstack", "null", "kernel")
+)
+def test_a_quota_that_is_reached_is_one_line_and_leaves_nothing(tmp_path: Path, scenario: str) -> None:
+    with TrimDisk(tmp_path, "btrfs") as disk:
+        directory = disk.mountpoint / "data"
+        sh("btrfs", "subvolume", "create", str(directory))
+        sh("btrfs", "quota", "enable", str(disk.mountpoint))
+        sh("btrfs", "qgroup", "limit", "20M", str(directory))
+        ended = hostdx(tmp_path, *words_of(scenario, directory, disk.device), timeout=120)
+        assert ended.returncode == STATUS.get(scenario, 3), ended.stderr
+        last = next(line for line in reversed(ended.stderr.splitlines()) if str(directory) in line)
+        assert os.strerror(errno.EDQUOT) in last and write_advice(errno.EDQUOT, "") in last, ended.stderr
+        assert list(directory.iterdir()) == []
+        assert not list((tmp_path / "state/hostdx/journal").iterdir())

@@ -10,9 +10,8 @@ from probes.engine.disk.budget import WriteBudget
 from probes.engine.files import TestFile
 from probes.engine.measured import BenchRefused
 from probes.engine.pool import WorkerFailed, WorkerPool
-from probes.files.rights import write_advice
 from probes.system.disk.diskstats import counter_growth
-from probes.system.disk.failing import whose_error
+from probes.system.disk.failing import cause_and_advice
 
 Progress: TypeAlias = Callable[[int, int], None]  # bytes written so far, bytes to write
 
@@ -35,8 +34,7 @@ def open_directory(directory: str) -> Iterator[int]:
 
 
 def cannot_use(directory: str, error: OSError) -> BenchRefused:
-    reason = f"{error.strerror}{whose_error(directory, error.errno)}"
-    return BenchRefused(f"{directory}: {reason}; name another directory")
+    return BenchRefused(f"{directory}: {error.strerror}{cause_and_advice(directory, error.errno)}")
 
 
 async def fill_files(
@@ -72,7 +70,7 @@ async def fill_files(
         except WorkerFailed as error:
             raise BenchRefused(
                 f"{directory}: writing the test file of {units.format_size(file.bytes)} failed: "
-                f"{error}{whose_error(directory, error.errno)}; {write_advice(error.errno, 'name another directory')}"
+                f"{error}{cause_and_advice(directory, error.errno)}"
             ) from error
         except OSError as error:
             raise cannot_use(directory, error) from error

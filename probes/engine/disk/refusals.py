@@ -18,7 +18,7 @@ from probes.reading.host import Host
 from probes.system.disk.arrays import md_array, thin_pool
 from probes.system.disk.backing import served_by_memory
 from probes.system.disk.block import block_devices
-from probes.system.disk.failing import whose_error
+from probes.system.disk.failing import cause_and_advice
 from probes.system.disk.mounts import IN_MEMORY, NETWORK
 from probes.system.disk.smart import parse_smart_json
 from probes.system.disk.topology import DirectoryPlacement, find_placement
@@ -141,8 +141,7 @@ def refused_directory(path: str) -> str:
     try:
         state = os.stat(path)  # noqa: PTH116
     except OSError as error:
-        why = f"{os.strerror(error.errno or 0)}{whose_error(path, error.errno)}"
-        return f"{path}: {why}; name another directory"
+        return f"{path}: {os.strerror(error.errno or 0)}{cause_and_advice(path, error.errno)}"
     if not stat.S_ISDIR(state.st_mode):
         return f"{path} is not a directory; name one that is"
     if os.access(path, os.W_OK | os.X_OK, effective_ids=True):

@@ -38,7 +38,7 @@ from probes.files.private_directory import PrivateDirectory
 from probes.reading.host import Host
 from probes.system.disk.backing import served_by_memory
 from probes.system.disk.diskstats import counter_growth, moved_bytes
-from probes.system.disk.failing import whose_error
+from probes.system.disk.failing import cause_and_advice
 from probes.system.disk.scheduler import read_inflight
 from probes.types import is_present
 
@@ -294,7 +294,8 @@ class StorageBench:
             replies = await self._worker_pool.run_block(specs, LEAD_S + 0.0002 * load.workers)
         except WorkerFailed as error:
             raise WorkerFailed(
-                f"{self.directory}, {load.id}: {error}{whose_error(self.directory, error.errno)}", error.errno
+                f"{self.directory}, {load.id}: {error}{cause_and_advice(self.directory, error.errno)}",
+                error.errno,
             ) from error
         moved = counter_growth(device, self.device_bytes(load.kind))
         self._charge_budget(load, replies, moved)

@@ -21,7 +21,7 @@ from probes.engine.spec import Spec
 from probes.engine.summary import in_unit
 from probes.engine.workloads import EngineLoad, load_of
 from probes.system.disk.diskstats import counter_growth
-from probes.system.disk.failing import whose_error
+from probes.system.disk.failing import cause_and_advice
 
 FIRST_SLICE_S = 0.02
 STREAMED_PLACES = 16  # streams go through several files at once: so many sets of them
@@ -108,7 +108,7 @@ class StorageBatches(BatchSource[StorageBench]):
             )
         except WorkerFailed as error:
             failed = self._benches if error.side is None else [self._benches[error.side]]
-            owner_hint = "".join(dict.fromkeys(whose_error(b.directory, error.errno) for b in failed))
+            owner_hint = "".join(dict.fromkeys(cause_and_advice(b.directory, error.errno) for b in failed))
             raise WorkerFailed(
                 f"{_directory_names(failed)}, {load.id}: {error}{owner_hint}", error.errno
             ) from error

@@ -89,8 +89,9 @@ def _record_step(spec: Spec, fd: int, turns: Iterator[loops.Buffers], buffers: l
     size, first, stride = spec["block_bytes"], spec["first"], spec["stride"]
 
     def write(number: int) -> None:
-        if os.pwritev(fd, next(turns), first + number * stride) != size:
-            raise loops.Short(first + number * stride)
+        offset = first + number * stride
+        if (moved := os.pwritev(fd, next(turns), offset)) != size:
+            loops.fail_short_write(fd, next(turns), offset, moved)
 
     def read(number: int) -> None:
         if os.preadv(fd, buffers, first + number * stride) != size:
@@ -109,9 +110,9 @@ def _name_call(spec: Spec, turns: Iterator[loops.Buffers], buffers: loops.Buffer
     def write_whole(name: bytes) -> None:
         file = opened(name, _NEW, _MODE)
         moved = writev(file, next(turns))
-        close(file)
         if moved != size:
-            raise loops.Short(0)
+            loops.fail_short_write(file, next(turns), 0, moved)
+        close(file)
 
     def read_whole(name: bytes) -> None:
         file = opened(name, _OLD)

@@ -40,8 +40,8 @@ class NewFiles:
             self._open = os.open(f"{self.prefix}-{self._count}", self._flags, 0o600, dir_fd=self.fd)
             self._count += 1
             self._at = 0
-        if os.pwritev(self._open, next(self._turns), self._at) != self.step_bytes:
-            raise loops.Short(self._at)
+        if (moved := os.pwritev(self._open, next(self._turns), self._at)) != self.step_bytes:
+            loops.fail_short_write(self._open, next(self._turns), self._at, moved)
         self._at += self.step_bytes
         if self._at >= self.file_bytes:
             self.close_file()

@@ -2,6 +2,7 @@
 
 import errno
 
+from probes.files.rights import write_advice
 from probes.reading.host import Host
 from probes.system.disk.mounts import find_mount, read_mounts_now
 from probes.types import Absent
@@ -27,3 +28,15 @@ def whose_error(path: str, number: int | None) -> str:
     if isinstance(mount, Absent):
         return " (the device fails or is gone: see dmesg)"
     return f" ({mount.source}, {mount.fstype} on {mount.mountpoint}, fails or is gone: see dmesg)"
+
+
+def cause_and_advice(directory: str, number: int | None) -> str:
+    """To be put behind the error's own text: whose error it is, and what helps where a test wrote or read there.
+
+    Empty without an error's number: then a worker has ended for a reason of its own.
+    """
+    return (
+        f"{whose_error(directory, number)}; {write_advice(number, 'name another directory')}"
+        if number
+        else ""
+    )

@@ -24,7 +24,7 @@ from probes.engine.spec import BlockReply, Spec
 from probes.files.private_directory import PrivateDirectory
 from probes.reading.host import Host
 from probes.system.disk.diskstats import counter_growth, moved_bytes
-from probes.system.disk.failing import whose_error
+from probes.system.disk.failing import cause_and_advice
 from scenarios.box.measurement.corner import (
     BY_ID,
     CORNERS,
@@ -145,7 +145,7 @@ class CornerBench:
         self.budget.charge(sum(reply["n"] for reply in replies) * corner.record_bytes, None)
 
     def _refusal_for(self, why: WorkerFailed) -> BenchRefused:
-        return BenchRefused(f"{self.private.path}: {why}{whose_error(self.private.path, why.errno)}")
+        return BenchRefused(f"{self.private.path}: {why}{cause_and_advice(self.private.path, why.errno)}")
 
     def _lay_files(self) -> list[TestFile]:
         self._files.begin()

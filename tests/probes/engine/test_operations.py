@@ -118,6 +118,24 @@ def test_a_file_that_ends_too_early_is_an_error(fd: int) -> None:
         run_block(spec(fd, sequential=True, most=5, slices=[60.0]), WorkerState(), now)
 
 
+def test_a_write_that_stops_in_the_middle_says_what_stopped_it(
+    fd: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As at a quota: the first write ends early, the rest of it has the error's number."""
+    limit, write = 3 * PAGE // 2, os.pwritev
+
+    def write_up_to_limit(file: int, buffers: list[memoryview], offset: int) -> int:
+        data = b"".join(buffers)[: max(0, limit - offset)]
+        if not data:
+            raise OSError(errno.EDQUOT, os.strerror(errno.EDQUOT))
+        return write(file, [memoryview(data)], offset)
+
+    monkeypatch.setattr(os, "pwritev", write_up_to_limit)
+    with pytest.raises(OSError, match=os.strerror(errno.EDQUOT)) as raised:
+        run_block(spec(fd, kind="write", sequential=True, most=5, slices=[60.0]), WorkerState(), now)
+    assert raised.value.errno == errno.EDQUOT
+
+
 def test_random_offsets_are_whole_blocks_of_the_whole_range() -> None:
     drawn = list(WorkerState().random_offsets(8 * PAGE, 16 * PAGE, PAGE, 2000))
     assert len(drawn) == 2000
