@@ -201,13 +201,13 @@ def list_remedies(session: RunSession, recording: str = "") -> tuple[Remedy, ...
         for step in steps
     ]
     remedies: dict[tuple[str, tuple[str, ...]], Remedy] = {}
-    keep_remedies = () if loud or own or quiet else _keep_remedies(session, recording)
+    keep_remedies = () if loud or own or quiet else _remedies_after_run(session, recording)
     for candidate in (*loud, *own, *quiet, *keep_remedies):
         remedies.setdefault((candidate.title, candidate.commands), candidate)
     return tuple(remedies.values())[:MAX_REMEDIES]
 
 
-def _keep_remedies(session: RunSession, recording: str) -> tuple[Remedy, ...]:
+def _remedies_after_run(session: RunSession, recording: str) -> tuple[Remedy, ...]:
     """Of a run that ended and asks for nothing: its page for others, and what tells later whether it changed."""
     if session.ended is None or session.began is None or not any(map(is_measured, session.verdicts.values())):
         return ()

@@ -17,7 +17,7 @@ from app.terminal.failure import Failure, NotUndone
 from app.undo.changes import HostChanges
 from probes.engine.measured import BenchRefused, NotApplicable
 from probes.reading.host import Host
-from probes.system.running.processes import find_family
+from probes.system.running.processes import find_with_descendants
 from probes.types import Json
 from scenarios.contract import events as ev
 from scenarios.contract.action import Action
@@ -166,7 +166,7 @@ class Runner(Run):
         return ended
 
     def _note_late_stop(self) -> None:
-        family = find_family(self.host) if self.host.live else {}
+        family = find_with_descendants(self.host) if self.host.live else {}
         stuck = [f"{p.name} (pid {p.pid})" for p in family.values() if p.state == "D"]
         if stuck:
             why = f"waits for {', '.join(stuck)}, which hangs on a device or a frozen file system (see dmesg)"

@@ -4,7 +4,7 @@ import os
 from pathlib import Path
 
 from probes.reading.host import Host
-from probes.system.disk.backing import devices_under
+from probes.system.disk.backing import devices_directly_under
 from probes.system.disk.block import block_devices, list_leaves
 from probes.types import Absent, is_present
 from scenarios.contract.plan import Plan
@@ -27,7 +27,7 @@ def journal_on_device_reason(host: Host, journal_dir: Path, target: str) -> str:
     device = device_of(target)
     if not device:
         return ""
-    under = devices_under(host, str(_nearest_existing(journal_dir)))
+    under = devices_directly_under(host, str(_nearest_existing(journal_dir)))
     if isinstance(under, Absent):
         return (
             f"{target}: not changed: whether the undo journal ({journal_dir}) lies on {device} cannot be known "

@@ -7,7 +7,7 @@ from app.undo.journal import JournalEntry
 from app.undo.journal_disk import device_of
 from app.undo.undo import Leftover
 from probes.reading.host import Host
-from probes.system.disk.backing import devices_under
+from probes.system.disk.backing import devices_directly_under
 from probes.types import Absent
 from probes.units import count_noun, join_names
 from scenarios.contract.plan import Plan
@@ -63,7 +63,7 @@ def is_in_the_way(host: Host, leftover: Leftover, plan: Plan) -> bool:
     met = {written.device for written in plan.writes}
     for action in plan.actions:
         if action.target.startswith("/"):
-            under = devices_under(host, str(Path(action.target).parent))
+            under = devices_directly_under(host, str(Path(action.target).parent))
             if isinstance(under, Absent):
                 return True
             met |= under.keys()

@@ -210,7 +210,7 @@ class Host:
             ]
             plain = ""
         if plain:
-            paths = [f"{base}{plain}" for base in paths if self._lies_at(f"{base}{plain}")]
+            paths = [f"{base}{plain}" for base in paths if self._path_exists(f"{base}{plain}")]
         return tuple(sorted(path or "/" for path in paths))
 
     def read_command(self, *argv: str, timeout_s: float = 2.0, any_status: bool = False) -> str | Absent:
@@ -318,7 +318,7 @@ class Host:
         names = self.list_names(folder)
         return () if isinstance(names, Absent) else names
 
-    def _lies_at(self, path: str) -> bool:
+    def _path_exists(self, path: str) -> bool:
         try:
             os.lstat(self._to_local(path, last=False))
         except (OSError, ValueError):
@@ -359,7 +359,7 @@ class Host:
         """Return a setting from the output of `sysctl -a` in a sosreport, else `otherwise`."""
         if self.live or otherwise.kind != "captured":
             return otherwise
-        return self.compute_once(_read_settings).get(sosreport.setting_key(path), otherwise)
+        return self.compute_once(_read_sysctls).get(sosreport.setting_key(path), otherwise)
 
 
 _LASTING: set[Callable[[Host], Any]] = set()
@@ -417,7 +417,7 @@ def _holds_a_host(path: str) -> bool:
     return any(os.path.isdir(f"{path}/{name}") for name in ("proc", *(() if sysctl else ("sys",))))  # noqa: PTH112
 
 
-def _read_settings(host: Host) -> dict[str, str]:
+def _read_sysctls(host: Host) -> dict[str, str]:
     text = host.read_command("sysctl", "-a")
     return sosreport.parse_settings(text) if isinstance(text, str) else {}
 

@@ -27,7 +27,7 @@ from scenarios.contract.model import Options, UsageError, directory_action
 from scenarios.contract.plan import Metric, Plan, PlannedStep, Variant, Workload, Written
 from scenarios.experiment.files.directories import TestDirectory
 from scenarios.experiment.guards.foreign_latency import STOPS_ITSELF
-from scenarios.triage.knowledge.disks import fill_s
+from scenarios.triage.knowledge.disks import time_to_fill_s
 
 if TYPE_CHECKING:
     from scenarios.analysis.compare.bounding_box import Placed
@@ -168,7 +168,7 @@ def box_workloads(layout: BoxSizes) -> tuple[Workload, ...]:
 
 def planned_steps(layout: BoxSetup) -> tuple[PlannedStep, ...]:
     return (
-        PlannedStep("prepare", "write the files that are read", fill_s(layout.fill_bytes) + 2.0),
+        PlannedStep("prepare", "write the files that are read", time_to_fill_s(layout.fill_bytes) + 2.0),
         PlannedStep("corners", "measure the corners in turn", layout.budget_s),
     )
 
@@ -187,7 +187,7 @@ def plan_sentences(layout: BoxSetup) -> Iterator[str]:
     if layout.jobs or layout.recordings:
         yield f"{len({job.name for job in layout.jobs}) + len(layout.recordings)} of --job are put into the box"
     if layout.is_network_file_system:
-        yield loads_others(layout)
+        yield shared_servers_warning(layout)
     yield from layout.place.fit.notes if layout.place.fit is not None else ()
     if layout.keeps_inodes:
         yield (
@@ -196,7 +196,7 @@ def plan_sentences(layout: BoxSetup) -> Iterator[str]:
     yield f"{len(CORNERS)} corners of IO500 in about {layout.budget_s:.0f} s: not an IO500 score"
 
 
-def loads_others(layout: BoxSetup) -> str:
+def shared_servers_warning(layout: BoxSetup) -> str:
     return (
         f"{layout.directory_path} is on {layout.file_system} ({layout.source}): this loads servers that other machines "
         "use too; reads may be served by their memory, which is not seen from here"

@@ -20,7 +20,7 @@ from scenarios.box.bounds import boxes_with_outliers, odd_findings, own_boxes, s
 from scenarios.box.cycles import CornerMeasurer, Cycles
 from scenarios.box.findings import box_findings
 from scenarios.box.measurement.bench import CornerBench
-from scenarios.box.plan import DEFAULT_BUDGET_S, MAX_WORKERS, BoxSetup, loads_others, make
+from scenarios.box.plan import DEFAULT_BUDGET_S, MAX_WORKERS, BoxSetup, make, shared_servers_warning
 from scenarios.box.results import BoundingBox, CornerFigures, Corners, Jobs
 from scenarios.contract.declared_options import apply_declaration
 from scenarios.contract.model import Options, Prepared, Run, RunRefused, Scenario, own_directory
@@ -64,7 +64,7 @@ class BoxScenario(Scenario):
                 stack.push_async_callback(bench.close)
                 await bench.prepare_files(step.report_written)
                 if layout.is_network_file_system:
-                    run.emit_note(loads_others(layout))
+                    run.emit_note(shared_servers_warning(layout))
             cycles = Cycles(run, bench, plan.workloads, watch, f"this file system ({layout.file_system})")
             try:
                 with run.begin_step("corners", plan.steps[1].title) as step:

@@ -155,7 +155,7 @@ class ChosenDirectories(msgspec.Struct, frozen=True):
     left_out: tuple[str, ...] = ()
 
 
-def named_by(finding: Finding) -> tuple[str, ...]:
+def directories_named_by(finding: Finding) -> tuple[str, ...]:
     """The directories that it names: as its subject, or for the run that would prove it."""
     words = (finding.subject, *finding.subjects, *finding.prove_options)
     return tuple(
@@ -196,7 +196,7 @@ def _suspected_directories(disks: DiskTopology, findings: Iterable[Finding]) -> 
     for finding in findings:
         if finding.severity in LOUD:
             devices = [word for word in (finding.subject, *finding.subjects) if word and "/" not in word]
-            for directory in (*named_by(finding), *mountpoints_on(disks, devices)):
+            for directory in (*directories_named_by(finding), *mountpoints_on(disks, devices)):
                 yield directory, finding
 
 
@@ -206,7 +206,11 @@ def mountpoints_on(disks: DiskTopology, devices: Sequence[str]) -> Iterator[str]
         if not mount.source.startswith("/dev/") or mount.mountpoint.startswith(NOT_FOR_DATA):
             continue
         visible_mount = disks.mount_of(mount.mountpoint)  # another one may be mounted over it
-        tops = visible_mount if isinstance(visible_mount, Absent) else disks.devices_under(visible_mount)
+        tops = (
+            visible_mount
+            if isinstance(visible_mount, Absent)
+            else disks.devices_directly_under(visible_mount)
+        )
         if not isinstance(tops, Absent) and not {
             *disks.layers_under(tops),
             *disks.leaves_under(tops),

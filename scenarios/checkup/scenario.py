@@ -20,7 +20,7 @@ from scenarios.checkup.parts import (
     candidate_scenarios,
     checkup_parts,
     choose_directories,
-    named_by,
+    directories_named_by,
     option_values,
     own_and_common,
     share_seconds,
@@ -273,7 +273,7 @@ def _sum_if_known(shares: Sequence[float | None]) -> float | None:
 
 def _is_about(finding: Finding, directories: Sequence[str]) -> bool:
     """Not about a directory that was not measured."""
-    named_directories = named_by(finding)
+    named_directories = directories_named_by(finding)
     return not named_directories or any(directory in directories for directory in named_directories)
 
 

@@ -81,7 +81,7 @@ def judge_curves(
             _judge_step(measured, key, *pair, margin, alpha, over=True) for pair in pairs if pair[1] > judged
         ]
         steps += [step for step in over if step.is_slower and load.id != CONTROL]
-        up_to, after = _scaling_reach(steps)
+        up_to, after = _last_scaling_and_first_flat(steps)
         usl = _fit_scalability(measured, key, [n for n in counts if n <= judged], rng)
         judged_curves.append(
             msgspec.structs.replace(curve, steps=tuple(steps), scales_to=up_to, stops_after=after, usl=usl)
@@ -205,7 +205,7 @@ def _without_cpus(control: Sequence[float], more: float, asked: float, word: Wor
     return ""
 
 
-def _scaling_reach(steps: Iterable[ScalingStep]) -> tuple[int | None, int | None]:
+def _last_scaling_and_first_flat(steps: Iterable[ScalingStep]) -> tuple[int | None, int | None]:
     """Scales up to, does not scale after."""
     up_to: int | None = None
     open_step = False

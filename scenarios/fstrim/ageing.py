@@ -113,7 +113,7 @@ class ChurnBench:
 
     async def delete(self) -> int:
         """Deletes what was written since the last time; bytes. They are free once `sync_until_free` has returned."""
-        return await asyncio.to_thread(_delete, self.private)
+        return await asyncio.to_thread(_delete_leftovers, self.private)
 
     async def sync_until_free(self) -> None:
         """The file system's journal is written: only then do the deleted files' blocks count as free.
@@ -147,7 +147,7 @@ def _free_blocks(fd: int) -> int:
         return -1
 
 
-def _delete(private: PrivateDirectory) -> int:
+def _delete_leftovers(private: PrivateDirectory) -> int:
     """Return what a command left in folders of its own too; what resists is said when the directory is removed."""
     deleted = 0
     try:

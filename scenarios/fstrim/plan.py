@@ -21,7 +21,7 @@ from scenarios.fstrim.ageing import CHURN
 from scenarios.fstrim.measurement.load import CHURN_ID, COMMAND_ID, COMMAND_METRIC, REFERENCE_ID
 from scenarios.fstrim.measurement.trim import TrimPattern
 from scenarios.fstrim.trim_setup import TrimSetup
-from scenarios.triage.knowledge.disks import endurance_share, fill_s
+from scenarios.triage.knowledge.disks import endurance_share, time_to_fill_s
 from scenarios.triage.knowledge.trims import trim_of
 
 TRIM_AT_MOST_S = 1800.0
@@ -181,7 +181,7 @@ def make(
     measuring = asked.phase_count * pattern.blocks * (pattern.block_s + pattern.reference_s)
     if not asked.round and layout.no_trim:
         measuring *= 2 / 3
-    prepare_s = fill_s(layout.fixed_bytes) + 2.0
+    prepare_s = time_to_fill_s(layout.fixed_bytes) + 2.0
     steps = _planned_steps(asked, pattern, trimming, prepare_s)
     plan = planned(
         options=dict(options.values),

@@ -17,7 +17,7 @@ from scenarios.fullstack.loads import LABELS, StreamLoad, slice_s, stream_loads
 from scenarios.fullstack.machine import StreamBounds, read_bounds
 from scenarios.fullstack.measurement.messages import Direction, Where
 from scenarios.fullstack.measurement.remote import unfit_reason
-from scenarios.triage.knowledge.disks import fill_s
+from scenarios.triage.knowledge.disks import time_to_fill_s
 
 BUDGET_S, MIN_BUDGET_S = 240.0, 10.0
 MAX_STREAMS = 32
@@ -106,7 +106,7 @@ def make(host: Host, options: Options, planned: Callable[..., Plan]) -> tuple[Pl
         NAMESPACES if layout.peer_kind == "namespaces" else None,
     )
     written = Written(device=layout.place.device_name, bytes=layout.most_bytes, where=layout.test_directory)
-    prepare_s = fill_s(layout.place.size_bytes) + 2.0
+    prepare_s = time_to_fill_s(layout.place.size_bytes) + 2.0
     plan = planned(
         options=dict(options.values),
         variants=tuple(LABELS[name] for name in used),

@@ -12,7 +12,7 @@ from scenarios.experiment.schedule.switch import scheduler_change
 from scenarios.iosched.measurement.mixes import files_bytes
 from scenarios.iosched.scheduler_setup import SchedulerSetup, has_hard_disk, needed_seconds
 from scenarios.iosched.target import ScheduledDisks
-from scenarios.triage.knowledge.disks import endurance_share, fill_s
+from scenarios.triage.knowledge.disks import endurance_share, time_to_fill_s
 from scenarios.triage.knowledge.schedulers import class_of
 
 
@@ -22,7 +22,7 @@ def make(host: Host, setup: SchedulerSetup, options: Options, planned: Callable[
         return planned(options=dict(options.values), refusal=setup.refusal)
     on = setup.target
     files = sum(files_bytes(setup.size_bytes, setup.mixes).values())
-    prepare_s = fill_s(files) + 3.0
+    prepare_s = time_to_fill_s(files) + 3.0
     writes = any(mix.has_writers for mix in setup.mixes)
     bound = setup.most_written if writes else files
     kind = class_of(on.devices[0]) if on.devices else None

@@ -21,7 +21,7 @@ from scenarios.contract.finding import Evidence, Finding
 from scenarios.contract.rule import HostRule, Inapplicable, Unreadable, require_readable
 from scenarios.iosched.remedies import make_scheduler_remedy, throughput_of_bfq
 from scenarios.triage.knowledge.kernels import KernelFault, faults_here
-from scenarios.triage.knowledge.schedulers import class_of, named_here
+from scenarios.triage.knowledge.schedulers import class_of, offered_names
 from scenarios.triage.rules.texts import texts
 
 SAYS = texts("iosched")
@@ -79,7 +79,7 @@ def check_scheduler_choice(host: Host) -> Iterator[Finding]:
             continue
         if state.active == "none" and may_be_zfs(host, device):
             continue  # ZFS orders its requests itself and asks for none (zfs(4))
-        better = next(iter(named_here(kind.suggests, state.offered)), "")
+        better = next(iter(offered_names(kind.suggests, state.offered)), "")
         if not better:
             continue
         flag = device.rotational if is_present(device.rotational) else None

@@ -11,7 +11,7 @@ from scenarios.contract.model import Options, UsageError, directory_action
 from scenarios.contract.plan import Metric, Plan, PlannedStep, Variant, Workload, Written
 from scenarios.experiment.files.directories import TestDirectory
 from scenarios.experiment.guards.foreign_latency import STOPS_ITSELF
-from scenarios.triage.knowledge.disks import fill_s
+from scenarios.triage.knowledge.disks import time_to_fill_s
 
 DEFAULT_BUDGET_S = 60.0
 ROUND_S = 3.0  # of all loads, on one CPU and on all: 2.3 s on an idle virtual machine with two
@@ -88,7 +88,7 @@ class KernelSetup(TestDirectory):
 
     @property
     def prepare_s(self) -> float:
-        return fill_s(self.file_bytes) + 1.0 if self.fit is not None else 1.0
+        return time_to_fill_s(self.file_bytes) + 1.0 if self.fit is not None else 1.0
 
     def plan_sentences(self) -> tuple[str, ...]:
         lines = [

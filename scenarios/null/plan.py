@@ -12,7 +12,7 @@ from scenarios.experiment.files.directories import TestDirectory
 from scenarios.experiment.files.variant_bench import engine_workload
 from scenarios.experiment.guards.foreign_latency import STOPS_ITSELF
 from scenarios.experiment.load_schedule import MAY_BE_LEFT_OUT, MIN_LOAD_S
-from scenarios.triage.knowledge.disks import fill_s
+from scenarios.triage.knowledge.disks import time_to_fill_s
 
 ITSELF = "A"
 AGAIN = "A'"
@@ -74,7 +74,7 @@ def _file_bytes(place: NullDirectory) -> int:
 
 
 def _prepare_s(place: NullDirectory) -> float:
-    return fill_s(_file_bytes(place)) + 1.0 if place.fit else 1.0
+    return time_to_fill_s(_file_bytes(place)) + 1.0 if place.fit else 1.0
 
 
 def _plan_steps(

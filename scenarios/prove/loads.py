@@ -170,7 +170,7 @@ def _directory_of(host: Host, settings: Sequence[ProvableSetting]) -> str:
     topology = read_disk_topology(host)
     scopes = {setting.disk for setting in settings if setting.disk}
     for mount in topology.mounts if is_present(topology.mounts) else ():
-        tops = topology.devices_under(mount)
+        tops = topology.devices_directly_under(mount)
         leaves = topology.leaves_under(tops) if is_present(tops) else ()
         if scopes & {mount.devno, *leaves}:
             return mount.mountpoint

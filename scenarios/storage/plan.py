@@ -32,7 +32,7 @@ from scenarios.storage.targets import (
     make_variant,
     on_one_file_system,
 )
-from scenarios.triage.knowledge.disks import disk_class, endurance_share, fill_s
+from scenarios.triage.knowledge.disks import disk_class, endurance_share, time_to_fill_s
 
 LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 DEFAULT_BUDGET_S = 60.0
@@ -228,7 +228,7 @@ def make(
         raise UsageError(
             f"a budget of {budget:.0f} s is too short for {measured_text}; give --budget {need} or more"
         )
-    prepare_s = fill_s(layout.files_bytes) + 2.0
+    prepare_s = time_to_fill_s(layout.files_bytes) + 2.0
     watches_job = bool(options.as_strings("pid") or options.as_string("cgroup"))
     job_s = JOB_S if watches_job else 0.0
     notes = [f"{entry.letter}: {note}" for entry in targets for note in layout.suitable[entry.letter].notes]

@@ -41,7 +41,7 @@ from scenarios.storage.throttling.findings import (
     cpu_pauses,
     ebs_findings,
     ebs_of,
-    limit_levels,
+    lower_levels_to_caps,
     throttle_findings,
     throttles_of,
 )
@@ -164,7 +164,7 @@ def report_conclusions(
     courses, verdicts = measurement.courses, measurement.verdicts
     withheld = measurement.cpu_withheld_shares()
     caps = throttles_of(run.host, first, courses, withheld)
-    levels = limit_levels(measurement.levels, caps)
+    levels = lower_levels_to_caps(measurement.levels, caps)
     run.emit(Levels(t=run.elapsed_s(), value=tuple(levels)))
     # links are made for a comparison; a job makes files
     rated = [v for v in levels if v.workload != "metadata"] if layout.uses_links(run.host) else levels

@@ -111,7 +111,7 @@ def _enabled_controllers(host: Host, folder: str) -> list[str]:
     return text.split() if isinstance(text, str) else []
 
 
-class Carried(msgspec.Struct, frozen=True):
+class InheritedLimits(msgspec.Struct, frozen=True):
     """Limits as the kernel takes them, by file, that hold for hostdx's own `group` and not for the groups beside it."""
 
     group: str = ""
@@ -132,14 +132,14 @@ class Carried(msgspec.Struct, frozen=True):
         return format_size(int(value)) if name.startswith("memory.") else value
 
 
-def carry_limits(host: Host, root: str | Absent) -> Carried:
+def carry_limits(host: Host, root: str | Absent) -> InheritedLimits:
     """The tightest of hostdx's own group and those above it, as far as a group made in `root` would escape them: a
     variant "as it is" runs as the caller's own command would. The controllers are enabled there: a group has only
     those that the ones above it have (cgroup-v2.rst, Top-down Constraint).
     """
     table, own = read_mounts(host), host.read_file_text("/proc/self/cgroup")
     if isinstance(root, Absent) or isinstance(table, Absent) or isinstance(own, Absent):
-        return Carried()
+        return InheritedLimits()
     below = f"{root.rstrip('/')}/"
     chain = find_group_folders(host, table, "", parse_groups(own).get("", "/"))
     escaped = tuple(folder for folder in chain if folder.startswith(below))
@@ -155,7 +155,7 @@ def carry_limits(host: Host, root: str | Absent) -> Carried:
         mine, all_of_them = next((cpus for cpus in cpu_lists[:-1] if cpus), None), cpu_lists[-1]
         if mine and mine != all_of_them:
             limits[name] = as_list(mine)
-    return Carried(escaped[0].removeprefix(chain[-1].rstrip("/")) if escaped else "", limits)
+    return InheritedLimits(escaped[0].removeprefix(chain[-1].rstrip("/")) if escaped else "", limits)
 
 
 def _read_quota(host: Host, folder: str) -> tuple[int, int] | None:

@@ -17,7 +17,7 @@ from probes.units import format_size
 from scenarios.contract.action import Action
 from scenarios.contract.plan import Variant, worded_variant
 from scenarios.workload.cold import ALL, WHOLE, paths
-from scenarios.workload.group import Carried, group_action
+from scenarios.workload.group import InheritedLimits, group_action
 from scenarios.workload.request import CommandRequest
 from scenarios.workload.variants import CommandVariant
 
@@ -46,7 +46,7 @@ def list_commands(wanted: CommandRequest, *, private: bool) -> tuple[str, ...]:
     return tuple(digest_text(text) if private else text for text in command_lines)
 
 
-def list_actions(wanted: CommandRequest, root: str | Absent, own: Carried) -> tuple[Action, ...]:
+def list_actions(wanted: CommandRequest, root: str | Absent, own: InheritedLimits) -> tuple[Action, ...]:
     """A group for each variant where there can be one, and each setting that one of them names."""
     groups: list[Action] = []
     if not isinstance(root, Absent):
@@ -102,7 +102,7 @@ def cold_sentences(wanted: CommandRequest, *, private: bool) -> tuple[str, ...]:
 
 
 def list_sentences(
-    wanted: CommandRequest, budget_s: float, limits: Carried, *, private: bool
+    wanted: CommandRequest, budget_s: float, limits: InheritedLimits, *, private: bool
 ) -> tuple[str, ...]:
     treated = f", with the treatment before every {wanted.every} runs" if wanted.treat else ""
     run_sentence = (

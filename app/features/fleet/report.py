@@ -78,7 +78,7 @@ def _rules_lead(judgement: peers.FleetJudgement) -> str:
     if judgement.rare and not judgement.rare[0].few:
         first = judgement.rare[0]
         return (
-            f"{fold_names(first.nodes)} alone: {_fact_text(first.subject, first.name)} "
+            f"{fold_names(first.nodes)} alone: {_fact_label(first.subject, first.name)} "
             f"{_value(first.value, first.usual)}"
         )
     most = max((group.nodes for group in judgement.groups), default=0)
@@ -102,7 +102,7 @@ def _outlier_words(judgement: peers.FleetJudgement, odd: peers.FleetOutlier) -> 
     )
     if odd.settings and not odd.few:
         first = odd.settings[0]
-        words += f"; it alone has {_fact_text(first.subject, first.name)} {_value(first.value)}" * (
+        words += f"; it alone has {_fact_label(first.subject, first.name)} {_value(first.value)}" * (
             not first.matching
         )
     return words
@@ -124,7 +124,7 @@ def setting_words(setting: peers.Setting | peers.Rare) -> str:
     """`cpu governor: powersave here, performance on 39 of 39 peers (rule host.governor)`."""
     rule = f" (rule {setting.rule})" if setting.rule else ""
     peer_value, count = (setting.usual, 0) if isinstance(setting, peers.Rare) else setting.theirs[0]
-    difference = f"{_fact_text(setting.subject, setting.name)}: {_value(setting.value, peer_value)}"
+    difference = f"{_fact_label(setting.subject, setting.name)}: {_value(setting.value, peer_value)}"
     usual = _value(peer_value, setting.value)
     if isinstance(setting, peers.Rare):
         return (
@@ -181,7 +181,7 @@ def _standing_table(
 def _settings_table(settings: Sequence[peers.Setting]) -> doc.Table:
     rows: list[tuple[doc.Cell, ...]] = [
         (
-            doc.Mono(_fact_text(setting.subject, setting.name)), doc.Mono(_value(setting.value, setting.theirs[0][0])),
+            doc.Mono(_fact_label(setting.subject, setting.name)), doc.Mono(_value(setting.value, setting.theirs[0][0])),
             doc.Mono(join_names([f"{_value(value, setting.value)} ({count})" for value, count in setting.theirs], 3)),
             f"{setting.matching} of {setting.peers}", setting.component, doc.Mono(setting.rule) if setting.rule else "",
         )
@@ -267,7 +267,7 @@ def _partings_table(settings: Sequence[peers.Parting]) -> doc.Table:
 
     rows: list[tuple[doc.Cell, ...]] = [
         (
-            doc.Mono(_fact_text(parting.subject, parting.name)),
+            doc.Mono(_fact_label(parting.subject, parting.name)),
             values_cell(parting.lower),
             values_cell(parting.upper),
             format_percent(parting.right),
@@ -337,7 +337,7 @@ def _found_row(finding: peers.FoundOn) -> tuple[doc.Cell, ...]:
 def _rare_table(rare_settings: Sequence[peers.Rare]) -> doc.Table:
     rows: list[tuple[doc.Cell, ...]] = [
         (
-            doc.Mono(_fact_text(setting.subject, setting.name)),
+            doc.Mono(_fact_label(setting.subject, setting.name)),
             doc.Mono(_value(setting.value, setting.usual)),
             doc.Mono(fold_names(setting.nodes)),
             doc.Mono(_value(setting.usual, setting.value)),
@@ -405,7 +405,7 @@ def _method_parts(judgement: peers.FleetJudgement) -> tuple[doc.Part, ...]:
     return tuple(map(doc.paragraph_of, texts))
 
 
-def _fact_text(subject: str, name: str) -> str:
+def _fact_label(subject: str, name: str) -> str:
     return f"{subject} {name}".strip()
 
 

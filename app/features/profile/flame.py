@@ -29,7 +29,7 @@ def call_path_parts(result: CallPaths, width: int) -> tuple[Part, ...]:
     return tuple(
         part
         for tree in result.value
-        for part in (Picture(tuple(flame_lines(tree)), flame_svg(tree)), *tree.inside_calls)
+        for part in (Picture(tuple(flame_lines(tree)), flame_svg(tree)), *tree.seconds_inside_calls)
     )
 
 

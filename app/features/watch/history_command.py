@@ -85,33 +85,33 @@ def reaches_severity(host_history: HostHistory, fail_on: str | None) -> bool:
     return any(finding.severity in bad for finding in slowdown_findings(host_history))
 
 
-def _read_history(of: Sequence[str], fleet: Others) -> tuple[HostHistory, Sequence[str]]:
+def _read_history(names: Sequence[str], fleet: Others) -> tuple[HostHistory, Sequence[str]]:
     from app.features.watch.nights import Nights, history_of_recordings
     from app.recordings import baselines, store
     from app.recordings.sides import resolve_paths
 
     watch = Nights(baselines.baselines_dir() / baselines.WATCH)
     own = os.uname().nodename
-    if not of or (len(of) == 1 and of[0] in (own, baselines.WATCH)):
+    if not names or (len(names) == 1 and names[0] in (own, baselines.WATCH)):
         if watch.recording_paths:
             return watch.read_history(fleet), watch.troubles
-        if not of:
+        if not names:
             raise Failure(
                 "history: no night is recorded here; `hostdx watch --install` measures each night, "
                 "`hostdx watch --night` now",
                 USAGE,
             )
-    if len(of) > 1 or "/" in of[0] or Path(of[0]).exists():
-        host_history = history_of_recordings(resolve_paths(of), fleet=fleet)
-    elif of[0] in {entry.name for entry in baselines.list_baselines()}:
-        host_history = history_of_recordings(baselines.baseline_recordings(of[0]), fleet=fleet)
+    if len(names) > 1 or "/" in names[0] or Path(names[0]).exists():
+        host_history = history_of_recordings(resolve_paths(names), fleet=fleet)
+    elif names[0] in {entry.name for entry in baselines.list_baselines()}:
+        host_history = history_of_recordings(baselines.baseline_recordings(names[0]), fleet=fleet)
     else:
-        host_history = history_of_recordings(_host_recordings(of[0], store.list_recordings()), fleet=fleet)
+        host_history = history_of_recordings(_host_recordings(names[0], store.list_recordings()), fleet=fleet)
     if host_history is None:
-        others = sum(entry.host == of[0] for entry in store.list_recordings())
+        others = sum(entry.host == names[0] for entry in store.list_recordings())
         there = f"{count_noun(others, 'recording')} of that host" if others else "no recording of that host"
         raise Failure(
-            f"history: {of[0]}: {there}, none of a night, and no baseline of that name; `hostdx watch --install` "
+            f"history: {names[0]}: {there}, none of a night, and no baseline of that name; `hostdx watch --install` "
             "measures each night, `hostdx recordings` lists what there is",
             USAGE,
         )

@@ -87,7 +87,7 @@ def _find(words: Sequence[str]) -> Iterator[int | None]:
         elif pair:
             value = word[pair.end(1) :]
             is_guarded = names_secret(pair[1]) or about_secrets or sets
-            is_known = program in WITHOUT_SECRETS | LAUNCHERS or _names_value(pair[1][:-1], value)
+            is_known = program in WITHOUT_SECRETS | LAUNCHERS or _takes_no_secret(pair[1][:-1], value)
             yield None if is_harmless(value) or (is_known and not is_guarded) else pair.end(1)
         elif word.startswith("-") and before != "<<<":
             attached = _ATTACHED.fullmatch(word) if names_user and program not in WITHOUT_SECRETS else None
@@ -124,10 +124,10 @@ def _begin_in_value(word: str, option: str, program: str) -> int | None:
     pair = _USER_PAIR.fullmatch(word)
     if pair and (_USER_LETTER.fullmatch(option) or pair[1][:-1].lower() in _USERS):
         return pair.end(1)
-    return None if _names_value(option, word) else 0
+    return None if _takes_no_secret(option, word) else 0
 
 
-def _names_value(option: str, value: str) -> bool:
+def _takes_no_secret(option: str, value: str) -> bool:
     """True where the option is one of those that take no secret. What has no dash is an assignment of a shell."""
     return (
         not option.startswith("-") or bool(_ADDRESSING.fullmatch(option)) or describes_itself(option, value)

@@ -14,7 +14,7 @@ def backing_placement(host: Host, name: str) -> DirectoryPlacement | Absent | No
     return find_placement(host, file) if is_present(file) and file else None
 
 
-def devices_under(host: Host, directory: str) -> dict[str, tuple[str, ...]] | Absent:
+def devices_directly_under(host: Host, directory: str) -> dict[str, tuple[str, ...]] | Absent:
     """Every device that writing there needs, and through which loop devices; empty: memory, another machine.
 
     A loop device is a leaf of its own stack, but its file lies on another one: that is followed down too.

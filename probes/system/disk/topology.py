@@ -21,7 +21,7 @@ class DiskTopology(msgspec.Struct, frozen=True):
     def mount_of(self, directory: str) -> Mount | Absent:
         return find_mount(self.mounts, directory)
 
-    def devices_under(self, mount: Mount) -> tuple[str, ...] | Absent:
+    def devices_directly_under(self, mount: Mount) -> tuple[str, ...] | Absent:
         """The devices directly under one of the mounts."""
         return self.tops[_key(mount)]
 
@@ -77,7 +77,7 @@ def find_placement(host: Host, directory: str) -> DirectoryPlacement | Absent:
     if memory := memory_of(host, mount):
         none = Absent(f"{mount.fstype} lies in memory, on no device", "unsupported", mount.mountpoint)
         return DirectoryPlacement(directory=path, mount=mount, device=none, memory=memory)
-    tops = disks.devices_under(mount)
+    tops = disks.devices_directly_under(mount)
     if isinstance(tops, Absent):
         return DirectoryPlacement(directory=path, mount=mount, device=tops)
     down, ends = disks.layers_under(tops), disks.leaves_under(tops)

@@ -79,7 +79,9 @@ def read_nodes_per_socket(host: Host) -> NodesPerSocket | Absent:
     if off and value == 1 and table.with_cpus == 1:
         return NodesPerSocket(scheme=scheme, value=value, by_kernel="numa=off")
     return NodesPerSocket(
-        scheme=scheme, value=value, l3_as_numa=_by_l3(host, table, read_cpu_topology(host), value, scheme)
+        scheme=scheme,
+        value=value,
+        l3_as_numa=_l3_caches_make_nodes(host, table, read_cpu_topology(host), value, scheme),
     )
 
 
@@ -111,7 +113,9 @@ def _entry_number(entry: dict[str, str], key: str) -> int:
     return int(text) if re.fullmatch(r"[0-9]{1,6}", text) else 0
 
 
-def _by_l3(host: Host, table: NumaTable, placed: CpuTopology, value: int, scheme: Scheme) -> bool | None:
+def _l3_caches_make_nodes(
+    host: Host, table: NumaTable, placed: CpuTopology, value: int, scheme: Scheme
+) -> bool | None:
     """A node for each L3 is a setting of AMD's firmware ("ACPI SRAT L3 cache as NUMA domain")."""
     everything = read_caches(host)
     if isinstance(everything, Absent) or scheme != "NPS" or value < 2:

@@ -97,7 +97,7 @@ def ask_cpuinfo(host: Host) -> "Future[Described]":
 def read_brand(host: Host) -> str | Absent:
     """The model, by py-cpuinfo where /proc/cpuinfo tells none."""
     model = read_cpu(host).model
-    return model if is_present(model) else _await_cpuinfo(host).brand
+    return model if is_present(model) else _ask_cpuinfo_in_time(host).brand
 
 
 def arm_parts(host: Host) -> str:
@@ -113,11 +113,13 @@ def arm_parts(host: Host) -> str:
 def read_flags(host: Host) -> frozenset[str] | Absent:
     """By py-cpuinfo where /proc/cpuinfo tells none."""
     return (
-        read_cpu(host).flags or _await_cpuinfo(host).flags or Absent("nothing here reports the CPU's flags")
+        read_cpu(host).flags
+        or _ask_cpuinfo_in_time(host).flags
+        or Absent("nothing here reports the CPU's flags")
     )
 
 
-def _await_cpuinfo(host: Host) -> Described:
+def _ask_cpuinfo_in_time(host: Host) -> Described:
     """What py-cpuinfo says within `CPUINFO_S`: the tools that it starts have no limit of their own."""
     try:
         return ask_cpuinfo(host).result(timeout=CPUINFO_S)

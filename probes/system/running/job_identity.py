@@ -18,7 +18,7 @@ from probes.system.running.cgroup import cgroup_processes
 from probes.system.running.processes import (
     Process,
     find_descendants,
-    find_family,
+    find_with_descendants,
     is_same_process,
     read_process_table,
 )
@@ -141,7 +141,11 @@ def _find_members(
     host: Host, target: JobTarget, everybody: dict[int, Process]
 ) -> dict[int, Process] | Absent:
     if target.kind == "pid":
-        family = find_family(host, int(target.value)) if re.fullmatch(r"[0-9]{1,9}", target.value) else {}
+        family = (
+            find_with_descendants(host, int(target.value))
+            if re.fullmatch(r"[0-9]{1,9}", target.value)
+            else {}
+        )
         # A child that was adopted by init left the tree; the list of parents finds those whose parent still lives.
         return family | find_descendants(everybody, family)
     if target.kind == "cgroup":

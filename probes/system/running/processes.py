@@ -77,7 +77,7 @@ def read_process_table(host: Host, *, io: bool, waiting: bool = True) -> Process
     )
 
 
-def find_family(host: Host, pid: int | None = None) -> dict[int, Process]:
+def find_with_descendants(host: Host, pid: int | None = None) -> dict[int, Process]:
     """A process and its descendants (children of its threads, and of the descendants' first threads)."""
     top = os.getpid() if pid is None else pid
     family: dict[int, Process] = {}
@@ -112,8 +112,8 @@ def is_same_process(first: Process | None, other: Process | None) -> bool:
 
 
 def own_family(host: Host, pid: int | None = None) -> dict[int, Process]:
-    """As `find_family`, from the topmost hostdx that we were started by: the app that waits for a child of its own and
-    follows a run is nobody else either.
+    """As `find_with_descendants`, from the topmost hostdx that we were started by: the app that waits for a child of
+    its own and follows a run is nobody else either.
 
     Such a parent runs the same program file under the name of the command, or of the interpreter as we do.
     """
@@ -127,7 +127,7 @@ def own_family(host: Host, pid: int | None = None) -> dict[int, Process]:
         if parent.name not in (COMMAND, own.name):
             break
         own = parent
-    return find_family(host, top if own is None else own.pid)
+    return find_with_descendants(host, top if own is None else own.pid)
 
 
 def cpu_seconds(processes: dict[int, Process]) -> float:

@@ -84,7 +84,7 @@ def _clearest_step(logs: Sequence[float], alpha: float) -> tuple[int, float] | N
     left, right = logs[: place + 1], logs[place + 1 :]
     a, b = fmean(left), fmean(right)
     size = b - a
-    parts = (_squared_error(left), _squared_error(right))
+    parts = (_squared_standard_error(left), _squared_standard_error(right))
     freedom = sum(parts) ** 2 / (parts[0] ** 2 / (len(left) - 1) + parts[1] ** 2 / (len(right) - 1))
     error = math.sqrt(sum(parts) * _error_inflation([x - a for x in left], [x - b for x in right]))
     p = 2 * t_tail(abs(size) / error, freedom) * len(places)
@@ -108,7 +108,7 @@ def _error_inflation(left: Sequence[float], right: Sequence[float]) -> float:
     return (1 + rho) / (1 - rho)
 
 
-def _squared_error(values: Sequence[float]) -> float:
+def _squared_standard_error(values: Sequence[float]) -> float:
     """The squared standard error of the mean."""
     mean = fmean(values)
     variance = math.fsum((v - mean) ** 2 for v in values) / (len(values) - 1)

@@ -22,7 +22,7 @@ def system_leaves(host: Host) -> dict[str, str]:
 def _system_place_leaves(disks: DiskTopology) -> Iterator[tuple[str, str]]:
     for directory in SYSTEM_PLACES:
         mount = disks.mount_of(directory)
-        if isinstance(mount, Absent) or isinstance(tops := disks.devices_under(mount), Absent):
+        if isinstance(mount, Absent) or isinstance(tops := disks.devices_directly_under(mount), Absent):
             continue
         for leaf in disks.leaves_under(tops):
             yield leaf, mount.mountpoint

@@ -20,7 +20,7 @@ from probes.system.running.culprit import (
 )
 from probes.system.running.processes import (
     ProcessTable,
-    find_family,
+    find_with_descendants,
     io_bytes,
     own_family,
     read_process_table,
@@ -219,7 +219,7 @@ class PulseSource:
     def _our_bytes(self) -> tuple[int, int]:
         if len(self._devices) != 1:
             return 0, 0
-        used = [io_bytes(self._host, pid) or (0, 0) for pid in find_family(self._host)]
+        used = [io_bytes(self._host, pid) or (0, 0) for pid in find_with_descendants(self._host)]
         return sum(read for read, _ in used), sum(written for _, written in used)
 
 

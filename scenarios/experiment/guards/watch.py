@@ -14,7 +14,7 @@ from probes.system.disk.mounts import find_mount, read_mounts_now
 from probes.system.disk.network_bytes import nfs_bytes
 from probes.system.processor.throttle import ThrottleReader
 from probes.system.pulse import compute_host_rates, read_counters
-from probes.system.running.processes import cpu_seconds, find_family, io_bytes
+from probes.system.running.processes import cpu_seconds, find_with_descendants, io_bytes
 from probes.types import Absent
 from scenarios.contract import events as ev
 from scenarios.contract.disturbance import Disturbance, InterferenceCulprit, most_frequent_culprit
@@ -235,7 +235,7 @@ class InterferenceWatch:
 
     def _take_reading(self) -> Reading:
         host = self.run.host
-        family = find_family(host) if host.live else {}
+        family = find_with_descendants(host) if host.live else {}
         moved = [io_bytes(host, pid) or (0, 0) for pid in family] if self._all_devices() else []
         return Reading(
             read_counters(host, self.run.clock.now()),

@@ -66,10 +66,10 @@ class NetworkTrains(BatchSource[int]):
     async def start_workers(self) -> MeasuredBatch:
         """Loads and proves every variant in its own pair of namespaces."""
         if not self._is_loaded:
-            await self._load()
+            await self._set_up_variants()
         return await super().start_workers()
 
-    async def _load(self) -> None:
+    async def _set_up_variants(self) -> None:
         await self._pairs.make(len(self._trial.compared))
         unfit: dict[str, str] = {}
         for number, compared in enumerate(self._trial.compared):

@@ -78,7 +78,7 @@ def limits_below(host: Host, target: ComparedDirectory) -> list[DiskLimit]:
     return [*(limits_of(own.io, devnos) if isinstance(own, Cgroup) else ()), *published]
 
 
-def limit_levels(
+def lower_levels_to_caps(
     levels: Sequence[DirectoryLevel], disk_throttles: Sequence[Throttle]
 ) -> list[DirectoryLevel]:
     """The levels, not above the cap that a load ran into: what a burst gave beyond it does not last."""

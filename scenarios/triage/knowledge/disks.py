@@ -167,6 +167,6 @@ def link_share(device: BlockDevice, bytes_per_s: float) -> float | None:
     return share if share <= EXCEEDED else None
 
 
-def fill_s(size_bytes: float) -> float:
+def time_to_fill_s(size_bytes: float) -> float:
     """Seconds for writing test files of so many bytes: a careful guess until the first one is; a plan says "about"."""
     return size_bytes / _FILL_BYTES_PER_S

@@ -50,10 +50,10 @@ def class_of(device: BlockDevice) -> DeviceClass:
 
 def worth_trying(device: BlockDevice, active: str, offered: tuple[str, ...]) -> tuple[str, ...]:
     """The schedulers to compare with the active one: suggested for the class, offered here, best first."""
-    return tuple(s for s in named_here(class_of(device).suggests, offered) if s != active)
+    return tuple(s for s in offered_names(class_of(device).suggests, offered) if s != active)
 
 
-def named_here(suggested: tuple[str, ...], offered: tuple[str, ...]) -> tuple[str, ...]:
+def offered_names(suggested: tuple[str, ...], offered: tuple[str, ...]) -> tuple[str, ...]:
     """The suggested schedulers by the names that the device offers them under; the legacy ones of EL7 too."""
     names = (s if s in offered else _LEGACY.get(s, s) for s in suggested)
     return tuple(n for n in names if n in offered)

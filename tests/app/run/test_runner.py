@@ -161,7 +161,7 @@ async def test_a_stop_that_takes_longer_says_why(
 ) -> None:
     monkeypatch.setattr(signals, "PROMISED_S", 0.0)
     one = Process(7, "worker", state, 1, 1, 0.0, 0.0)
-    monkeypatch.setattr("app.run.runner.find_family", lambda host: {7: one} if state else {})
+    monkeypatch.setattr("app.run.runner.find_with_descendants", lambda host: {7: one} if state else {})
     said = asyncio.Event()
 
     async def work(run: Run) -> None:

@@ -10,7 +10,7 @@ import pytest
 
 from app.undo.journal_disk import device_of, journal_on_device_reason
 from probes.reading.host import Host
-from probes.system.disk.backing import devices_under
+from probes.system.disk.backing import devices_directly_under
 from probes.system.disk.topology import find_placement
 from probes.types import Absent
 from tests.fakes.hosts.tree import Tree
@@ -57,12 +57,12 @@ def host(tmp_path: Path) -> Host:
     ],
 )
 def test_every_device_that_writing_there_needs(host: Host, directory: str, under: set[str]) -> None:
-    found = devices_under(host, directory)
+    found = devices_directly_under(host, directory)
     assert not isinstance(found, Absent) and found.keys() == under
 
 
 def test_where_nobody_says_on_which_disk_it_is_not_guessed(host: Host) -> None:
-    found = devices_under(host, "/layered")
+    found = devices_directly_under(host, "/layered")
     assert isinstance(found, Absent)
 
 

@@ -15,7 +15,7 @@ from scenarios.contract.finding import Finding
 from scenarios.contract.rule import Inapplicable, Unreadable
 from scenarios.dstate.rules import RULES as HANG_RULES
 from scenarios.iosched.rules import RULES
-from scenarios.triage.knowledge.schedulers import named_here
+from scenarios.triage.knowledge.schedulers import offered_names
 
 DATA = Path(__file__).parents[2] / "data" / "kernel_log"
 CHECKS = {rule.id: rule.check for rule in (*RULES, *HANG_RULES)}
@@ -138,7 +138,7 @@ def test_a_scheduler_that_does_not_suit_the_disk(
 def test_suggestions_go_by_the_names_of_the_kernel(
     offered: tuple[str, ...], expected: tuple[str, ...]
 ) -> None:
-    assert named_here(("mq-deadline", "bfq"), offered) == expected
+    assert offered_names(("mq-deadline", "bfq"), offered) == expected
 
 
 def test_the_remedy_is_a_tuned_profile_where_tuned_sets_a_scheduler(tmp_path: Path) -> None:

@@ -12,7 +12,7 @@ import pytest
 from app.run.runner import Monotonic
 from probes.engine.workloads import place_count
 from probes.reading.host import Host
-from probes.system.running.processes import find_family
+from probes.system.running.processes import find_with_descendants
 from probes.types import Json
 from scenarios.contract import events as ev
 from scenarios.null.scenario import Null
@@ -34,7 +34,7 @@ def steady(run: FakeRun) -> list[ev.SliceBatch]:
 
 def running(host: Host) -> set[tuple[int, int]]:
     """Our children that have not ended: what an earlier test left unwaited for is none of this one's."""
-    return {(p.pid, p.start_ticks) for p in find_family(host).values() if p.state != "Z"}
+    return {(p.pid, p.start_ticks) for p in find_with_descendants(host).values() if p.state != "Z"}
 
 
 @pytest.fixture

@@ -17,7 +17,7 @@ from scenarios.storage.findings import build_level
 from scenarios.storage.first_answer import first_answer, rank_classes, rate_use, suspicion_findings
 from scenarios.storage.results import DirectoryLevel
 from scenarios.storage.throttling.caps import Throttle
-from scenarios.storage.throttling.findings import ebs_findings, limit_levels, limits_below
+from scenarios.storage.throttling.findings import ebs_findings, limits_below, lower_levels_to_caps
 from scenarios.triage.knowledge.disks import CloudDisk, DiskClass, JobKind, cloud_disks, disk_class
 from tests.fakes.hosts.tree import Tree
 from tests.scenarios.storage.test_findings import DISK, NONE, target
@@ -239,11 +239,11 @@ def test_what_a_burst_gave_beyond_the_cap_is_no_level() -> None:
         Throttle(unit="MB/s", value=8.192, loads=("randread-4k-qd16",), caps=()),
     ]
     linked = [msgspec.structs.replace(value, link_share=0.9) for value in levels()]
-    held = {value.workload: value for value in limit_levels(linked, caps)}
+    held = {value.workload: value for value in lower_levels_to_caps(linked, caps)}
     assert held["read-1m-qd8"].link_share == pytest.approx(0.9 * 200 / 520)
     assert held["write-1m-qd8"].link_share == 0.9
     true = {name: value.median for name, value in held.items()}
     assert true["read-1m-qd8"] == pytest.approx(200.0) and true["write-1m-qd8"] == 480.0
     assert true["randread-4k-qd16"] == pytest.approx(2000.0)
     own = levels()
-    assert limit_levels(own, []) == own
+    assert lower_levels_to_caps(own, []) == own

@@ -74,7 +74,7 @@ def discard_chains(host: Host) -> tuple[DiscardChain, ...] | Absent:
 
 def discard_chain(host: Host, disks: DiskTopology, mount: Mount) -> DiscardChain | None:
     """None where the mount lies on no block device that sysfs knows."""
-    devices, tops = disks.devices, disks.devices_under(mount)
+    devices, tops = disks.devices, disks.devices_directly_under(mount)
     if isinstance(tops, Absent):
         return None
     same = _same_file_system(disks, mount)

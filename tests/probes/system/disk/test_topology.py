@@ -27,5 +27,5 @@ def test_made_once_while_the_table_can_be_read_anew(tree: Tree) -> None:
 def test_a_device_that_sysfs_does_not_number_is_told_by_its_source(tree: Tree) -> None:
     tree.put("/proc/self/mountinfo", ROOT).put(f"{DISK}/size", "8").link("/sys/block/sda", DISK)
     disks = read_disk_topology(tree.host())
-    assert is_present(disks.mounts) and disks.devices_under(disks.mounts[0]) == ("sda",)
+    assert is_present(disks.mounts) and disks.devices_directly_under(disks.mounts[0]) == ("sda",)
     assert disks.file_systems() == {"sda": ("ext4",)}

@@ -10,7 +10,7 @@ import pytest
 
 from probes.reading.host import Host
 from probes.system.running import processes
-from probes.system.running.processes import cpu_seconds, find_family, own_family, read_process_table
+from probes.system.running.processes import cpu_seconds, find_with_descendants, own_family, read_process_table
 from probes.types import Absent
 from tests.fakes.hosts.processes import moment, process
 
@@ -76,7 +76,7 @@ def test_family_holds_descendants_and_survives_a_loop(tmp_path: Path) -> None:
     process(tmp_path, 11, "worker", 50, parent=10, children="13")
     process(tmp_path, 13, "helper", 25, parent=11, children="10")
     process(tmp_path, 99, "other", 999)
-    family = find_family(Host(str(tmp_path)), 10)  # 12 has ended
+    family = find_with_descendants(Host(str(tmp_path)), 10)  # 12 has ended
     assert set(family) == {10, 11, 13}
     assert cpu_seconds(family) == 1.75
 

@@ -176,14 +176,16 @@ def test_the_time_inside_a_call_holds_what_it_computes_too() -> None:
     runs = [{("on", "main", "__x64_sys_fsync", "write"): 0.3, ("waiting", "main", "__x64_sys_fsync"): 0.6,
              ("on", "ksys_read", "sys_nested"): 0.2, ("on", "main"): 0.4}]  # fmt: skip
     groups = [GroupPaths(runs, [{path: 2 * s for path, s in runs[0].items()}]) for _ in range(3)]
-    (table,) = tree_of(groups).inside_calls
+    (table,) = tree_of(groups).seconds_inside_calls
     assert isinstance(table, Table)
     names = [row[0].text for row in table.rows if isinstance(row[0], Mono)]
     assert names == ["fsync", "fsync, on", "fsync, waiting", "read", "read, on"]
     assert [row[1:3] for row in table.rows] == [
         (format_number(s), format_number(2 * s)) for s in (0.9, 0.3, 0.6, 0.2, 0.2)
     ]
-    assert tree_of([GroupPaths([{("on", "main"): 1.0}], [{("on", "main"): 1.0}])] * 2).inside_calls == ()
+    assert (
+        tree_of([GroupPaths([{("on", "main"): 1.0}], [{("on", "main"): 1.0}])] * 2).seconds_inside_calls == ()
+    )
 
 
 @pytest.mark.parametrize(
