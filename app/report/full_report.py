@@ -49,15 +49,10 @@ def report(
         *external_sections(session),
         *(doc.ReportSection(title, tuple(parts), appendix=True) for title, parts in appendix),
     ]
+    question = session.plan.question if session.plan is not None else ""
     return doc.ReportDocument(
-        _title(session), (find_answer(session).sentence,), tuple(s for s in sections if s.parts)
+        find_answer(session).sentence, (question,) if question else (), tuple(s for s in sections if s.parts)
     )
-
-
-def _title(session: RunSession) -> str:
-    began, question = session.began, session.plan.question if session.plan is not None else ""
-    about = question or (began.scenario if began is not None else "hostdx")
-    return f"{began.host if began is not None else 'unknown host'}: {about}"
 
 
 def _verdict_parts(session: RunSession) -> list[doc.Part]:

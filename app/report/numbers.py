@@ -1,13 +1,18 @@
 """The report's numbers: effects with intervals, what each variant reached, trends, the loads as small multiples."""
 
 import math
+from collections.abc import Mapping
+from itertools import cycle
 from pathlib import Path
+from statistics import median
+from typing import TypeAlias
 
 from app.recordings.session import RunSession
 from app.recordings.values import counted_values, is_counted, shown_value
 from app.report import wording
 from app.report.figures.histogram import latency_histograms
 from app.report.figures.plot import nice_axis
+from app.report.results.command_timeline import QUARTERS
 from probes import units
 from scenarios.contract import events as ev
 from scenarios.contract.results.document import (
@@ -16,7 +21,6 @@ from scenarios.contract.results.document import (
     ChartSeries,
     Gallery,
     Heading,
-    Histogram,
     Part,
     Table,
     paragraph_of,
@@ -25,6 +29,7 @@ from scenarios.triage.rules.texts import FindingTexts
 
 SAYS = FindingTexts(Path(__file__).with_name("texts.toml"))
 MARKS = "ABCDEFGH"
+VariantPoints: TypeAlias = Mapping[str, tuple[tuple[float, float], ...]]  # seconds and value
 MAX_POINTS = 2000  # of a side in a chart
 _LARGEST = " (max)"  # behind a metric's name
 
@@ -70,19 +75,32 @@ def measured_alone(session: RunSession) -> Table | None:
 
 def run_galleries(session: RunSession) -> list[Gallery]:
     """Each load's blocks by the time; not those of imported results, which have no clock of their own."""
-    drawn = (
-        () if is_imported(session) else (chart for w in session.blocks for chart in _load_charts(session, w))
-    )
-    return _make_gallery(tuple(drawn))
+    if is_imported(session):
+        return []
+    curves = {w: points for w in session.blocks if (points := _load_points(session, w))}
+    drawn = tuple(_load_chart(session, workload, points) for workload, points in curves.items())
+    return [Gallery(drawn, _quarters_table(session, curves))] if drawn else []
+
+
+def _quarters_table(session: RunSession, curves: Mapping[str, VariantPoints]) -> Table:
+    """Return the median of each quarter of a load's time, a row a load and variant."""
+    rows: list[tuple[str, ...]] = []
+    for workload, by_variant in curves.items():
+        unit = _unit(session, workload, _leading_metric(session, workload, session.blocks[workload]))
+        times = [at_s for points in by_variant.values() for at_s, _ in points]
+        took_s = (max(times) - min(times)) or 1.0
+        for variant, points in by_variant.items():
+            parts: list[list[float]] = [[] for _ in QUARTERS]
+            for at_s, value in points:
+                parts[min(3, int(4 * (at_s - min(times)) / took_s))].append(value)
+            cells = (str(units.metric_quantity(median(part), unit)) if part else "–" for part in parts)
+            rows.append((wording.workload_title(session, workload), variant, *cells))
+    return Table(("load, median", "variant", *QUARTERS), tuple(rows), frozenset(range(2, 6)))
 
 
 def latency_galleries(session: RunSession) -> list[Gallery]:
-    return _make_gallery(
-        tuple(histogram for w in session.blocks for histogram in latency_histograms(session, w))
-    )
-
-
-def _make_gallery(drawn: tuple[Chart, ...] | tuple[Histogram, ...]) -> list[Gallery]:
+    """Return the histograms; the first page has their figures."""
+    drawn = tuple(histogram for w in session.blocks for histogram in latency_histograms(session, w))
     return [Gallery(drawn)] if drawn else []
 
 
@@ -185,27 +203,34 @@ def _trend_table(session: RunSession) -> Table:
     return Table(header, tuple(rows), frozenset({1, 3, 4, 5, 6})).without_empty_columns()
 
 
-def _load_charts(session: RunSession, workload: str) -> list[Chart]:
+def _load_points(session: RunSession, workload: str) -> VariantPoints:
+    """Return the steady blocks as seconds and values, by variant; empty where fewer than two have a value."""
     blocks = [b for b in session.blocks[workload] if is_counted(b)]
     metric = _leading_metric(session, workload, blocks)
-    values = [b.values[metric] for b in blocks if metric in b.values and math.isfinite(b.values[metric])]
-    if len(values) < 2:
-        return []
-    variants = session.order_variants(b.variant for b in blocks)
-    marks = {v: MARKS[n % len(MARKS)] for n, v in enumerate(variants)}
-    series = []
-    for v in variants:
-        points = [(b.t, b.values[metric]) for b in blocks if b.variant == v and metric in b.values]
-        finite_points = tuple(point for point in points if math.isfinite(point[1]))
-        finite_points = finite_points[:: max(1, -(-len(finite_points) // MAX_POINTS))]
-        series.append(ChartSeries(marks[v], finite_points, wording.legend_text(session, marks[v], v)))
-    times = [b.t for b in blocks]
+    finite = [b for b in blocks if math.isfinite(b.values.get(metric, math.nan))]
+    if len(finite) < 2:
+        return {}
+    by_variant = {}
+    for variant in session.order_variants(b.variant for b in finite):
+        points = tuple((b.t, b.values[metric]) for b in finite if b.variant == variant)
+        by_variant[variant] = points[:: max(1, -(-len(points) // MAX_POINTS))]
+    return by_variant
+
+
+def _load_chart(session: RunSession, workload: str, by_variant: VariantPoints) -> Chart:
+    series = [
+        ChartSeries(mark, points, wording.legend_text(session, mark, variant))
+        for mark, (variant, points) in zip(cycle(MARKS), by_variant.items(), strict=False)
+    ]
+    times, values = zip(*(point for points in by_variant.values() for point in points), strict=True)
     x, y = Axis(math.floor(min(times)), math.floor(max(times)) + 1), nice_axis(values)
     scale = ", log scale" if y.log else ""
     title = wording.workload_title(session, workload)
     mark = "group" if workload in session.trains else "block"
-    heading = f"{title}: {metric} by seconds into the run, one mark a {mark}{scale}"
-    return [Chart(heading, tuple(series), x, y)]
+    metric = _leading_metric(session, workload, session.blocks[workload])
+    return Chart(
+        f"{title}: {metric} by seconds into the run, one mark a {mark}{scale}", tuple(series), x, y
+    )
 
 
 def _leading_metric(session: RunSession, workload: str, blocks: list[ev.Block]) -> str:

@@ -1,5 +1,7 @@
 """`hostdx report RECORDING`: markdown for a ticket, a page, JSON, or the numbers as CSV."""
 
+import shlex
+
 import click
 
 from app.cli.look import add_color_option
@@ -10,6 +12,7 @@ from app.recordings import store as recordings
 from app.recordings.reader import load
 from app.report import json_document
 from app.report.forms.delivery import deliver_document
+from app.terminal.failure import USAGE, Failure
 from app.terminal.output_file import deliver_text
 
 
@@ -30,10 +33,16 @@ from app.terminal.output_file import deliver_text
     )
     + ".",
 )
+@click.option("--one-page", is_flag=True, help="Write the first page alone (md, html).")
+@click.option("--long", "whole", is_flag=True, help="Write all of the Markdown, not only 200 lines.")
 @click.option("--with-arguments", is_flag=True, help="Show whole command lines, not only the program.")
 @output_option
-def report(recording: str, form: str, output: str | None, with_arguments: bool) -> int:
+def report(
+    recording: str, form: str, output: str | None, one_page: bool, whole: bool, with_arguments: bool
+) -> int:
     """Write a report of a recording (default: the last run). RECORDING: a path, a name, `last`, or `demo:NAME`."""
+    if one_page and (whole or form not in ("md", "html")):
+        raise Failure("report: --one-page is for md and html, and without --long", USAGE)
     path = recordings.resolve_recording(recording)
     session = load(path)
     if form == "json":
@@ -46,8 +55,14 @@ def report(recording: str, form: str, output: str | None, with_arguments: bool) 
         deliver_text("report", output, str(call_target(report_forms()[form].target, session, path.name)))
     else:
         from app.report.full_report import report as made
+        from app.report.short_forms import cut_to_first_page, shorten
 
         name, label = recordings.shortest_argument(path), recordings.read_label(path)
         document = made(session, name, label=label, with_arguments=with_arguments)
+        command = shlex.join(("hostdx", "report", name, "--long"))
+        if one_page:
+            document = cut_to_first_page(document, command)
+        elif form == "md" and not whole:
+            document = shorten(document, command)
         deliver_document("report", output, document, form)
     return 0

@@ -9,7 +9,7 @@ from app.terminal.printable import make_printable
 from probes import units
 from probes.imports.value_text import format_value
 from scenarios.analysis.imported.results import Histories, HistoriesResult, WorkloadHistory
-from scenarios.contract.results.document import Part, Picture
+from scenarios.contract.results.document import Part, Picture, Table
 
 _MAX_WORKLOADS = 60  # workloads
 _NAME = 30
@@ -19,7 +19,26 @@ _MAX_POINTS = 400  # points
 def course_parts(result: HistoriesResult, width: int) -> tuple[Part, ...]:
     """Return the course as a picture; nothing where no workload has two values."""
     course = drawable_histories(result.value)
-    return (Picture(tuple(course_lines(course, width)), history_svg(course)),) if course is not None else ()
+    if course is None:
+        return ()
+    return (Picture(tuple(course_lines(course, width)), history_svg(course), _course_table(course)),)
+
+
+def _course_table(course: Histories) -> Table:
+    rows = tuple(
+        (
+            _title(h, course),
+            *(
+                str(units.metric_quantity(v, h.unit))
+                for v in (h.values[0], h.values[-1], min(h.values), max(h.values))
+            ),
+            str(len(h.values)),
+            verdict_words(h),
+        )
+        for h in course.workloads
+    )
+    header = ("workload", "first", "last", "lowest", "highest", "results", "verdict")
+    return Table(header, rows, frozenset(range(1, 6)))
 
 
 def drawable_histories(histories: Histories) -> Histories | None:

@@ -10,6 +10,7 @@ from typing import NamedTuple
 from app.terminal.printable import make_printable
 from probes import units
 from scenarios.analysis.compare.bounding_box import BoundingBoxFigures, BoxCorner
+from scenarios.contract.results.document import Table
 
 _MAX_RUNS = 400  # runs that are drawn
 _SIDE = 11  # cells for the labels of the vertical axis
@@ -151,6 +152,21 @@ def box_lines(box: BoundingBoxFigures, width: int, height: int) -> list[str]:
 
 def _corner_value(corner: BoxCorner, index: int) -> float | None:
     return corner.values[index] if index < len(corner.values) else None
+
+
+def corner_table(box: BoundingBoxFigures) -> Table:
+    """Return the corners in figures; the runs that do not belong are counted."""
+    odd = [outlier.workload for outlier in box.odd]
+    rows = tuple(
+        (
+            corner.workload,
+            *(str(units.metric_quantity(v, corner.unit)) for v in (corner.median, corner.low, corner.high)),
+            str(odd.count(corner.workload) or "–"),
+        )
+        for corner in box.corners
+    )
+    header = ("corner", "median", "lowest", "highest", "runs that do not belong")
+    return Table(header, rows, frozenset(range(1, 5))).without_empty_columns()
 
 
 def legend_lines(box: BoundingBoxFigures) -> list[str]:

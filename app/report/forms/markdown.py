@@ -1,16 +1,10 @@
-"""A document as GitHub-flavoured markdown."""
+"""A document as GitHub-flavoured markdown: tables stand for its drawings."""
 
 import re
 from typing import TypeAlias
 
-from app.report.figures.histogram import histogram_lines
-from app.report.figures.interval_chart import interval_lines
-from app.report.figures.plot import chart_lines
-from app.terminal.lines import Line
 from app.terminal.printable import make_lines_printable, make_printable
 from scenarios.contract.results import document as doc
-
-WIDTH = 78  # cells of a drawing
 
 Block: TypeAlias = list[
     tuple[str, str]
@@ -39,9 +33,14 @@ def list_blocks(document: doc.ReportDocument) -> list[Block]:
     for section in document.sections:
         if section is first_appendix:
             all_blocks.append([("---", "dim")])
-        all_blocks.append([(f"## {escape_text(section.title)}", "strong")])
-        all_blocks += [_part_block(part) for part in section.parts]
+        all_blocks += section_blocks(section)
     return [block for block in all_blocks if any(line for line, _ in block)]
+
+
+def section_blocks(section: doc.ReportSection) -> list[Block]:
+    """Return the section with its title; nothing where all that it holds is drawings without a table."""
+    part_blocks = [block for part in section.parts if (block := _part_block(part))]
+    return [[(f"## {escape_text(section.title)}", "strong")], *part_blocks] if part_blocks else []
 
 
 def _part_block(part: doc.Part) -> Block:
@@ -53,36 +52,17 @@ def _part_block(part: doc.Part) -> Block:
         case doc.Bullets():
             return [(f"- {_words_text(item)}", "") for item in part.items]
         case doc.Effects():
-            return [
-                *_table_block(part.table),
-                ("", ""),
-                (_drawing_block(interval_lines(part.drawn, WIDTH)), ""),
-            ]
-        case doc.Gallery():
-            return [line for drawing in part.drawings for line in (*_part_block(drawing), ("", ""))][:-1]
-        case doc.Tiles():
+            return _table_block(part.table)
+        case doc.Picture() if part.table is None and part.lines:
+            return [(fenced_block("\n".join(part.lines), ""), "")]
+        case doc.Gallery() | doc.Picture():
+            return _table_block(part.table) if part.table is not None else []
+        case doc.Tiles() | doc.Histogram() | doc.Chart():
             return []
-        case doc.Histogram():
-            return [*_heading_block(part.title), (_drawing_block(histogram_lines(part, WIDTH)), "")]
-        case doc.Chart():
-            return [
-                *_heading_block(part.title),
-                (fenced_block("\n".join(chart_lines(part, WIDTH))), ""),
-            ]
-        case doc.Picture():
-            return [(fenced_block("\n".join(part.lines), ""), "")] if part.lines else []
         case doc.Code():
             return [(fenced_block("\n".join(part.lines), part.language), "")]
         case doc.Table():
             return _table_block(part)
-
-
-def _heading_block(title: str) -> Block:
-    return [(f"### {escape_text(title)}", "strong"), ("", "")]
-
-
-def _drawing_block(lines: list[Line]) -> str:
-    return fenced_block("\n".join("".join(words for words, _ in line).rstrip() for line in lines))
 
 
 def _words_text(words: doc.Words) -> str:

@@ -17,10 +17,10 @@ def result_parts(session: RunSession, result: Result) -> tuple[Part, ...]:
     if result.result_parts is not None:
         return result.result_parts
     if isinstance(result, Boxed):
-        from app.report.figures.box import box_lines, box_svg, drawable_boxes
+        from app.report.figures.box import box_lines, box_svg, corner_table, drawable_boxes
 
         boxes = drawable_boxes(result.value)
-        return tuple(Picture(tuple(box_lines(box, WIDTH, 20)), box_svg(box)) for box in boxes)
+        return tuple(Picture(tuple(box_lines(box, WIDTH, 20)), box_svg(box), corner_table(box)) for box in boxes)
     drawn = parts_of_result(result, WIDTH)
     if drawn is not None:
         return drawn

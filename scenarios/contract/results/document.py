@@ -108,7 +108,7 @@ class Intervals(msgspec.Struct, frozen=True):
 
 class Effects(msgspec.Struct, frozen=True, tag=True):
     """A table of effects with their intervals, which are drawn in the table's rows where there is room, else below
-    the table.
+    the table. Markdown has the table only.
 
     `rows` holds, for each bar, the number of the table's row that it belongs to.
     """
@@ -156,7 +156,10 @@ class ChartSeries(NamedTuple):
 
 
 class Chart(msgspec.Struct, frozen=True, tag=True):
-    """Series over seconds, or over the quantity that `across` names, which begins with its unit."""
+    """Series over seconds, or over the quantity that `across` names, which begins with its unit.
+
+    Markdown leaves it out: a chart outside a gallery stands next to a table with its figures.
+    """
 
     title: str
     series: tuple[ChartSeries, ...]
@@ -179,18 +182,20 @@ class Histogram(msgspec.Struct, frozen=True, tag=True):
 
 
 class Gallery(msgspec.Struct, frozen=True, tag=True):
-    """Small drawings, side by side on a page, else one below the other."""
+    """Small drawings, side by side on a page, one below the other on a screen; in Markdown `table` stands for them."""
 
     drawings: tuple[Chart | Histogram, ...]
+    table: Table | None = None
 
 
 class Picture(msgspec.Struct, frozen=True, tag=True):
-    """A drawing that no other class describes: `lines` of characters for text forms, `svg` (made here, escaped) for
-    a page.
+    """A drawing that no other class describes: `lines` of characters for a screen, `svg` (made here, escaped) for a
+    page. In Markdown `table` stands for it, where it has one.
     """
 
     lines: tuple[str, ...]
     svg: str
+    table: Table | None = None
 
 
 class Heading(msgspec.Struct, frozen=True, tag=True):
@@ -216,8 +221,8 @@ class ReportSection(msgspec.Struct, frozen=True):
 class ReportDocument(msgspec.Struct, frozen=True):
     """A report before it is written in one of its forms."""
 
-    title: str
-    lead: Words  # the answer, first of all
+    title: str  # the answer, where the report has one
+    lead: Words  # the question, and what it was asked of
     sections: tuple[ReportSection, ...]
 
 
