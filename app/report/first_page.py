@@ -11,7 +11,7 @@ from app.report.results import checkup
 from app.report.validity import MARKS, TONES, list_trust_signs
 from probes.units import format_duration
 from scenarios.contract import events as ev
-from scenarios.contract.finding import Finding
+from scenarios.contract.finding import LOUD, Finding
 from scenarios.contract.results.document import (
     Bullets,
     Code,
@@ -144,5 +144,6 @@ def _finding_parts(session: RunSession) -> list[Part]:
 
 
 def _finding_line(finding: Finding) -> Words:
-    sign = Strong(f"{wording.SIGNS[finding.severity]} {finding.severity}:")
+    mark = f"{wording.SIGNS[finding.severity]} " if finding.severity in LOUD else ""  # the list has a bullet
+    sign = Toned(f"{mark}{finding.severity}:", finding.severity)
     return (sign, "a hint:", finding.title) if finding.confidence == "hint" else (sign, finding.title)

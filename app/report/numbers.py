@@ -228,9 +228,7 @@ def _load_chart(session: RunSession, workload: str, by_variant: VariantPoints) -
     title = wording.workload_title(session, workload)
     mark = "group" if workload in session.trains else "block"
     metric = _leading_metric(session, workload, session.blocks[workload])
-    return Chart(
-        f"{title}: {metric} by seconds into the run, one mark a {mark}{scale}", tuple(series), x, y
-    )
+    return Chart(f"{title}: {metric} by seconds into the run, one mark a {mark}{scale}", tuple(series), x, y)
 
 
 def _leading_metric(session: RunSession, workload: str, blocks: list[ev.Block]) -> str:

@@ -14,7 +14,9 @@ MIN_ROWS = 8  # of a table that is cut
 
 def cut_to_first_page(document: doc.ReportDocument, whole_command: str) -> doc.ReportDocument:
     """Return the report without its appendix, and at the end the command for the whole report."""
-    return _append(document, [s for s in document.sections if not s.appendix], ["the appendix"], whole_command)
+    return _append(
+        document, [s for s in document.sections if not s.appendix], ["the appendix"], whole_command
+    )
 
 
 def shorten(document: doc.ReportDocument, whole_command: str) -> doc.ReportDocument:
@@ -49,7 +51,9 @@ def _append(
     whole_command: str,
 ) -> doc.ReportDocument:
     parts = (doc.paragraph_of(f"Left out here: {', '.join(left_out)}."), doc.Code((whole_command,), "sh"))
-    return msgspec.structs.replace(document, sections=(*sections, doc.ReportSection("The whole report", parts)))
+    return msgspec.structs.replace(
+        document, sections=(*sections, doc.ReportSection("The whole report", parts))
+    )
 
 
 def _cut_rows(sections: list[doc.ReportSection]) -> list[doc.ReportSection]:

@@ -21,15 +21,9 @@ MIN_CROWDED_NAMES = 100_000  # in one directory: listing it is felt
 # work while hard's records are copied, which direct transfers one after another do not (1.8 times on a loop device).
 OVERLAP = 2.0
 FIND_LIMIT = 5.0  # times fewer files a second than stat
-EXTENTS = (
-    ("write", "ior-hard-write", "ior-easy-write"),
-    ("read", "ior-hard-read", "ior-easy-read"),
-)
-METADATA = (
-    ("create", "mdtest-hard-write", "mdtest-easy-write"),
-    ("stat", "mdtest-hard-stat", "mdtest-easy-stat"),
-    ("delete", "mdtest-hard-delete", "mdtest-easy-delete"),
-)
+# one bandwidth and one rate of names in the answer; the table has the others
+WRITING = ("writing", "ior-hard-write", "ior-easy-write")
+CREATING = ("creating files", "mdtest-hard-write", "mdtest-easy-write")
 
 
 def box_findings(measured: CornerFigures, verdicts: Sequence[ev.RunVerdict]) -> Iterator[Finding]:
@@ -43,24 +37,20 @@ def box_findings(measured: CornerFigures, verdicts: Sequence[ev.RunVerdict]) -> 
         yield SAYS.finding(
             "corners",
             subject=measured.directory,
-            bandwidth=_extents_text(measured, EXTENTS),
-            metadata=_extents_text(measured, METADATA),
+            bandwidth=_extent_text(measured, *WRITING),
+            metadata=_extent_text(measured, *CREATING),
         )
 
 
-def _extents_text(measured: CornerFigures, pairs: Sequence[tuple[str, str, str]]) -> str:
+def _extent_text(measured: CornerFigures, quantity: str, hard: str, easy: str) -> str:
     by_id = {level.corner: level for level in measured.levels if level.median is not None}
-    parts = []
-    for quantity, hard, easy in pairs:
-        if hard in by_id and easy in by_id:
-            low, high = _level_text(by_id[hard]), _level_text(by_id[easy])
-            parts.append(SAYS.text("extent", hard=low, easy=high, what=quantity))
-        else:
-            there = [level for level in (hard, easy) if level in by_id]
-            parts += [
-                SAYS.text("alone", value=_level_text(by_id[level]), name=name_of(level)) for level in there
-            ]
-    return "; ".join(parts) or SAYS.text("nothing")
+    if hard in by_id and easy in by_id:
+        low, high = _level_text(by_id[hard]), _level_text(by_id[easy])
+        return SAYS.text("extent", hard=low, easy=high, what=quantity)
+    alone = [by_id[corner] for corner in (hard, easy) if corner in by_id]
+    if not alone:
+        return SAYS.text("nothing", what=quantity)
+    return SAYS.text("alone", value=_level_text(alone[0]), name=name_of(alone[0]))
 
 
 def _level_text(level: CornerLevel) -> str:

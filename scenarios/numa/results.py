@@ -4,8 +4,9 @@ from typing import ClassVar, TypeAlias
 
 import msgspec
 
+from probes import units
 from scenarios.contract import ranges as of
-from scenarios.contract.results.document import Code, Part
+from scenarios.contract.results.document import Code, Part, ReportSection, Table
 from scenarios.contract.results.result import Result
 from scenarios.numa.machine import MachineShape
 from scenarios.numa.picture import draw_picture
@@ -114,6 +115,26 @@ class CpuRate(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, ren
 class CpuRates(Result, frozen=True, tag="numa.cpu/1"):
     name: ClassVar[str] = "cpu"
     value: tuple[CpuRate, ...]
+
+    def on_top(self, now: float) -> ReportSection | None:
+        """What one core gives, and how much of n times that all cores give together."""
+        rows = tuple(
+            (
+                rate.load,
+                "–" if rate.one is None else str(units.metric_quantity(rate.one, rate.unit)),
+                _share_text(rate.of_n, rate.of_n_ci95),
+            )
+            for rate in self.value
+            if rate.of_n is not None
+        )
+        table = Table(("load", "one core", "all cores, of n times one"), rows, frozenset({1, 2}))
+        return ReportSection("one core against all cores", (table,)) if rows else None
+
+
+def _share_text(share: float, ends: Ends) -> str:
+    """`61 % (58 to 64 %)`."""
+    low_high = f" ({ends[0] * 100:.0f} to {units.format_percent(ends[1])})" if ends else ""
+    return units.format_percent(share) + low_high
 
 
 class Scaled(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, rename=_column_title):

@@ -45,6 +45,7 @@ LINES: dict[str, tuple[str, int]] = {
     "report": ("report {raw}/{raw}.jsonl", 0),
     "report-html": ("report {raw}/{raw}.jsonl --format html -o {raw}/{raw}.html", 0),
     "report-json": ("report {raw}/{raw}.jsonl --format json", 0),
+    "report-one-page": ("report {raw}/{raw}.jsonl --one-page", 0),
     "report-missing": ("report {raw}/{raw}/{raw}", 3),
     "compare": ("compare {raw}/{raw}.jsonl -- demo:dstate", 3),
     "fleet": ("fleet judge {raw}/{raw}.jsonl", 0),
@@ -80,7 +81,7 @@ LINES: dict[str, tuple[str, int]] = {
     "run-events": ("run dstate --seconds 1 --events {raw}/{raw}.events", 0),
 }
 # of a command that another line runs with the same path
-OTHER_FORMS = ("report-html", "report-json", "history-missing", "baseline-raw", "pin-raw", "recordings-json",
+OTHER_FORMS = ("report-html", "report-json", "report-one-page", "history-missing", "baseline-raw", "pin-raw", "recordings-json",
                "places-complete", "plan-events", "triage-json", "fleet-missing")  # fmt: skip
 
 

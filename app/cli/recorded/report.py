@@ -44,20 +44,20 @@ def report(
     if one_page and (whole or form not in ("md", "html")):
         raise Failure("report: --one-page is for md and html, and without --long", USAGE)
     path = recordings.resolve_recording(recording)
-    session = load(path)
+    session, name = load(path), recordings.shortest_argument(path)
     if form == "json":
         deliver_text("report", output, json_document.document_json(session, path.name) + "\n")
     elif form == "csv":
         from app.report.forms import csv_rows
 
-        deliver_text("report", output, csv_rows.csv_of_recording(session, path.name))
+        deliver_text("report", output, csv_rows.csv_of_recording(session, name))
     elif form in report_forms():
         deliver_text("report", output, str(call_target(report_forms()[form].target, session, path.name)))
     else:
         from app.report.full_report import report as made
         from app.report.short_forms import cut_to_first_page, shorten
 
-        name, label = recordings.shortest_argument(path), recordings.read_label(path)
+        label = recordings.read_label(path)
         document = made(session, name, label=label, with_arguments=with_arguments)
         command = shlex.join(("hostdx", "report", name, "--long"))
         if one_page:

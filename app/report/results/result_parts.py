@@ -20,7 +20,9 @@ def result_parts(session: RunSession, result: Result) -> tuple[Part, ...]:
         from app.report.figures.box import box_lines, box_svg, corner_table, drawable_boxes
 
         boxes = drawable_boxes(result.value)
-        return tuple(Picture(tuple(box_lines(box, WIDTH, 20)), box_svg(box), corner_table(box)) for box in boxes)
+        return tuple(
+            Picture(tuple(box_lines(box, WIDTH, 20)), box_svg(box), corner_table(box)) for box in boxes
+        )
     drawn = parts_of_result(result, WIDTH)
     if drawn is not None:
         return drawn

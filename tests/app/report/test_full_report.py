@@ -18,11 +18,12 @@ from app.report.forms import markdown as document_markdown
 from app.report.full_report import report
 from app.report.headline import find_answer
 from app.report.numbers import run_galleries
-from app.report.wording import legend_text
+from app.report.short_forms import MAX_LINES, cut_to_first_page, shorten
+from app.report.wording import is_measured, legend_text
 from scenarios.contract import events as ev
 from scenarios.contract.finding import Evidence, Finding, Remedy
 from scenarios.contract.plan import Metric, Plan, Workload
-from scenarios.contract.results.document import Chart
+from scenarios.contract.results.document import Chart, Code, Effects, ReportDocument, ReportSection, Table
 from scenarios.fstrim.results import LedgerRow, TrimLedger
 
 FIXTURES = Path(__file__).parents[2] / "fixtures" / "recordings"
@@ -105,7 +106,7 @@ def test_every_recording_has_a_report(path: Path) -> None:
 
 def test_the_answer_comes_first() -> None:
     lines = document_markdown.render_markdown(report(small(), "r.jsonl")).splitlines()
-    assert lines[2].startswith("randread-4k-qd1: B is 27 % slower than A in IOPS (95 % CI 24 to 29 %)")
+    assert lines[0].startswith("# randread-4k-qd1: B is 27 % slower than A in IOPS (95 % CI 24 to 29 %)")
 
 
 def test_a_cost_is_told_by_its_difference() -> None:
@@ -207,3 +208,41 @@ def test_what_a_rule_could_not_read_is_unknown_and_not_fine() -> None:
     for state in states:
         session.apply(ev.Checked(t=0.0, rule=state, state=state))  # type: ignore[arg-type]
     assert {check["rule"]: check["answer"] for check in json_document.list_checks(session)} == states  # type: ignore[index,call-overload]
+
+
+@pytest.mark.parametrize("path", sorted(DEMOS.glob("*.jsonl")), ids=lambda p: p.stem)
+def test_a_run_has_at_most_200_lines_of_markdown_and_a_first_page_that_stands_alone(path: Path) -> None:
+    session = load(path)
+    whole = report(session, path.name)
+    short, page = shorten(whole, "all"), cut_to_first_page(whole, "all")
+    assert document_markdown.render_markdown(short).count("\n") <= MAX_LINES
+    assert page.title == short.title == find_answer(session).sentence
+    parts = [part for section in page.sections for part in section.parts]
+    assert not any(section.appendix for section in page.sections)
+    assert any(isinstance(part, Table | Effects) for part in parts) or session.series
+    compared = {v.workload for v in session.verdicts.values() if is_measured(v)}
+    shown = sum(len(part.table.rows) for part in parts if isinstance(part, Effects))
+    assert shown >= len(compared - {w.id for w in session.planned_workloads if w.aside})
+    assert {"Result", "What to do"} <= {section.title for section in page.sections}
+    left = {section.title for section in whole.sections} - {section.title for section in short.sections}
+    named = document_markdown.render_markdown(short).rpartition("## The whole report")[2]
+    assert all(document_markdown.escape_text(title) in named for title in left)
+
+
+def test_a_first_page_of_hundreds_of_rows_is_cut_and_its_commands_are_not() -> None:
+    table = Table(("load", "value"), tuple((f"load {n}", str(n)) for n in range(900)))
+    commands = Code(tuple(f"command {n}" for n in range(40)), "sh")
+    whole = ReportDocument("t", ("q",), (ReportSection("Result", (table, commands)),))
+    text = document_markdown.render_markdown(shorten(whole, "all"))
+    assert text.count("\n") <= MAX_LINES and "command 39" in text and "| load 0 |" in text
+
+
+def test_markdown_draws_no_picture_where_a_table_has_its_figures() -> None:
+    session = load(DEMOS / "kernel.jsonl")
+    (gallery,) = run_galleries(session)
+    assert gallery.table is not None
+    variants = {b.variant for blocks in session.blocks.values() for b in blocks}
+    assert len(gallery.table.rows) == len(gallery.drawings) * len(variants)
+    text = document_markdown.render_markdown(report(session, "r"))
+    fences = [line for line in text.splitlines() if line.startswith("```")]
+    assert set(fences) <= {"```sh", "```"} and fences.count("```sh") * 2 == len(fences)
