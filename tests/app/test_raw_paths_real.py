@@ -81,8 +81,8 @@ LINES: dict[str, tuple[str, int]] = {
     "run-events": ("run dstate --seconds 1 --events {raw}/{raw}.events", 0),
 }
 # of a command that another line runs with the same path
-OTHER_FORMS = ("report-html", "report-json", "report-one-page", "history-missing", "baseline-raw", "pin-raw", "recordings-json",
-               "places-complete", "plan-events", "triage-json", "fleet-missing")  # fmt: skip
+OTHER_FORMS = ("report-html", "report-json", "report-one-page", "history-missing", "baseline-raw", "pin-raw",
+               "recordings-json", "places-complete", "plan-events", "triage-json", "fleet-missing")  # fmt: skip
 
 
 class Hostdx:

@@ -108,7 +108,8 @@ def _ids(found: list[Finding]) -> list[str]:
             _cpu(of_n=0.61, reached=21 * GHZ // 10),
             CpuConditions(highest_khz=35 * GHZ // 10, power_w=119.0, power_limit_w=120.0),
             ["cpu-frequency", "cpu-scaling"],
-            "all cores together reach only 61 % of one core's rate times their number (SHA-256): 2.1 GHz of 3.5 GHz, package power limit 120 W",
+            "all cores together reach only 61 % of one core's rate times their number (SHA-256): "
+            "2.1 GHz of 3.5 GHz, package power limit 120 W",
         ),
         (
             _cpu(reached=12 * GHZ // 10),
