@@ -50,7 +50,7 @@ def _extent_text(measured: CornerFigures, quantity: str, hard: str, easy: str) -
     alone = [by_id[corner] for corner in (hard, easy) if corner in by_id]
     if not alone:
         return SAYS.text("nothing", what=quantity)
-    return SAYS.text("alone", value=_level_text(alone[0]), name=name_of(alone[0]))
+    return SAYS.text("alone", value=_level_text(alone[0]), name=name_of(alone[0].corner))
 
 
 def _level_text(level: CornerLevel) -> str:
