@@ -12,7 +12,6 @@ from app.recordings.values import counted_values, is_counted, shown_value
 from app.report import wording
 from app.report.figures.histogram import latency_histograms
 from app.report.figures.plot import nice_axis
-from app.report.results.command_timeline import QUARTERS
 from probes import units
 from scenarios.contract import events as ev
 from scenarios.contract.results.document import (
@@ -90,12 +89,12 @@ def _quarters_table(session: RunSession, curves: Mapping[str, VariantPoints]) ->
         times = [at_s for points in by_variant.values() for at_s, _ in points]
         took_s = (max(times) - min(times)) or 1.0
         for variant, points in by_variant.items():
-            parts: list[list[float]] = [[] for _ in QUARTERS]
+            parts: list[list[float]] = [[] for _ in wording.QUARTERS]
             for at_s, value in points:
                 parts[min(3, int(4 * (at_s - min(times)) / took_s))].append(value)
             cells = (str(units.metric_quantity(median(part), unit)) if part else "–" for part in parts)
             rows.append((wording.workload_title(session, workload), variant, *cells))
-    return Table(("load, median", "variant", *QUARTERS), tuple(rows), frozenset(range(2, 6)))
+    return Table(("load, median", "variant", *wording.QUARTERS), tuple(rows), frozenset(range(2, 6)))
 
 
 def latency_galleries(session: RunSession) -> list[Gallery]:

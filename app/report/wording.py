@@ -12,6 +12,7 @@ from scenarios.contract.verdict.verdict import Interval
 from scenarios.experiment.wording import effect_cells, explain_verdict, not_measured_text, title_of_workload
 
 SIGNS: dict[Severity, str] = {"critical": "!", "warning": "▲", "notice": "·", "ok": "✓"}
+QUARTERS = ("1st quarter", "2nd", "3rd", "4th")  # columns of a course
 
 _METRICS = {"wall": "wall time"}
 

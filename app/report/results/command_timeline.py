@@ -22,7 +22,6 @@ Points: TypeAlias = list[tuple[float, float]]  # seconds since the command's sta
 
 SAYS = FindingTexts(Path(__file__).with_name("texts.toml"))
 MARKS = "ABCDEFGH"
-QUARTERS = ("1st quarter", "2nd", "3rd", "4th")
 MAX_POINTS = 240  # of a variant's middle, and about as many of a run
 MAX_LINES = 40  # runs of a variant that are drawn one by one
 
@@ -133,7 +132,7 @@ def _quarter_table(by_field: dict[TimelineField, dict[str, list[Points]]]) -> Ta
             points = median_points(runs)
             most = max(value for run in runs for _, value in run)
             rows.append((field.title, variant, *quarter_means(points, field), format_amount(most, field)))
-    return Table(("what", "variant", *QUARTERS, "most"), tuple(rows), frozenset(range(2, 7)))
+    return Table(("what", "variant", *wording.QUARTERS, "most"), tuple(rows), frozenset(range(2, 7)))
 
 
 def quarter_means(points: Points, field: TimelineField) -> tuple[str, ...]:

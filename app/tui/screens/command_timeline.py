@@ -8,6 +8,7 @@ from textual.binding import Binding
 from textual.widget import Widget
 
 from app.recordings.session import RunSession
+from app.report import wording
 from app.report.figures.plot import draw_plot
 from app.report.results import command_timeline as timeline
 from app.terminal.glyphs import clean_text
@@ -98,7 +99,7 @@ def _figure_lines(
     width: int,
 ) -> list[Line]:
     """A line a variant: the means of the run's quarters, and the most."""
-    head = _format_row((*timeline.QUARTERS, "most"))
+    head = _format_row((*wording.QUARTERS, "most"))
     out: list[Line] = [crop_line(text_line(f"{'':<{_NAME + 2}}{head}", "dim"), width)]
     for variant, (mark, role) in shown.items():
         runs = runs_by_variant[variant]
