@@ -6,7 +6,7 @@ from app.feature import external_sections
 from app.recordings.session import RunSession
 from app.report import wording
 from app.report.figures.tiles import summary_tiles
-from app.report.figures.verdict_table import effects_part
+from app.report.figures.verdict_table import effects_part, lacking_values_note
 from app.report.first_page import describe_run, describe_variants, first_page
 from app.report.headline import find_answer
 from app.report.method import method_parts
@@ -59,6 +59,8 @@ def _verdict_parts(session: RunSession) -> list[doc.Part]:
     reached_verdicts = [v for v in session.verdicts.values() if wording.is_measured(v)]
     appendix_effects = effects_part(session, appendix=True)
     parts = [] if appendix_effects is None else [appendix_effects, *describe_variants(session, appendix=True)]
+    if note := lacking_values_note(session, appendix=True):
+        parts.insert(1, doc.paragraph_of(note))
     items: list[doc.Words] = [(_explained_sentence(session, v),) for v in reached_verdicts if not v.control]
     if items:
         parts.append(doc.Bullets(tuple(items)))

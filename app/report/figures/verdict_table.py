@@ -20,7 +20,7 @@ from scenarios.contract.verdict.verdict import Word
 from scenarios.experiment.wording import effect_cells, title_of_workload
 
 MAX_REGIMES = 2  # loads of which two regimes are said
-NO_VALUES = "– where a verdict rests on other groups than the values of its variants."
+NO_VALUES = "–: this verdict rests on other groups than the values of its variants, which do not divide to its effect."
 
 
 class VerdictRow(NamedTuple):
@@ -76,7 +76,7 @@ def notes_on_values(session: RunSession) -> list[str]:
     regime_notes = [f"{load}: {words}." for load, words in regimes if words]
     return [
         words
-        for words in (_cost_note(session), _lacking_values_note(session), *regime_notes[:MAX_REGIMES])
+        for words in (_cost_note(session), lacking_values_note(session), *regime_notes[:MAX_REGIMES])
         if words
     ]
 
@@ -92,8 +92,10 @@ def _cost_note(session: RunSession) -> str:
     return ""
 
 
-def _lacking_values_note(session: RunSession) -> str:
-    lacking = [row.verdict for row in on_page(session) if row.left is None and row.verdict.ratio]
+def lacking_values_note(session: RunSession, *, appendix: bool = False) -> str:
+    """Return why a row has no values; empty where each has its own."""
+    rows = on_page(session, appendix=appendix)
+    lacking = [row.verdict for row in rows if row.left is None and row.verdict.ratio]
     return NO_VALUES if any(value_of(session, v.workload, v.metric, v.variant) for v in lacking) else ""
 
 

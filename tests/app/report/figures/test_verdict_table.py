@@ -10,15 +10,19 @@ import pytest
 
 from app.recordings.reader import load
 from app.recordings.session import RunSession
+from app.recordings.store import resolve_recording
 from app.recordings.values import regimes_words, values_beside
 from app.report.end_of_run import WIDE, summary_lines
 from app.report.figures.verdict_table import (
     NO_VALUES,
+    effects_part,
     list_verdict_rows,
     make_bars,
     notes_on_values,
+    on_page,
     verdicts_table,
 )
+from app.report.full_report import report
 from app.report.next_steps import list_remedies
 from app.report.validity import list_trust_signs
 from app.report.wording import resolution_text
@@ -26,6 +30,7 @@ from probes import units
 from scenarios.contract import events as ev
 from scenarios.contract.disturbance import Disturbance
 from scenarios.contract.plan import Metric, Plan, Variant, Workload
+from scenarios.contract.results import document as doc
 from scenarios.contract.results.document import Toned
 from scenarios.experiment.wording import reckoned_s
 
@@ -156,6 +161,15 @@ def test_a_variant_has_one_value_in_a_load_and_a_pair_that_does_not_fit_has_none
             assert left and right and ratio and right / left == pytest.approx(ratio, rel=1e-9)
     assert shown["A", "B"][0] == shown["A", "C"][0]
     assert (NO_VALUES in notes_on_values(told)) is (third == 3.0)
+
+
+def test_rows_without_values_have_their_reason_below_them_in_the_appendix_too() -> None:
+    told = load(resolve_recording("demo:fullstack"))
+    rows = [row for row in on_page(told, appendix=True) if row.verdict.ratio]
+    assert any(row.left is None for row in rows)
+    table = effects_part(told, appendix=True)
+    (parts,) = (s.parts for s in report(told, "demo:fullstack").sections if table in s.parts)
+    assert doc.paragraph_of(NO_VALUES) in parts
 
 
 def test_nothing_measured_has_no_table_and_no_trust() -> None:
