@@ -32,6 +32,7 @@ BUNDLE = "the bundle's own file, its directory of ours alone, wheels in a direct
 OUTPUT = "written: tests/app/terminal/test_output_file.py"
 # Whose choice the path is.
 ALLOWED = {
+    "probes/reading/other_package.py": "on the module search path, from which code is run anyway",
     "probes/reading/parsed_toml.py": "written beside Python's byte code (O_EXCL)",
     "probes/files/safe_read.py": "looks with O_PATH, its flags on a line of their own",
     "app/cli/telling/explain.py": "a page of our own code",

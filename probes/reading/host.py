@@ -15,7 +15,6 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from fnmatch import fnmatchcase
 from typing import Any, TypeVar, cast
 
 from probes.children.command import run_command
@@ -25,6 +24,7 @@ from probes.number_text import parse_hexadecimal, parse_signed
 from probes.reading.captured import sosreport
 from probes.reading.captured.captured_paths import resolve_host_path, to_local_path
 from probes.reading.hang_safe.client import GuardedReader, Hung, NotStarted
+from probes.reading.patterns import matches_glob
 from probes.reading.read_trace import ReadTrace, note_read, trace_reads
 from probes.types import Absent, AbsentKind
 
@@ -206,7 +206,7 @@ class Host:
                 f"{base}{plain}/{name}"
                 for base in paths
                 for name in self._names_or_empty(f"{base}{plain}" or "/")
-                if fnmatchcase(name, part) and (part.startswith(".") or not name.startswith("."))
+                if matches_glob(name, part) and (part.startswith(".") or not name.startswith("."))
             ]
             plain = ""
         if plain:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import signal
+import sys
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -14,16 +16,45 @@ if TYPE_CHECKING:
     from types import FrameType
 
 
+_OURS = b"[hostdx."  # in entry_points.txt: the heading of each of our groups
+
+
 @cache
-def _all_entry_points() -> EntryPoints:
+def _all_entry_points() -> EntryPoints | None:
+    if not any(map(_names_ours, sys.path)):
+        return None
     from importlib import metadata  # it takes a tenth of a start
 
     return cast("EntryPoints", metadata.entry_points())
 
 
+def _names_ours(place: str) -> bool:
+    """Return True if a package that lies in `place`, of the module search path, brings something for hostdx.
+
+    Also where that cannot be seen from here: in a zip.
+    """
+    try:
+        names = os.listdir(place or ".")  # noqa: PTH208
+    except NotADirectoryError:
+        return True
+    except OSError:
+        return False
+    for name in names:
+        if name.endswith((".dist-info", ".egg-info")):
+            try:
+                with open(os.path.join(place, name, "entry_points.txt"), "rb") as listed:  # noqa: PTH118, PTH123
+                    if _OURS in listed.read():
+                        return True
+            except OSError:
+                continue
+    return False
+
+
 def entry_points_of(group: str) -> tuple[EntryPoint, ...]:
     """Return what other packages bring under `group`, by name. Their modules are imported when one is loaded."""
-    return tuple(sorted(_all_entry_points().select(group=group), key=lambda entry: entry.name))
+    entry_points = _all_entry_points()
+    found = entry_points.select(group=group) if entry_points is not None else ()
+    return tuple(sorted(found, key=lambda entry: entry.name))
 
 
 def load_entry(entry: EntryPoint) -> object:

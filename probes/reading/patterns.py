@@ -5,6 +5,7 @@ that is compiled when it is used.
 import re
 from bisect import bisect_right
 from collections.abc import Container, Iterable, Sequence
+from fnmatch import fnmatchcase
 from functools import cached_property
 from itertools import accumulate
 from re import _constants as c  # type: ignore[attr-defined]
@@ -14,6 +15,7 @@ from typing import cast
 from probes.types import Json
 
 MIN_LETTERS = 3
+_GLOB_MAGIC = frozenset("*?[")
 
 
 def needed_words(pattern: str) -> list[str]:
@@ -101,6 +103,14 @@ class LineIndex:
                 search = re.compile(pattern).search
                 matching.update(n for n in open_numbers if search(self.lines[n]))
         return matching
+
+
+def matches_glob(name: str, pattern: str) -> bool:
+    """As fnmatchcase, which compiles a regular expression even for `sd*`."""
+    before, star, behind = pattern.partition("*")
+    if star and not _GLOB_MAGIC & set(before + behind):
+        return len(name) >= len(pattern) - 1 and name.startswith(before) and name.endswith(behind)
+    return fnmatchcase(name, pattern)
 
 
 class _LazyPattern:

@@ -7,9 +7,6 @@ from itertools import zip_longest
 
 from rich.cells import cell_len
 
-from app.report.figures.histogram import histogram_lines
-from app.report.figures.interval_chart import axis_line, drawn_line, interval_lines, scale_for_bars
-from app.report.figures.plot import chart_lines
 from app.terminal.invocation import command_to_paste
 from app.terminal.lines import (
     BLANK,
@@ -93,8 +90,12 @@ def _part_lines(part: doc.Part, width: int, mark: str = "· ") -> list[Line]:
         case doc.Tiles():
             return []
         case doc.Histogram():
+            from app.report.figures.histogram import histogram_lines  # triage draws none, and is to be quick
+
             return [*fold_spans([(part.title, "strong")], width), BLANK, *histogram_lines(part, width)]
         case doc.Chart():
+            from app.report.figures.plot import chart_lines
+
             head = fold_spans([(part.title, "strong")], width)
             return [*head, BLANK, *(crop_line(text_line(line), width) for line in chart_lines(part, width))]
         case doc.Picture():
@@ -152,6 +153,8 @@ def _code_lines(row: str, width: int) -> list[Line]:
 
 def _effects_lines(part: doc.Effects, width: int) -> list[Line]:
     """Each interval in its row where the whole table leaves room for it, else below the table."""
+    from app.report.figures.interval_chart import axis_line, drawn_line, interval_lines, scale_for_bars
+
     table, drawn = part.table, part.drawn
     head, body = _table_rows(table)
     table_width = sum(_natural_widths(head, body)) + 2 * len(head)

@@ -2,10 +2,10 @@
 
 import re
 from collections.abc import Callable, Iterator, Sequence
-from fnmatch import fnmatchcase
 from functools import partial
 
 from probes.reading.host import Host
+from probes.reading.patterns import matches_glob
 from probes.reading.read_trace import ReadTrace, trace_reads
 from probes.system.software.distribution import read_distribution
 from probes.types import Absent, is_present
@@ -201,7 +201,7 @@ def _sources_of(text: RuleText, host: Host, row: SubjectRow, *expressions: str) 
     places: list[str] = []
     for pattern in patterns:
         if "*" in pattern:
-            places += [place for place in table if fnmatchcase(place, pattern)]
+            places += [place for place in table if matches_glob(place, pattern)]
         elif pattern in table or host.resolve_path(pattern) in table:
             places.append(pattern)
     others: list[str] = []
@@ -215,7 +215,7 @@ def _sources_of(text: RuleText, host: Host, row: SubjectRow, *expressions: str) 
             places.append(place)
             continue
         files = _without_folders(traced)
-        matching_files = [file for file in files if any(fnmatchcase(file, pattern) for pattern in patterns)]
+        matching_files = [file for file in files if any(matches_glob(file, pattern) for pattern in patterns)]
         places += matching_files or (files if len(files) <= MAX_FILES_OF_A_VALUE else [])
         others += files
     return _shorten_sources(places, patterns) or _shorten_sources(
@@ -227,8 +227,8 @@ def _shorten_sources(places: Sequence[str], patterns: Sequence[str]) -> list[str
     """Each once; of many that meet one pattern the pattern."""
     shown: list[str] = []
     for place in dict.fromkeys(places):
-        pattern = next((p for p in patterns if "*" in p and fnmatchcase(place, p)), place)
-        many = sum(fnmatchcase(other, pattern) for other in {*places}) > MAX_FILES_OF_A_VALUE
+        pattern = next((p for p in patterns if "*" in p and matches_glob(place, p)), place)
+        many = sum(matches_glob(other, pattern) for other in {*places}) > MAX_FILES_OF_A_VALUE
         shown.append(pattern if many else place)
     return list(dict.fromkeys(shown))[:MAX_SOURCES]
 

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import re
 import sys
+from fnmatch import fnmatchcase
 from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from probes.reading.parsed_toml import parse_toml
-from probes.reading.patterns import LineIndex, needed_words
+from probes.reading.patterns import LineIndex, matches_glob, needed_words
 from scenarios.triage.rules.known import written_rules
 
 LINES = Path(__file__).parents[2] / "data"
@@ -66,3 +69,8 @@ def test_nothing_is_kept_where_python_keeps_no_byte_code(
     monkeypatch.setattr(sys, "dont_write_bytecode", True)
     assert parse_toml(tmp_path / "x.toml", b"a = 1") == {"a": 1}
     assert not (tmp_path / "__pycache__").exists()
+
+
+@given(st.text("ab*?[].", max_size=8), st.text("ab*?[].", max_size=5))
+def test_a_glob_matches_what_fnmatch_says(name: str, pattern: str) -> None:
+    assert matches_glob(name, pattern) is fnmatchcase(name, pattern)

@@ -94,3 +94,20 @@ def test_a_users_interrupt_ends_what_imports_a_package(
 def test_a_name_that_is_none_is_not_listed(entries: list[metadata.EntryPoint]) -> None:
     entries += [metadata.EntryPoint(name, "x:X", GROUP) for name in (f"a{ESCAPE}", "--yes", "a b", "storage")]
     assert registry.scenario_names() == registry.bundled_names()
+
+
+@pytest.mark.parametrize(("group", "found"), [("hostdx.scenarios", ["thp"]), ("other.scenarios", [])])
+def test_a_package_on_the_search_path_is_found_by_its_list_of_entry_points(
+    group: str, found: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    described = tmp_path / "thp-1.dist-info"
+    described.mkdir()
+    (described / "METADATA").write_text("Metadata-Version: 2.1\nName: thp\nVersion: 1\n")
+    (described / "entry_points.txt").write_text(f"[{group}]\nthp = tests.plugin.hostdx_thp:Thp\n")
+    monkeypatch.setattr("sys.path", [str(tmp_path), str(tmp_path / "absent")])
+    other_package._all_entry_points.cache_clear()
+    try:
+        assert [entry.name for entry in other_package.entry_points_of("hostdx.scenarios")] == found
+        assert (other_package._all_entry_points() is None) is (not found)
+    finally:
+        other_package._all_entry_points.cache_clear()
