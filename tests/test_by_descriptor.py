@@ -9,8 +9,7 @@ import ast
 from collections.abc import Iterator
 from pathlib import Path
 
-import pytest
-
+from tests.every_case import every_case
 from tests.syntax import ROOT, modules, tree
 
 IN_APP = ("own_files", "resources", "effects", "undo", "changes")
@@ -110,7 +109,7 @@ def test_nothing_is_written_or_deleted_by_its_path() -> None:
     assert ALLOWED.keys() - {place for place, _ in seen} == set(), "allowed, and no longer needed"
 
 
-@pytest.mark.parametrize(
+@every_case(
     "code",
     [
         "os.unlink(path)", "os.rmdir(f'{a}/{b}')", "os.open(path, flags)", "os.rename(a, b, src_dir_fd=1)",
@@ -123,7 +122,7 @@ def test_it_is_seen(code: str) -> None:
     assert list(found(ast.parse(code), "m"))
 
 
-@pytest.mark.parametrize(
+@every_case(
     "code",
     [
         "os.unlink(name, dir_fd=fd)", "os.open('.', flags, dir_fd=fd)", "open(path)", "open(path, 'rb')",

@@ -7,8 +7,7 @@ import tomllib
 from collections.abc import Iterator, Sequence
 from functools import cache
 
-import pytest
-
+from tests.every_case import every_case
 from tests.syntax import ROOT, modules, nodes
 
 TABLE = tomllib.loads((ROOT / "tests/language.toml").read_text("utf-8"))
@@ -69,19 +68,19 @@ def figures() -> dict[str, float]:
     }
 
 
-@pytest.mark.parametrize("figure", TABLE["ceiling"])
+@every_case("figure", TABLE["ceiling"])
 def test_no_name_gets_worse(figure: str) -> None:
     assert figures()[figure] <= TABLE["ceiling"][figure], "name what is new by tests/language.toml"
 
 
-@pytest.mark.parametrize("figure", TABLE["ceiling"])
+@every_case("figure", TABLE["ceiling"])
 def test_a_ceiling_is_no_higher_than_it_need_be(figure: str) -> None:
     """What was gained is kept: a ceiling lies at most a tenth, or one, above what there is."""
     now = max(figures()[figure], TABLE["goal"][figure])
     assert TABLE["ceiling"][figure] <= max(1.1 * now, now + 1)
 
 
-@pytest.mark.parametrize(
+@every_case(
     ("name", "is_vague", "is_bare_participle"),
     [
         ("parse_table", False, False),

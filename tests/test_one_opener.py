@@ -9,8 +9,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterable, Iterator
 
-import pytest
-
+from tests.every_case import every_case
 from tests.syntax import ROOT, modules, nodes
 
 READS = {"open", "read_text", "read_bytes"}  # of Path, and `open` alone
@@ -139,7 +138,7 @@ def test_only_these_open_by_a_path() -> None:
     assert ALLOWED.keys() - seen.keys() == set(), "allowed, and no longer needed"
 
 
-@pytest.mark.parametrize(
+@every_case(
     "code",
     [
         "open(path)", "open(path, 'rb')", "os.open(path, os.O_RDONLY)", "path.read_text()", "Path(a).read_bytes()",
@@ -151,7 +150,7 @@ def test_it_is_seen(code: str) -> None:
     assert list(found(ast.walk(ast.parse(code))))
 
 
-@pytest.mark.parametrize(
+@every_case(
     "code",
     [
         "opened(path)", "os.open(name, os.O_RDONLY, dir_fd=fd)", "os.open(path, os.O_PATH | os.O_CLOEXEC)",

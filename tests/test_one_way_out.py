@@ -8,8 +8,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterable
 
-import pytest
-
+from tests.every_case import every_case
 from tests.syntax import ROOT, modules, nodes
 
 # What shows text, however it was imported or reached.
@@ -69,7 +68,7 @@ def test_text_is_shown_through_the_doors_only() -> None:
     assert {name: through for name, through in found.items() if through} == DOORS
 
 
-@pytest.mark.parametrize(
+@every_case(
     "code",
     ["print(1)", "import sys\nsys.stderr.write('')", "from rich.text import Text", "from textual.widgets import Static",
      "self.notify('x')", "import click\nclick.echo('x')"],

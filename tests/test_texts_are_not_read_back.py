@@ -14,8 +14,7 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
-import pytest
-
+from tests.every_case import every_case
 from tests.syntax import ROOT, modules, tree
 
 # ruff: noqa: SIM905
@@ -199,7 +198,7 @@ def test_no_test_looks_for_our_words() -> None:
     assert not found, "a test looks for words that a person reads:\n" + "\n".join(found)
 
 
-@pytest.mark.parametrize(
+@every_case(
     "planted",
     [
         "def test_f(one): assert 'is slower than' in one.title",
@@ -213,7 +212,7 @@ def test_words_in_a_test_are_found(planted: str) -> None:
     assert read_back(planted, phrases=True)
 
 
-@pytest.mark.parametrize(
+@every_case(
     "right",
     [
         "def test_f(one): assert '40 %' in one.title and 'sda' in one.title",
@@ -225,7 +224,7 @@ def test_data_in_a_test_is_no_word(right: str) -> None:
     assert read_back(right, phrases=True) == []
 
 
-@pytest.mark.parametrize(
+@every_case(
     "planted",
     [
         "def f(one): return one.title.startswith('a')",
@@ -246,7 +245,7 @@ def test_a_planted_one_is_found(planted: str) -> None:
     assert read_back(planted)
 
 
-@pytest.mark.parametrize(
+@every_case(
     "right",
     [
         "def f(line): return line.message.startswith('ata')",

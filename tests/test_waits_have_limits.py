@@ -9,9 +9,7 @@ import ast
 from collections.abc import Iterator
 from pathlib import Path
 
-import pytest
-
-from tests.every_case import assert_each
+from tests.every_case import assert_each, every_case
 from tests.syntax import ROOT, modules, tree
 
 CHILDREN = {
@@ -100,7 +98,7 @@ def test_each_wait_has_a_limit_or_a_reason() -> None:
     assert_each(modules("app", "probes", "scenarios"), check)
 
 
-@pytest.mark.parametrize(
+@every_case(
     ("text", "count"),
     [
         ("child.wait()", 1), ("child.wait(timeout=2)", 0), ("os.waitpid(p, 0)", 1), ("os.waitpid(p, os.WNOHANG)", 0),

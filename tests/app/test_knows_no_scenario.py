@@ -7,10 +7,9 @@ import re
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-import pytest
-
 from scenarios.contract.card import bundled_cards
 from scenarios.contract.registry import scenario_names
+from tests.every_case import every_case
 from tests.syntax import modules, nodes
 
 APP = Path(__file__).parents[2] / "app"
@@ -54,7 +53,7 @@ def test_no_file_knows_a_scenario() -> None:
     assert {path: told for path, told in found.items() if told} == {}
 
 
-@pytest.mark.parametrize(
+@every_case(
     "text",
     [
         'if session.began.scenario == "kernel": pass',

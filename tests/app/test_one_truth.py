@@ -49,6 +49,7 @@ from scenarios.rpfilter.measurement.variants import CHECK, NONE
 from scenarios.rpfilter.results import Cost
 from scenarios.storage.results import Levels
 from tests.contract.fake_runs import RUNS
+from tests.every_case import every_case
 
 FIXTURES = Path(__file__).parents[1] / "fixtures" / "recordings"
 load = cache(reader.load)  # no test here changes a session
@@ -58,7 +59,7 @@ RECORDED = 1e-3  # five digits of each number are recorded
 INSTANTS = 20
 
 
-@pytest.mark.parametrize("path", RECORDINGS, ids=lambda path: path.stem)
+@every_case("path", RECORDINGS)
 def test_the_values_divide_to_the_effect_and_are_the_same_in_every_form(path: Path) -> None:
     session = load(path)
     told = report(session, path.name)
@@ -90,7 +91,7 @@ def test_the_values_divide_to_the_effect_and_are_the_same_in_every_form(path: Pa
             assert str(value) in text and str(value) in page
 
 
-@pytest.mark.parametrize("path", RECORDINGS, ids=lambda path: path.stem)
+@every_case("path", RECORDINGS)
 def test_a_difference_is_the_one_of_the_values_beside_it_in_every_form(path: Path) -> None:
     """Whatever was recorded: older code took the median of the groups' differences."""
     session = load(path)
@@ -204,7 +205,7 @@ def list_unlike_figures(session: RunSession) -> list[str]:
     return unlike
 
 
-@pytest.mark.parametrize("path", RECORDINGS, ids=lambda path: path.stem)
+@every_case("path", RECORDINGS)
 def test_results_and_findings_have_the_figures_that_stand_beside_the_verdicts(path: Path) -> None:
     assert list_unlike_figures(load(path)) == []
 
@@ -220,7 +221,7 @@ def test_so_have_those_of_todays_runs(name: str, tmp_path: Path, monkeypatch: py
         assert verdict.delta is None or verdict.delta == pytest.approx(shown.delta, rel=RECORDED)
 
 
-@pytest.mark.parametrize("path", RECORDINGS, ids=lambda path: path.stem)
+@every_case("path", RECORDINGS)
 def test_a_variant_has_one_value_on_the_screens_and_in_the_report(path: Path) -> None:
     session = load(path)
     shown: dict[tuple[str, str, str], set[str]] = {}
@@ -248,7 +249,7 @@ def test_a_variant_has_one_value_on_the_screens_and_in_the_report(path: Path) ->
     assert {key: told for key, told in shown.items() if len(told) > 1} == {}
 
 
-@pytest.mark.parametrize("path", RECORDINGS, ids=lambda path: path.stem)
+@every_case("path", RECORDINGS)
 def test_a_row_of_a_load_holds_its_values_whole(path: Path) -> None:
     for session, width in ((session, width) for session in instants(path) for width in (66, 76)):
         pairs = pairs_of(session)
@@ -258,7 +259,7 @@ def test_a_row_of_a_load_holds_its_values_whole(path: Path) -> None:
             assert all(format_short(level, VALUE_CELLS - 2) in text for level in levels)
 
 
-@pytest.mark.parametrize("path", RECORDINGS, ids=lambda path: path.stem)
+@every_case("path", RECORDINGS)
 def test_the_smallest_effects_are_one_range(path: Path) -> None:
     session = load(path)
     effects = wording.detectable_text(wording.resolved_verdicts(session))
@@ -271,7 +272,7 @@ def test_the_smallest_effects_are_one_range(path: Path) -> None:
         assert effects in tiles
 
 
-@pytest.mark.parametrize("path", RECORDINGS, ids=lambda path: path.stem)
+@every_case("path", RECORDINGS)
 def test_no_claim_of_a_recording_is_one_of_an_order_alone(path: Path) -> None:
     """Recordings from before the orders were looked at are judged by them when they are read."""
     session = load(path)
@@ -302,7 +303,7 @@ def instants(path: Path) -> Iterator[RunSession]:
             yield session
 
 
-@pytest.mark.parametrize("path", RECORDINGS, ids=lambda path: path.stem)
+@every_case("path", RECORDINGS)
 def test_nothing_is_unknown_in_one_place_and_known_in_another(path: Path) -> None:
     for session in instants(path):
         told = [

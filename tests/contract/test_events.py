@@ -6,7 +6,6 @@ import json
 from pathlib import Path
 
 import msgspec
-import pytest
 
 from app.recordings import store
 from app.recordings.reader import read_events
@@ -15,6 +14,7 @@ from scenarios.contract import events as ev
 from scenarios.contract.results.result import Result
 from tests.contract.frozen import assert_frozen, without_sentences
 from tests.contract.test_documents import FORMER
+from tests.every_case import every_case
 
 
 def result_types() -> list[type[Result]]:
@@ -50,7 +50,7 @@ def test_types_and_fields_of_events() -> None:
 RECORDINGS = [*map(store.resolve_recording, store.list_demos()), *FORMER]
 
 
-@pytest.mark.parametrize("path", RECORDINGS, ids=lambda path: path.stem)
+@every_case("path", RECORDINGS)
 def test_each_line_of_a_recording_is_still_an_event(path: Path) -> None:
     lines = path.read_text(encoding="utf-8").splitlines()
     read = list(read_events(path))

@@ -1,7 +1,5 @@
 """Digits of a foreign text: a number of up to 64 bits, or none."""
 
-import pytest
-
 from probes.number_text import (
     parse_hexadecimal,
     parse_hexadecimal_list,
@@ -10,9 +8,10 @@ from probes.number_text import (
     parse_unsigned,
     parse_unsigned_list,
 )
+from tests.every_case import every_case
 
 
-@pytest.mark.parametrize(
+@every_case(
     ("text", "number"),
     [
         ("0", 0), (" 42\n", 42), ("18446744073709551615", (1 << 64) - 1), ("007", 7),
@@ -47,7 +46,7 @@ def test_the_others() -> None:
     assert parse_hexadecimal_list(["a", "10"]) == [10, 16] and parse_hexadecimal_list(["g"]) is None
 
 
-@pytest.mark.parametrize(
+@every_case(
     ("text", "number"),
     [("1.5", 1.5), ("-2", -2.0), ("1e3", 1000.0), ("3.", 3.0), ("1e999", None), ("inf", None), ("nan", None),
      ("9" * 5000, None), ("1_0.0", None), ("", None), ("٣.٥", None)],

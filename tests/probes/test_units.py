@@ -5,21 +5,19 @@ from __future__ import annotations
 import math
 import re
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from probes import units
+from tests.every_case import every_case
 
 
-@pytest.mark.parametrize(
-    "share, said", [(0.00014, "+0.014 %"), (-0.047, "-4.7 %"), (1.894, "+190 %"), (0, "+0 %")]
-)
+@every_case("share, said", [(0.00014, "+0.014 %"), (-0.047, "-4.7 %"), (1.894, "+190 %"), (0, "+0 %")])
 def test_a_change_has_its_direction_and_no_exponent(share: float, said: str) -> None:
     assert units.format_change(share) == said
 
 
-@pytest.mark.parametrize(
+@every_case(
     ("words", "expected"),
     [
         (units.format_size(0), "0 B"),
@@ -79,7 +77,7 @@ def test_said(words: str, expected: str) -> None:
     assert words == expected
 
 
-@pytest.mark.parametrize(
+@every_case(
     ("text", "size"),
     [
         ("512", 512), ("4k", 4 << 10), ("1.5M", 3 << 19), ("512MB", 512 << 20), ("4G", 4 << 30), ("4 GiB", 4 << 30),

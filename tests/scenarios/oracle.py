@@ -12,7 +12,7 @@ class LateModule:
         self._name = name
 
     def __getattr__(self, name: str) -> Any:
-        if name.startswith("__"):  # pytest asks each name of a module for what it wraps
+        if name.startswith("_"):  # pytest asks each name of a module for what it wraps and mocks
             raise AttributeError(name)
         return getattr(import_module(self._name), name)
 

@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from tests.every_case import assert_each
+from tests.every_case import assert_each, every_case
 from tests.fakes.hosts.server import Server
 from tests.scenarios.test_planted_faults import RULES, findings, log
 
@@ -56,6 +56,6 @@ def test_a_fault_is_found(healthy: Server) -> None:
     assert_each((name for name, fault in FAULTS.items() if fault["rule"]), check)
 
 
-@pytest.mark.parametrize(("name", "files"), list(json.loads((DATA / "healthy.json").read_text()).items()))
+@every_case(("name", "files"), list(json.loads((DATA / "healthy.json").read_text()).items()))
 def test_an_odd_host_is_not_accused(healthy: Server, name: str, files: dict[str, str]) -> None:
     assert not {"warning", "critical"} & set(told(healthy, files).values())

@@ -10,6 +10,7 @@ import pytest
 from app.cli.entry import run_command_line
 from app.cli.telling.explain import SUMMARY_LABELS, read_first_paragraphs, read_page, summarize_page
 from scenarios.contract import registry
+from tests.every_case import every_case
 from tests.syntax import ROOT
 
 SCREEN_LINES, SCREEN_COLUMNS = 24, 80
@@ -38,7 +39,7 @@ def test_every_scenario_is_explained(name: str, capsys: pytest.CaptureFixture[st
     assert max(map(len, page.splitlines())) <= 100 and not re.search(r"^#|\*\*|`", page, re.MULTILINE)
 
 
-@pytest.mark.parametrize("path", OUR_PAGES, ids=lambda path: path.parent.name)
+@every_case("path", OUR_PAGES)
 def test_every_page_has_the_same_sections_and_a_summary_of_one_screen(path: Path) -> None:
     page = path.read_text(encoding="utf-8")
     assert [line[3:] for line in page.splitlines() if line.startswith("## ")] == HEADINGS

@@ -15,6 +15,7 @@ from app.cli.measuring.progress_rich import Drawn
 from app.recordings.reader import read_events
 from scenarios.contract import events as ev
 from scenarios.contract.disturbance import Disturbance, InterferenceCulprit
+from tests.every_case import every_case
 
 FIXTURES = sorted((Path(__file__).parents[2] / "fixtures" / "recordings").glob("*.jsonl"))
 # what rich itself writes: colours, cursor up, erase line, cursor on and off
@@ -31,7 +32,7 @@ def test_plain_lines(path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert all(character.isprintable() or character == "\n" for character in said)
 
 
-@pytest.mark.parametrize("path", FIXTURES, ids=lambda p: p.stem)
+@every_case("path", FIXTURES)
 def test_drawn(path: Path) -> None:
     screen = io.StringIO()
     view = Drawn()

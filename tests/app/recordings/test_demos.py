@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import pytest
-
 from app.recordings import store as recordings
 from app.recordings.reader import load
 from app.report.forms import markdown as document_markdown
 from app.report.full_report import report
 from app.report.headline import headline_of
+from tests.every_case import every_case
 
 
-@pytest.mark.parametrize("name", recordings.list_demos())
+@every_case("name", recordings.list_demos())
 def test_a_demo_is_whole(name: str) -> None:
     path = recordings.resolve_recording(name)
     session = load(path)

@@ -20,6 +20,7 @@ from scenarios.experiment.reference import judge_beside_reference
 from scenarios.experiment.schedule.recorded_trains import slices_in_batch
 from scenarios.experiment.trend import fit_rounds
 from scenarios.experiment.wording import effect_words, explain_verdict
+from tests.every_case import every_case
 from tests.fakes import FakeClock
 
 EVENTS = {name: list(read_events(store.resolve_recording(name))) for name in store.list_demos()}
@@ -108,7 +109,7 @@ JUDGED = [
 ]
 
 
-@pytest.mark.parametrize(("name", "verdict"), JUDGED, ids=lambda v: getattr(v, "workload", v))
+@every_case(("name", "verdict"), JUDGED)
 def test_the_groups_give_the_same_verdict(name: str, verdict: ev.RunVerdict) -> None:
     again = judged_again(name, verdict)
     assert (again.verdict, again.groups) == (verdict.verdict, verdict.groups)
@@ -131,7 +132,7 @@ def test_the_groups_give_the_same_verdict(name: str, verdict: ev.RunVerdict) -> 
     assert again.slower_in == verdict.slower_in and explain_verdict(same) == explain_verdict(verdict)
 
 
-@pytest.mark.parametrize("name", sorted({name for name, _ in JUDGED}))
+@every_case("name", sorted({name for name, _ in JUDGED}))
 def test_a_run_and_its_replay_give_the_same_differences(name: str) -> None:
     session = RunSession()
     for event in EVENTS[name]:
@@ -146,7 +147,7 @@ def test_a_run_and_its_replay_give_the_same_differences(name: str) -> None:
             assert (verdict.delta_ci95 or ()) == pytest.approx(shown.delta_ci95 or (), rel=1e-6)
 
 
-@pytest.mark.parametrize("name", sorted({name for name, _ in JUDGED}))
+@every_case("name", sorted({name for name, _ in JUDGED}))
 def test_the_headline_is_what_todays_code_says_of_it(name: str) -> None:
     recorded, again = RunSession(), RunSession()
     for event in EVENTS[name]:

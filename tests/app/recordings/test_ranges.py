@@ -25,6 +25,7 @@ from app.tui.widgets.measuring.block_plot import plot_lines
 from scenarios.contract import events as ev
 from scenarios.contract.ranges import is_showable
 from tests.app.recordings.test_recording import HEAD, block, written
+from tests.every_case import every_case
 from tests.soak.extremes import on_screens
 from tests.soak.figures import Figures
 from tests.soak.recordings import shown
@@ -68,7 +69,7 @@ def test_the_edges_of_a_range_can_be_scaled_inverted_and_raised() -> None:
         assert abs(value) < 1e-300 or math.isfinite(1 / value)
 
 
-@pytest.mark.parametrize("path", [*TRUE_ONES, *map(resolve_recording, list_demos())], ids=lambda p: p.stem)
+@every_case("path", [*TRUE_ONES, *map(resolve_recording, list_demos())])
 def test_nothing_that_a_run_wrote_is_left_out(path: Path) -> None:
     assert not [event for event in read_events(path) if isinstance(event, ev.LeftOutLine)]
 

@@ -18,6 +18,7 @@ from app.recordings.writer import Recorder, encode_event
 from probes.reading.lossless_json import Decoder
 from scenarios.contract import events as ev
 from scenarios.contract.finding import Finding
+from tests.every_case import every_case
 from tests.needs import TMPFS, need
 from tests.real.own_disk import unmount
 
@@ -144,7 +145,7 @@ def test_memory_is_bounded_by_chunks(tmp_path: Path) -> None:
     assert follower.bytes <= 1 << 20
 
 
-@pytest.mark.parametrize("value", [math.nan, math.inf, -math.inf])
+@every_case("value", [math.nan, math.inf, -math.inf])
 def test_what_json_cannot_hold_is_left_out(value: float) -> None:
     line = encode_event(block(1, value))
     assert b"null" not in line and b'"values":{}' in line

@@ -26,6 +26,7 @@ from scenarios.contract.results import result as result_types
 from scenarios.contract.verdict.verdict import Word
 from scenarios.storage.results import Levels
 from tests.app.recordings.test_recording import written
+from tests.every_case import every_case
 from tests.fakes.streams.hostile import _built
 from tests.soak.strategies import types
 
@@ -64,7 +65,7 @@ def within(told: Any, recorded: Any) -> bool:
     return bool(told == recorded)
 
 
-@pytest.mark.parametrize("tag", sorted(KINDS.keys() - YOUNGER))
+@every_case("tag", sorted(KINDS.keys() - YOUNGER))
 def test_what_was_recorded_without_a_type_is_read_with_one(tag: str) -> None:
     found = former(KINDS[tag].name)
     assert found

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import pytest
-
 from app.recordings.session import RunSession
 from app.report.confirmation import confirmation_command, confirmation_options, local_mounts
 from scenarios.contract import events as ev
 from scenarios.contract.finding import Finding
+from tests.every_case import every_case
 
 ROOT, DATA, FAST = ("/", "/dev/vda1"), ("/data", "/dev/sdb1"), ("/fast", "/dev/nvme0n1p2")
 
@@ -25,7 +24,7 @@ def found(subject: str, *argv: str, prove: str = "storage") -> Finding:
     return Finding(id="a.b", severity="warning", title="x", subject=subject, prove=prove, prove_options=argv)
 
 
-@pytest.mark.parametrize(
+@every_case(
     ("finding", "mounts", "expected"),
     [
         (found("/data", "--dir", "/data"), (ROOT, DATA), ["--dir=/var/tmp", "--dir=/data"]),

@@ -18,6 +18,7 @@ from app.report.forms.csv_rows import COMPARED, MEASURED, csv_of_comparison, csv
 from scenarios.analysis.compare.comparison import compare_recordings as comparison
 from scenarios.contract import events as ev
 from scenarios.contract.plan import Metric, Plan, Workload
+from tests.every_case import every_case
 
 HOSTILE = ("=1+1", "+1", "-1", "@A1", "\t=1", "  =cmd|'/C calc'!A0", "＝1")
 
@@ -77,7 +78,7 @@ def test_what_was_compared_with_nothing_has_a_row_of_its_own() -> None:
     assert (row["ratio"], row["ratio_ci95_low"], row["ratio_ci95_high"]) == ("", "0.25", "")
 
 
-@pytest.mark.parametrize("name", [*HOSTILE, 'a,"b"\nc', "\udce9"])
+@every_case("name", [*HOSTILE, 'a,"b"\nc', "\udce9"])
 def test_no_name_is_a_formula_nor_breaks_a_row(name: str) -> None:
     told = session(title=name)
     told.apply(verdict(variant=name))
@@ -87,7 +88,7 @@ def test_no_name_is_a_formula_nor_breaks_a_row(name: str) -> None:
         assert cell.startswith("'") == (name in HOSTILE and name[0] != "\t") and "\n" not in cell
 
 
-@pytest.mark.parametrize("demo", list_demos())
+@every_case("demo", list_demos())
 def test_every_verdict_of_a_demo_is_a_row(demo: str) -> None:
     told = read_recording(resolve_recording(demo))
     rows = read(csv_of_recording(told, demo))

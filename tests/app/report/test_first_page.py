@@ -17,6 +17,7 @@ from app.report.forms.svg import SMALL, WIDE, bar_svg, chart_svg
 from app.report.full_report import report
 from scenarios.contract import events as ev
 from scenarios.contract.results.document import Axis, Chart, ChartSeries, Effects, Gallery
+from tests.every_case import every_case
 
 DEMOS = Path(__file__).parents[3] / "app" / "recordings" / "demos"
 SVG = "{http://www.w3.org/2000/svg}"
@@ -35,7 +36,7 @@ def row(load_: str, ratio: float | None, ci95: tuple[float, float] | None = None
     return VerdictRow(load_, "1", "2", "size", "interval", verdict)
 
 
-@pytest.mark.parametrize("name", ["storage", "rpfilter", "null"])
+@every_case("name", ["storage", "rpfilter", "null"])
 def test_the_answer_its_numbers_and_their_trust_stand_before_the_rest(name: str) -> None:
     made = report(load(DEMOS / f"{name}.jsonl"), f"{name}.jsonl")
     front = [section.title for section in made.sections if not section.appendix]
@@ -71,7 +72,7 @@ def test_an_effect_is_drawn_where_it_is_and_text_stays_text() -> None:
     assert "<script>&\\x1b: size" in [title.text for title in drawn.iter(f"{SVG}title")]
 
 
-@pytest.mark.parametrize("ratio", [None, math.inf, math.nan, 0.0, -1.0])
+@every_case("ratio", [None, math.inf, math.nan, 0.0, -1.0])
 def test_what_cannot_be_drawn_is_not(ratio: float | None) -> None:
     assert make_bars([row("a", ratio)]) == {}
 

@@ -25,6 +25,7 @@ from scenarios.contract.finding import Evidence, Finding, Remedy
 from scenarios.contract.plan import Metric, Plan, Workload
 from scenarios.contract.results.document import Chart, Code, Effects, ReportDocument, ReportSection, Table
 from scenarios.fstrim.results import LedgerRow, TrimLedger
+from tests.every_case import every_case
 
 FIXTURES = Path(__file__).parents[2] / "fixtures" / "recordings"
 GOLDEN = Path(__file__).parent / "golden"
@@ -83,12 +84,12 @@ def test_the_report_is_pinned(name: str) -> None:
     agrees(f"{name}.md", document_markdown.render_markdown(report(session, f"{name}.jsonl")))
 
 
-@pytest.mark.parametrize("path", sorted(DEMOS.glob("*.jsonl")), ids=lambda p: p.stem)
+@every_case("path", sorted(DEMOS.glob("*.jsonl")))
 def test_the_report_of_a_bundled_recording_is_pinned(path: Path) -> None:
     agrees(f"demo-{path.stem}.md", document_markdown.render_markdown(report(load(path), path.name)))
 
 
-@pytest.mark.parametrize("path", RECORDINGS, ids=lambda p: p.stem)
+@every_case("path", RECORDINGS)
 def test_every_recording_has_a_report(path: Path) -> None:
     made = report(load(path), path.name)
     tokens = MarkdownIt("gfm-like", {"html": True}).parse(document_markdown.render_markdown(made))
@@ -115,7 +116,7 @@ def test_a_cost_is_told_by_its_difference() -> None:
     assert re.search(r"\d+ % .*\([\d.]+ .*\+[\d.]+ [nµ]s/packet|\d+ % .*\+[\d.]+ [nµ]s/packet", said)
 
 
-@pytest.mark.parametrize(
+@every_case(
     ("events", "says"),
     [
         ((), "has not ended"),
@@ -186,7 +187,7 @@ def test_an_own_commands_arguments_are_shown_only_where_asked_for() -> None:
     )
 
 
-@pytest.mark.parametrize("name", ["null", "storage", "rpfilter", "iosched"])
+@every_case("name", ["null", "storage", "rpfilter", "iosched"])
 def test_a_plots_legend_names_the_sides_as_the_tables_do(name: str) -> None:
     session = load(DEMOS / f"{name}.jsonl")
     planned = [v.id for v in session.plan.variants] if session.plan else []

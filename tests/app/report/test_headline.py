@@ -10,6 +10,7 @@ from app.report.headline import DISTRUST, find_answer
 from scenarios.contract import events as ev
 from scenarios.contract.finding import Finding
 from scenarios.contract.plan import Metric, Plan, Variant, Workload
+from tests.every_case import every_case
 
 NS = Metric(name="ns/packet", unit="ns", better="less")
 
@@ -57,7 +58,7 @@ def told(own: str, ratio: float, controls: tuple[str, ...]) -> str:
     return find_answer(session).sentence
 
 
-@pytest.mark.parametrize(
+@every_case(
     ("own", "ratio", "controls", "begins"),
     [
         ("slower", 0.7, ("trivial",), "six: check is 30 % slower than none"),
@@ -112,7 +113,7 @@ def test_a_control_that_moved_is_the_headline_of_an_undecided_run_too() -> None:
     assert said.weight == "warning"
 
 
-@pytest.mark.parametrize(
+@every_case(
     ("status", "reason", "begins", "weight"),
     [
         ("done", "", "B: B is 20 % slower", "critical"),

@@ -9,9 +9,10 @@ from app.report.method import method_parts
 from scenarios.contract import events as ev
 from scenarios.contract.plan import Metric, Plan, Workload
 from scenarios.contract.results.document import Table
+from tests.every_case import every_case
 
 
-@pytest.mark.parametrize(
+@every_case(
     ("seconds", "cell"),
     [(1.5, "1.5 to 5 s"), (2.5, "1.5 to 5 s"), (0.4, "1.5 to 5 s planned, 0.4 s measured")],
 )

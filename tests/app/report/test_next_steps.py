@@ -24,6 +24,7 @@ from scenarios.cpuwatch.findings import WatchedJob
 from scenarios.cpuwatch.findings import cpuwatch_findings as cpuwatch
 from scenarios.kernel.findings import Figures, build_findings
 from scenarios.triage.cpus.usable import usable_cpus
+from tests.every_case import every_case
 from tests.fakes.hosts.tree import Tree
 
 IOPS = Metric("IOPS", "IOPS", "more")
@@ -45,7 +46,7 @@ def verdict(word: Any, **more: Any) -> ev.RunVerdict:
     return ev.RunVerdict(t=9.0, workload="w", verdict=word, **(fields | more))
 
 
-@pytest.mark.parametrize("name", [card.id for card in bundled_cards() if card.takes_s])
+@every_case("name", [card.id for card in bundled_cards() if card.takes_s])
 def test_what_another_scenario_takes_is_what_it_declares(name: str) -> None:
     assert card_of(name).takes_s == registry.load(name).takes_s
 
@@ -135,7 +136,7 @@ LOUD = Finding(
 )
 
 
-@pytest.mark.parametrize(
+@every_case(
     ("session", "words", "command"),
     [
         (ended(verdict("slower", ratio=0.5)), "look at the groups", "hostdx replay r.jsonl"),
@@ -173,7 +174,7 @@ QUIET = Finding(
 )  # fmt: skip
 
 
-@pytest.mark.parametrize(
+@every_case(
     ("word", "finding", "command"),
     [
         ("slower", QUIET, "nft list chain x"),
@@ -270,7 +271,7 @@ def test_a_part_of_a_checkup_does_not_lead_back_to_it() -> None:
     assert checkup_command() in whole and checkup_command() not in part
 
 
-@pytest.mark.parametrize(
+@every_case(
     ("options", "command"),
     [
         ({"only": ["memory"], "budget": 120.0}, "hostdx run numa --only=memory --budget=120"),

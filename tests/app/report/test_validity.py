@@ -13,6 +13,7 @@ from app.report import validity
 from scenarios.contract import events as ev
 from scenarios.contract.disturbance import Disturbance, InterferenceCulprit
 from scenarios.contract.surroundings import MeasuredSurroundings
+from tests.every_case import every_case
 
 DEMO = Path(__file__).parents[3] / "app" / "recordings" / "demos" / "iosched.jsonl"
 
@@ -81,7 +82,7 @@ def disturbances(
     ]
 
 
-@pytest.mark.parametrize(("noisy", "state"), [(0, "ok"), (3, "notice"), (15, "critical")])
+@every_case(("noisy", "state"), [(0, "ok"), (3, "notice"), (15, "critical")])
 def test_one_side_alone_was_measured_on_the_host_as_it_was_too(noisy: int, state: str) -> None:
     session = RunSession()
     for n in range(20):
@@ -105,12 +106,12 @@ def test_a_check_mark_stands_only_where_nobody_disturbed() -> None:
     assert "dd [7]" in both[1].text and "22 %" in both[1].text
 
 
-@pytest.mark.parametrize(("repeated", "state"), [(0, "ok"), (10, "notice"), (11, "critical")])
+@every_case(("repeated", "state"), [(0, "ok"), (10, "notice"), (11, "critical")])
 def test_more_than_half_of_the_groups_disturbed_is_no_mere_notice(repeated: int, state: str) -> None:
     assert disturbances([(SEEN, ())] * 9, repeated=repeated)[0].state == state
 
 
-@pytest.mark.parametrize(
+@every_case(
     ("word", "state"),
     [
         ("slower", "critical"),
@@ -154,7 +155,7 @@ def test_what_cannot_be_told_from_what_our_writes_cause_has_no_check_mark() -> N
     assert [s.state for s in disturbances([(untold, ())] * 8 + [(replace(untold, exact=True), ())])] == ["ok"]
 
 
-@pytest.mark.parametrize(
+@every_case(
     ("seen", "state"),
     [
         (replace(SEEN, cpu=0.6), "unlooked"),
@@ -179,7 +180,7 @@ def test_what_our_own_writes_cause_is_not_charged_to_others() -> None:
     assert "MB/s" not in disk.text
 
 
-@pytest.mark.parametrize(("kind", "field"), [("memory", "memory"), ("frequency", "khz"), ("queue", "queue")])
+@every_case(("kind", "field"), [("memory", "memory"), ("frequency", "khz"), ("queue", "queue")])
 def test_how_often_is_of_the_time_in_which_that_was_looked_at(kind: str, field: str) -> None:
     seen = replace(SEEN, **{field: 1})
     looks = [(seen, (Disturbance(kind, figure=1.0),)), *[(seen, ())] * 9]
@@ -187,7 +188,7 @@ def test_how_often_is_of_the_time_in_which_that_was_looked_at(kind: str, field: 
     assert "10 %" in disturbances([*looks, *[(SEEN, ())] * 5])[0].text
 
 
-@pytest.mark.parametrize(("reached", "state"), [(96, "ok"), (94, "notice"), (60, "notice")])
+@every_case(("reached", "state"), [(96, "ok"), (94, "notice"), (60, "notice")])
 def test_a_load_that_a_cache_served_in_part_has_no_check_mark(reached: int, state: str) -> None:
     session = RunSession()
     session.apply(judged("reads", variant="B", verdict="slower"))
@@ -203,7 +204,7 @@ def test_a_load_that_a_cache_served_in_part_has_no_check_mark(reached: int, stat
     assert (state == "notice") == any(sign.state == "notice" for sign in said)
 
 
-@pytest.mark.parametrize(
+@every_case(
     ("levels", "state"),
     [
         ([100.0, 101.0, 99.0, 100.0, 102.0, 98.0, 101.0, 100.0], "ok"),

@@ -26,6 +26,7 @@ from scenarios.contract.model import Options
 from scenarios.contract.plan import Option, Plan
 from scenarios.fstrim.scenario import Fstrim
 from tests.app.run.test_stop import names, process, recording
+from tests.every_case import every_case
 from tests.fakes.streams.stories import write
 from tests.fakes.streams.story import storage
 from tests.fakes.terminals.screen import grid, keys, opened, ready, settled
@@ -132,7 +133,7 @@ ANY: tuple[Option, ...] = (
 )
 
 
-@pytest.mark.parametrize(
+@every_case(
     ("words", "values"),
     [
         (

@@ -38,6 +38,7 @@ from app.tui.shell import Shell
 from app.tui.widgets.picker import Picker, PickerRow
 from app.tui.widgets.reader import Reader
 from scenarios.contract.finding import Finding, Remedy
+from tests.every_case import every_case
 from tests.fakes.terminals.screen import feed, grid, keys, opened, planned, ready, recorded, settled, until
 
 SCREENS = (
@@ -119,7 +120,7 @@ async def test_the_footer_follows_the_focus(size: str, tmp_path: Path) -> None:
         assert "Enter open" in grid(app)
 
 
-@pytest.mark.parametrize("screen", SCREENS)
+@every_case("screen", SCREENS)
 def test_every_screen_can_be_left_and_explains_its_keys(screen: type[Base]) -> None:
     keys = {
         key

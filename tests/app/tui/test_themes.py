@@ -7,6 +7,7 @@ from itertools import combinations
 import pytest
 
 from app.tui import theme
+from tests.every_case import every_case
 
 READ = ("text", "dim", "accent", "critical", "warning", "notice", "ok", "unknown", "a", "b", "c", "d")
 SEVERITIES = ("critical", "warning", "notice", "ok", "unknown")
@@ -51,7 +52,7 @@ def test_contrast_is_that_of_black_and_white() -> None:
     assert contrast("#000000", "#ffffff") == pytest.approx(21.0) and contrast("#777777", "#777777") == 1.0
 
 
-@pytest.mark.parametrize("name", OWN)
+@every_case("name", OWN)
 def test_what_is_read_stands_apart_from_its_ground(name: str) -> None:
     least = 7.0 if name == theme.HIGH_CONTRAST_NAME else 4.0
     for role in READ:

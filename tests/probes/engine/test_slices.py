@@ -19,6 +19,7 @@ from probes.engine.barrier import Meeting
 from probes.engine.loads.metadata import LINKED
 from probes.engine.operations import WorkerState
 from probes.engine.slices import operations_by_quarter, run_train
+from tests.every_case import every_case
 
 CPU = {"kind": "cpu", "stretch": 0.0}
 
@@ -125,7 +126,7 @@ def blocks_of(path: Path) -> Iterator[bytes]:
     return (data[at : at + 4096] for at in range(0, len(data), 4096))
 
 
-@pytest.mark.parametrize(
+@every_case(
     ("latencies", "expected"),
     [
         ([10] * 8, [2, 2, 2, 2]),

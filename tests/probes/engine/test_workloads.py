@@ -23,6 +23,7 @@ from probes.engine.workloads import (
     prepared_bytes,
     write_file_bytes,
 )
+from tests.every_case import every_case
 from tests.needs import needs, program
 
 GIB = 1 << 30
@@ -54,7 +55,7 @@ def test_files_divide_into_whole_blocks_for_every_worker(size: int) -> None:
     assert write_file_bytes(size) <= 256 << 20
 
 
-@pytest.mark.parametrize("workload", [i for i in IDS if load_of(i).kind in ("read", "write")])
+@every_case("workload", [i for i in IDS if load_of(i).kind in ("read", "write")])
 def test_the_fio_line_says_what_the_load_is(workload: str) -> None:
     load = load_of(workload)
     words = dict(
@@ -100,7 +101,7 @@ def test_the_largest_that_fits_is_taken() -> None:
     assert choose_size("/d", 0, None, ["cpu"]) == SMALLEST
 
 
-@pytest.mark.parametrize(
+@every_case(
     ("free", "wanted", "says"),
     [
         (GIB, None, "too little space: needs 1.56 GiB free .*, has 1 GiB"),
@@ -115,7 +116,7 @@ def test_a_size_that_does_not_fit_is_one_line(free: int, wanted: int | None, say
     assert "\n" not in str(caught.value)
 
 
-@pytest.mark.parametrize(
+@every_case(
     ("size", "said"),
     [
         (1, "1 B"),

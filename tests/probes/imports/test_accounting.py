@@ -24,6 +24,7 @@ from probes.imports.accounting import (
 from probes.imports.model import ImportRefusedError, ImportResult
 from probes.imports.numbers import parse_number
 from probes.imports.source import ImportSource
+from tests.every_case import every_case
 from tests.probes.imports import originals as made
 from tests.probes.imports.other_forms import FORMS
 
@@ -35,7 +36,7 @@ def source_of(text: str) -> ImportSource:
     return ImportSource("result", text.encode())
 
 
-@pytest.mark.parametrize("name", ALL)
+@every_case("name", ALL)
 def test_no_field_is_without_a_declaration(name: str) -> None:
     left_out = kinds.parse(source_of(ALL[name])).left_out
     assert not [one.name for one in left_out if one.reason == UNKNOWN_REASON]
@@ -133,7 +134,7 @@ def _changes(text: str) -> Iterator[tuple[str, str]]:
 _OF_COLUMNS = ("sadf", "iostat-s")  # their account is of columns
 
 
-@pytest.mark.parametrize("name", [n for n in JSON if n not in _OF_COLUMNS])
+@every_case("name", [n for n in JSON if n not in _OF_COLUMNS])
 def test_no_field_that_is_left_out_changes_a_figure(name: str) -> None:
     text = JSON[name]
     account = load_accounts()[kind_of(text)]
@@ -142,7 +143,7 @@ def test_no_field_that_is_left_out_changes_a_figure(name: str) -> None:
     assert not [field for field, changed in left_out if _figures(_parsed(changed)) != before]
 
 
-@pytest.mark.parametrize("kind", sorted({"fio", "iperf3", "hepscore", "prmon-json", "perf-json"}))
+@every_case("kind", sorted({"fio", "iperf3", "hepscore", "prmon-json", "perf-json"}))
 def test_each_declaration_of_a_field_that_is_used_is_true_of_a_file(kind: str) -> None:
     """A change of a field shows in the import, in one of the files at least: an idle direction's shows in none."""
     account = load_accounts()[kind]

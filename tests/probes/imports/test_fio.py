@@ -10,6 +10,7 @@ from probes.imports import kinds
 from probes.imports.model import ImportRefusedError, ImportResult
 from probes.imports.source import ImportSource
 from probes.imports.storage.fio import Fio
+from tests.every_case import every_case
 from tests.probes.imports import originals as made
 from tests.probes.imports.test_kinds import imported, value
 
@@ -42,7 +43,7 @@ def test_options_are_text_and_can_be_global() -> None:
     assert "fio.option-assumed" not in _troubles(result)
 
 
-@pytest.mark.parametrize(
+@every_case(
     ("options", "condition", "said"),
     [
         ({"rw": "randrw", "rwmixread": "70"}, "pattern", "randrw 70 % read"),

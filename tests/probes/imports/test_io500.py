@@ -6,6 +6,7 @@ import pytest
 
 from probes.imports.storage.io500 import Io500
 from probes.imports.storage.io500_score import _hash, matching_hash
+from tests.every_case import every_case
 from tests.probes.imports import originals as made
 from tests.probes.imports.test_kinds import imported, value
 
@@ -29,7 +30,7 @@ def test_gb_of_the_script_are_gib_and_its_names_are_the_programs() -> None:
     assert value(result, "mdtest-hard-write", "IOPS") == 4000
 
 
-@pytest.mark.parametrize(
+@every_case(
     "text",
     [
         made.SCRIPT,

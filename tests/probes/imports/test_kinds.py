@@ -10,6 +10,7 @@ import pytest
 from probes.imports import kinds
 from probes.imports.model import ImportRefusedError, ImportResult
 from probes.imports.source import ImportSource
+from tests.every_case import every_case
 from tests.probes.imports import originals as made
 
 
@@ -21,7 +22,7 @@ def value(result: ImportResult, workload: str, metric: str) -> float:
     return next(m.value for m in result.measures if (m.workload, m.metric) == (workload, metric))
 
 
-@pytest.mark.parametrize("kind", made.ALL)
+@every_case("kind", made.ALL)
 def test_each_is_recognised_by_its_content(kind: str) -> None:
     result = imported(made.ALL[kind])
     assert result.kind.startswith(kind) or kind in ("sar", "sadf")
@@ -31,15 +32,15 @@ def test_each_is_recognised_by_its_content(kind: str) -> None:
         assert math.isfinite(measure.value) and measure.unit in ("B/s", "B", "s", "IOPS", "1/s", "", "lps")
 
 
-@pytest.mark.parametrize("kind", made.ALL)
-@pytest.mark.parametrize("change", ["\ufeff{}", "{}\r"])
+@every_case("kind", made.ALL)
+@every_case("change", ["\ufeff{}", "{}\r"])
 def test_a_mark_in_front_and_carriage_returns_change_nothing(kind: str, change: str) -> None:
     text = made.ALL[kind]
     other = change.format(text) if "\r" not in change else text.replace("\n", "\r\n")
     assert imported(other).measures == imported(text).measures
 
 
-@pytest.mark.parametrize("kind", made.ALL)
+@every_case("kind", made.ALL)
 def test_utf_16_is_read_too(kind: str) -> None:
     data = made.ALL[kind].encode("utf-16")
     if kind == "hwloc":  # its own declaration says UTF-8
@@ -47,7 +48,7 @@ def test_utf_16_is_read_too(kind: str) -> None:
     assert kinds.parse(ImportSource("x", data)).measures == imported(made.ALL[kind]).measures
 
 
-@pytest.mark.parametrize(
+@every_case(
     ("text", "what", "rule", "claimed", "gives"),
     [
         (made.IO500.replace("8.165542", "66.676070"), "TOTAL", "io500.total-is-product", 66.67607, 8.165542),
@@ -89,7 +90,7 @@ def test_both_figures_of_a_contradiction(
     assert found[0].recomputed == (pytest.approx(gives, rel=1e-6) if isinstance(gives, float) else gives)
 
 
-@pytest.mark.parametrize(
+@every_case(
     ("data", "why"),
     [
         (b"", "is empty"),

@@ -8,13 +8,13 @@ import math
 import random
 
 import msgspec
-import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from probes.imports import kinds
 from probes.imports.model import ImportRefusedError
 from probes.imports.source import ImportSource
+from tests.every_case import every_case
 from tests.measured.reading.imports_mutations import mutated
 from tests.probes.imports import originals as made
 
@@ -31,7 +31,7 @@ def _check(data: bytes, kind: str | None) -> None:
     msgspec.json.encode(msgspec.structs.replace(result, series=()))
 
 
-@pytest.mark.parametrize("kind", made.ALL)
+@every_case("kind", made.ALL)
 def test_damaged_results(kind: str) -> None:
     draw = random.Random(kind)
     original = made.ALL[kind].encode()

@@ -12,9 +12,10 @@ from probes.imports.numbers import (
     parse_number,
     parse_printed,
 )
+from tests.every_case import every_case
 
 
-@pytest.mark.parametrize(
+@every_case(
     ("text", "value"),
     [("7", 7.0), (" 1.5e3 ", 1500.0), (".5", 0.5), (-2, -2.0), ("1e-120", 0.0)]
     + [
@@ -30,9 +31,7 @@ def test_an_integer_has_no_fraction() -> None:
     assert [parse_integer(text) for text in ("7", "7.0", "1.5", "x")] == [7, 7, None, None]
 
 
-@pytest.mark.parametrize(
-    ("text", "significant", "half"), [("12.50", None, 0.005), ("7", None, 0.5), ("123456.0", 6, 0.5)]
-)
+@every_case(("text", "significant", "half"), [("12.50", None, 0.005), ("7", None, 0.5), ("123456.0", 6, 0.5)])
 def test_a_printed_number_is_off_by_half_of_its_last_digit(
     text: str, significant: int | None, half: float
 ) -> None:
@@ -58,7 +57,7 @@ def test_a_score_is_a_geometric_mean_of_what_is_positive() -> None:
     assert geometric_mean([0.0, -1.0]) is None
 
 
-@pytest.mark.parametrize("cell", ["1_000", "nan", "inf", "x", "1e30"])
+@every_case("cell", ["1_000", "nan", "inf", "x", "1e30"])
 def test_a_column_with_another_text_is_looked_at_cell_by_cell(cell: str) -> None:
     assert parse_column(["1", "2.5"]) == [1.0, 2.5]
     with pytest.raises(ValueError):

@@ -8,6 +8,7 @@ from probes.imports.model import ImportRefusedError, ImportResult
 from scenarios.analysis.compare.comparison import compare_recordings
 from scenarios.analysis.compare.conditions import unlike_loads
 from scenarios.analysis.compare.snapshot import summarise_import as as_take
+from tests.every_case import every_case
 from tests.probes.imports import originals as made
 from tests.probes.imports import other_forms as forms
 from tests.probes.imports.test_kinds import imported, value
@@ -36,7 +37,7 @@ def test_syncs_of_several_jobs_have_one_weighted_mean() -> None:
     assert value(result, "wal write", "syncs") == 400
 
 
-@pytest.mark.parametrize(
+@every_case(
     "options",
     [{"fdatasync": "1"}, {"rate_iops": "100"}, {"thinktime": "1ms"}, {"ramp_time": "5"}, {"bssplit": "4k/50:64k/50"},
      {"an_option_of_tomorrow": "7"}],
@@ -47,7 +48,7 @@ def test_every_option_is_a_condition(options: dict[str, str]) -> None:
     assert not compare_recordings([plain], [other]).effects
 
 
-@pytest.mark.parametrize(
+@every_case(
     "options", [{"filename": "/mnt/b/x"}, {"write_bw_log": "x"}, {"fdatasync": "0"}, {"group_reporting": ""}]
 )
 def test_names_logs_and_what_is_switched_off_are_none(options: dict[str, str]) -> None:
@@ -89,11 +90,10 @@ def test_a_read_far_above_its_write_is_likely_from_memory() -> None:
     assert "from-memory" in quick and "from-memory" not in {t.id for t in imported(made.IOR).troubles}
 
 
-@pytest.mark.parametrize(
+@every_case(
     "text",
     [forms.IPERF3_BIDIR, forms.IPERF3_TWICE, forms.iperf3_stream(),
      "Warning: --bidir option is an experimental feature\n" + forms.IPERF3_BIDIR],
-    ids=["3.16", "3.7", "stream", "warning"],
 )  # fmt: skip
 def test_both_ways_of_iperf3_in_every_form(text: str) -> None:
     result = imported(text)
@@ -158,7 +158,7 @@ OTHERS = {
 }
 
 
-@pytest.mark.parametrize("text", OTHERS)
+@every_case("text", OTHERS)
 def test_other_tools_are_named(text: str) -> None:
     with pytest.raises(ImportRefusedError) as why:
         imported(text + "x 12\n")

@@ -7,9 +7,10 @@ from array import array
 import pytest
 
 from probes.imports.sample_series import SampleClock, SampleSeries, SeriesTable, thin_series
+from tests.every_case import every_case
 
 
-@pytest.mark.parametrize(
+@every_case(
     ("date", "texts", "times", "first"),
     [
         ("11/22/2026", ["23:59:50", "00:00:00", "00:00:10"], [0, 10, 20], "2026-11-22T23:59:50"),
@@ -33,7 +34,7 @@ def test_a_table_that_begins_anew_is_of_the_same_day() -> None:
     assert clock.read_all(["00:10:00", "23:50:00", "00:00:00"], "DEV") == [0, 85200, 85800]
 
 
-@pytest.mark.parametrize("text", ["", "12:00", "Average:", "99/99/99 12:00:00", "12:00:00 words", "x" * 500])
+@every_case("text", ["", "12:00", "Average:", "99/99/99 12:00:00", "12:00:00 words", "x" * 500])
 def test_what_is_no_time_is_none(text: str) -> None:
     clock = SampleClock()
     assert clock.read(text) is None

@@ -7,6 +7,7 @@ import pytest
 from probes.imports.model import ImportRefusedError
 from probes.imports.source import ImportSource
 from probes.imports.storage.io500_table import read_columns
+from tests.every_case import every_case
 
 
 def _columns(text: str) -> dict[str, dict[str, float]]:
@@ -22,12 +23,12 @@ def test_a_result_a_column() -> None:
     }
 
 
-@pytest.mark.parametrize("value", ["-", "nan", "inf", "0", "-1", "two"])
+@every_case("value", ["-", "nan", "inf", "0", "-1", "two"])
 def test_what_is_no_positive_number_was_not_measured(value: str) -> None:
     assert _columns(f"phase\told\nfind\t{value}\n") == {"old": {}}
 
 
-@pytest.mark.parametrize(
+@every_case(
     ("text", "why"),
     [
         ("load\told\nfind\t1\n", "no table of phases"),

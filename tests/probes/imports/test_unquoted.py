@@ -7,6 +7,7 @@ import pytest
 from probes.imports import kinds
 from probes.imports.model import ImportRefusedError
 from probes.imports.source import ImportSource
+from tests.every_case import every_case
 
 SECRET = "CANARY"
 TEXTS = (
@@ -30,7 +31,7 @@ TEXTS = (
 )
 
 
-@pytest.mark.parametrize("kind", [None, *kinds.KINDS], ids=lambda kind: kind.id if kind else "none")
+@every_case("kind", [None, *kinds.KINDS])
 def test_no_word_of_it_is_in_the_refusal(kind: kinds.ImportKind | None) -> None:
     for text in TEXTS:
         for data in (text, "\ufeff" + text, text + "\0"):

@@ -22,6 +22,7 @@ from probes.profile.perf_records import (
 )
 from probes.profile.perf_ring import Ring, ring_window
 from probes.profile.takings import Takings, Window, Windows
+from tests.every_case import every_case
 
 TAIL = struct.Struct("=IIQ")
 
@@ -75,7 +76,7 @@ def test_a_tracepoints_data_comes_with_its_sample() -> None:
     assert isinstance(found, Sample) and found.data == b"lock\0\0\0\0" and found.chain == (0x1010,)
 
 
-@pytest.mark.parametrize("seed", range(20))
+@every_case("seed", range(20))
 def test_bytes_of_any_kind_are_read_to_an_end(seed: int) -> None:
     rng = random.Random(seed)
     good = sample(5, 7, 4, 1, 2, 3) + mapping(5, 1, 0, 10, 0, b"/a")

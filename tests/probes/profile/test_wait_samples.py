@@ -18,6 +18,7 @@ from probes.profile.wait_samples import (
     scale_waits,
     wants_mutex,
 )
+from tests.every_case import every_case
 
 
 def thread(proc: Path, pid: int, tid: int, state: str, syscall: str = "", wchan: str = "") -> None:
@@ -187,7 +188,7 @@ def test_samples_divide_what_is_exact_and_leave_the_wait_for_children_as_it_is()
     assert scale_waits(rows, 9.0) == rows, "a factor that no bias of sampling makes"
 
 
-@pytest.mark.parametrize(
+@every_case(
     ("text", "number"),
     [
         (b"257 0x1 0x2", 257),
@@ -215,7 +216,7 @@ def test_calls_have_the_names_of_their_machine() -> None:
     assert call_name(UNKNOWN, {}) == ""
 
 
-@pytest.mark.parametrize(
+@every_case(
     ("text", "wanted"),
     [
         (b"202 0x7f01 0x80 0x2 0x0 0x0 0x0 0x7ffe 0x7f00", True),  # glibc's mutex

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import pytest
-
 from probes.reading.captured import sosreport
 from probes.types import Absent
+from tests.every_case import every_case
 from tests.fakes.hosts.tree import Tree
 
 
-@pytest.mark.parametrize(
+@every_case(
     ("argv", "name"),
     [
         (("dmsetup", "info", "-c"), "dmsetup_info_-c"),

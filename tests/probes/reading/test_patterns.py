@@ -14,11 +14,12 @@ from hypothesis import strategies as st
 from probes.reading.parsed_toml import parse_toml
 from probes.reading.patterns import LineIndex, matches_glob, needed_words
 from scenarios.triage.rules.known import written_rules
+from tests.every_case import every_case
 
 LINES = Path(__file__).parents[2] / "data"
 
 
-@pytest.mark.parametrize(
+@every_case(
     ("pattern", "words"),
     [
         ("I/O error, dev (sd|vd)", ["i/o error, dev "]),

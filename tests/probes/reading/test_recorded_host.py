@@ -8,13 +8,12 @@ import tarfile
 from ipaddress import ip_address
 from pathlib import Path
 
-import pytest
-
 from probes.reading.captured.archive import unpack_archive
 from probes.reading.host import Host
 from probes.reading.recorded_host import RecordedHost, write_archive
 from probes.reading.secrecy.redaction import Redaction, strip_secrets
 from probes.types import is_present
+from tests.every_case import every_case
 
 
 def test_what_was_read_is_read_again_and_nothing_else(tmp_path: Path) -> None:
@@ -67,7 +66,7 @@ ROUTE += "eth0\t0001A8C0\t00000000\t0001\t00FFFFFF\n"
 LINKS = "00000000000000000000000000000001 01 80 10 80 lo\n20010db800aa00000000000000001234 02 40 00 80 eth0\n"
 
 
-@pytest.mark.parametrize(
+@every_case(
     ("path", "text", "gone", "kept_words"),
     [
         ("/proc/net/route", ROUTE, ("A8C0",), ("00FFFFFF", "00000000", "\t0003\t")),

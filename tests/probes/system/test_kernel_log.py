@@ -20,6 +20,7 @@ from probes.system.kernel_log import (
     read_kernel_log,
 )
 from probes.types import Absent
+from tests.every_case import every_case
 from tests.fakes.answering import Answering
 
 DATA = Path(__file__).parents[2] / "data" / "kernel_log"
@@ -33,7 +34,7 @@ def captured(tmp_path: Path, name: str, at: str) -> Host:
     return Host(str(tmp_path))
 
 
-@pytest.mark.parametrize(
+@every_case(
     ("line", "expected"),
     [
         ("[   12.345678] text", LogLine("text", 12.345678)),

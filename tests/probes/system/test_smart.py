@@ -8,6 +8,7 @@ import pytest
 
 from probes.system.disk.smart import Smart, parse_smart_json, parse_smart_text
 from probes.types import Absent, is_present
+from tests.every_case import every_case
 
 NVME = {
     "smart_status": {"passed": True},
@@ -63,7 +64,7 @@ def test_an_ata_disk(found: Smart | Absent) -> None:
     assert told(found) == {"passed": True, "reallocated": 12, "pending": 8, "uncorrectable": 1}
 
 
-@pytest.mark.parametrize(
+@every_case(
     "log",
     [
         [],

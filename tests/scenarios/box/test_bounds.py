@@ -5,10 +5,10 @@ from __future__ import annotations
 import random
 
 import msgspec
-import pytest
 
 from scenarios.box.bounds import THIS, boxes_with_outliers, odd_findings, same_setup_runs
 from scenarios.box.results import CornerFigures, CornerLevel, Corners
+from tests.every_case import every_case
 from tests.scenarios.box.drawn_bench import USUAL
 
 
@@ -33,15 +33,15 @@ def past(seed: int, count: int = 7) -> list[tuple[str, CornerFigures]]:
     return [(f"run {n}", drawn(1000 * seed + n)) for n in range(count)]
 
 
-@pytest.mark.parametrize("seed", range(10))
-@pytest.mark.parametrize("corner", ["ior-hard-write", "mdtest-hard-write", "find"])
+@every_case("seed", range(10))
+@every_case("corner", ["ior-hard-write", "mdtest-hard-write", "find"])
 def test_the_corner_that_got_slower_is_the_one_named(corner: str, seed: int) -> None:
     now = drawn(seed, corner, 3.0)
     _, odd = boxes_with_outliers(now, past(seed))
     assert [f.id for f in odd_findings(now, odd)] == [f"box.odd.{corner}"]
 
 
-@pytest.mark.parametrize("seed", range(10))
+@every_case("seed", range(10))
 def test_a_run_like_the_others_is_not_named(seed: int) -> None:
     now = drawn(seed)
     _, odd = boxes_with_outliers(now, past(seed))

@@ -19,6 +19,7 @@ from scenarios.contract.finding import Finding
 from scenarios.contract.model import StepInProgress
 from scenarios.contract.results.document import Table
 from scenarios.contract.verdict.verdict import Word
+from tests.every_case import every_case
 from tests.fakes.clock import FakeClock
 from tests.fakes.run import FakeRun
 from tests.fakes.watch import FakeWatch
@@ -110,8 +111,8 @@ def test_the_pilots_count_for_nothing() -> None:
     assert min(group.index for group in done.run.of(ev.Group)) == PILOTS
 
 
-@pytest.mark.parametrize("seed", range(10))
-@pytest.mark.parametrize(
+@every_case("seed", range(10))
+@every_case(
     "corner",
     ["ior-hard-write", "ior-hard-read", "mdtest-hard-write", "mdtest-hard-stat", "mdtest-hard-delete"],
 )
@@ -120,13 +121,13 @@ def test_a_planted_slow_corner_is_the_one_named(corner: str, seed: int) -> None:
     assert [f.id for f in found if f.severity != "ok"] == [f"box.far.{corner}"]
 
 
-@pytest.mark.parametrize("seed", range(10))
+@every_case("seed", range(10))
 def test_nothing_is_named_where_nothing_is_planted(seed: int) -> None:
     found = conducted(seed).findings
     assert [(f.id, f.severity) for f in found] == [("box.corners", "ok")]
 
 
-@pytest.mark.parametrize("seed", range(5))
+@every_case("seed", range(5))
 def test_of_two_slow_corners_the_farther_is_first(seed: int) -> None:
     found = conducted(seed, slow={"ior-hard-read": 12.0, "mdtest-hard-write": 100.0}).findings
     assert [f.id for f in found[:2]] == ["box.far.mdtest-hard-write", "box.far.ior-hard-read"]

@@ -12,11 +12,12 @@ from scenarios.box.findings import box_findings
 from scenarios.contract import events as ev
 from scenarios.contract.plan import Metric
 from scenarios.contract.verdict.verdict import Word
+from tests.every_case import every_case
 from tests.scenarios.box.test_bounds import drawn
 from tests.scenarios.box.test_cycles import conducted
 
 
-@pytest.mark.parametrize(
+@every_case(
     ("load", "direct", "factor", "told"),
     [
         ("ior-write", False, 1.5, True),
@@ -50,7 +51,7 @@ def test_a_find_is_slow_where_the_intervals_lie_apart(highest: float, told: bool
     assert any(one.id == "box.find" for one in found) is told
 
 
-@pytest.mark.parametrize(("apart", "named"), [((7,), True), ((3, 7), False), ((6, 7), True)])
+@every_case(("apart", "named"), [((7,), True), ((3, 7), False), ((6, 7), True)])
 def test_an_odd_run_is_alone_or_the_newest_of_those_since_when_it_lasts(
     apart: tuple[int, ...], named: bool
 ) -> None:

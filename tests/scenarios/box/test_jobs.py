@@ -21,6 +21,7 @@ from scenarios.contract import events as ev
 from scenarios.contract.finding import Finding
 from scenarios.contract.model import Options
 from scenarios.contract.results.document import Table
+from tests.every_case import every_case
 from tests.probes.imports.originals import _DARSHAN
 from tests.scenarios.box.test_bounds import drawn, past
 
@@ -70,7 +71,7 @@ def test_small_calls_in_a_shared_file_are_tuned_towards_larger_ones_and_own_file
     assert told.severity == "notice" and len(advice(told)) == 3
 
 
-@pytest.mark.parametrize(
+@every_case(
     ("change", "processes", "count"),
     [
         ({"small": 0.1}, 4, 2),

@@ -12,6 +12,7 @@ from scenarios.checkup.others import Gap, HostUseSampler
 from scenarios.checkup.ranking import answer_finding, rank_items
 from scenarios.contract.finding import Finding
 from scenarios.contract.results.result import Item
+from tests.every_case import every_case
 from tests.fakes.hosts.tree import Tree
 from tests.fakes.run import FakeRun
 
@@ -51,7 +52,7 @@ def test_a_disk_that_is_kept_busy_in_turns_is_a_cause_where_tasks_wait_for_it() 
     assert found(gap(psi_cpu=0.1, psi_io=None, devices={"vda": (0.0, 5e8, 0.67)})) == []
 
 
-@pytest.mark.parametrize(
+@every_case(
     "more",
     [
         {},

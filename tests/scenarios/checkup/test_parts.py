@@ -10,9 +10,10 @@ from scenarios.checkup.scenario import Checkup
 from scenarios.contract import registry
 from scenarios.contract.model import Options
 from scenarios.contract.plan import Plan, Written
+from tests.every_case import every_case
 
 
-@pytest.mark.parametrize(
+@every_case(
     ("scenario", "command"),
     [
         ("storage", "hostdx run storage --dir=/a --dir=/b"),

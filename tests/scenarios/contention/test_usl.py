@@ -8,6 +8,7 @@ from random import Random
 import pytest
 
 from scenarios.contention.usl import Usl, fit_usl, fit_with_intervals
+from tests.every_case import every_case
 from tests.needs import one_always
 from tests.scenarios.oracle import numpy as np
 from tests.scenarios.oracle import optimize
@@ -20,7 +21,7 @@ def law(workers: int, single: float, contention: float, coherence: float) -> flo
     return single * workers / lost
 
 
-@pytest.mark.parametrize("seed", range(30))
+@every_case("seed", range(30))
 def test_it_is_what_scipy_finds(seed: int) -> None:
     rng = Random(seed)
     planted = rng.choice([(0.0, 0.0), (0.5, 0.0), (0.02, 0.004), (0.0, 0.01), (1.0, 0.1)])

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import pytest
-
 from scenarios.contract.disturbance import (
     Disturbance,
     InterferenceCulprit,
@@ -11,6 +9,7 @@ from scenarios.contract.disturbance import (
     most_frequent_culprit,
 )
 from scenarios.experiment.guards.interference import MeasuredSurroundings, list_excesses
+from tests.every_case import every_case
 
 
 def by(name: str, pid: int, rate: float = 1.0) -> InterferenceCulprit:
@@ -20,7 +19,7 @@ def by(name: str, pid: int, rate: float = 1.0) -> InterferenceCulprit:
 UNREADABLE = InterferenceCulprit(devices=("vda",), unnamed="another user's")
 
 
-@pytest.mark.parametrize(
+@every_case(
     ("one", "said"),
     [
         (
@@ -54,7 +53,7 @@ def test_one_sentence_from_fields(one: Disturbance, said: str) -> None:
 CPU, DEVICE = Disturbance("cpu", figure=0.7, usual=0.03), Disturbance("device", figure=0.7)
 
 
-@pytest.mark.parametrize(
+@every_case(
     ("all_of_them", "said"),
     [
         ([], ""),

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import pytest
-
 from probes.reading.host import Host
 from probes.system.running.tasks import Task
 from probes.types import Absent
@@ -20,6 +18,7 @@ from scenarios.dstate.location import (
 )
 from scenarios.triage.knowledge.kernels import faults_of
 from scenarios.triage.knowledge.waits import load_waits, wait_kind
+from tests.every_case import every_case
 
 NO = Absent("not readable")
 XFS = MountedDirectory(
@@ -162,7 +161,7 @@ ROWS = [
 ]
 
 
-@pytest.mark.parametrize(("one", "devices", "expected"), ROWS)
+@every_case(("one", "devices", "expected"), ROWS)
 def test_a_stuck_task_gets_its_cause(
     one: StuckTaskDetails, devices: list[DeviceState], expected: Cause
 ) -> None:
@@ -201,7 +200,7 @@ def test_the_kernels_fault_is_not_claimed_for_one_queue_or_another_scheduler() -
         assert finding.id == "dstate.scheduler" and not finding.references
 
 
-@pytest.mark.parametrize(
+@every_case(
     "kind",
     [
         "network",
@@ -229,7 +228,7 @@ def test_every_cause_says_what_to_do_with_names_quoted(kind: str) -> None:
             assert "/a b;reboot" not in command or "'/a b;reboot'" in command
 
 
-@pytest.mark.parametrize("active", ["mq-deadline", "bfq", "none", "kyber"])
+@every_case("active", ["mq-deadline", "bfq", "none", "kyber"])
 def test_no_remedy_sets_what_is_set_already(active: str) -> None:
     state = device(scheduler=active, tags=4)
     (group,) = group_by_cause([(stuck("io_schedule", place=XFS), Cause("scheduler", "sdb"))])

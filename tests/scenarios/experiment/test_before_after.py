@@ -8,6 +8,7 @@ import random
 import pytest
 
 from scenarios.experiment.before_after import conclude_before_after, judge_before_after, mean_variance_share
+from tests.every_case import every_case
 from tests.scenarios.oracle import numpy as np
 
 
@@ -65,7 +66,7 @@ def steady(level: float) -> list[float]:
     return [10_000 * math.exp(level + 5e-4 * (-1) ** n) for n in range(20)]
 
 
-@pytest.mark.parametrize(
+@every_case(
     ("idle", "after", "word"),
     [
         (0.0, -0.02, "no material difference"),  # sure, yet within the margin
@@ -120,7 +121,7 @@ def test_costs_are_turned_and_broken_blocks_refused() -> None:
         assert refused.verdict == "inconclusive" and refused.reason
 
 
-@pytest.mark.parametrize("n", [1, 2, 6, 40])
+@every_case("n", [1, 2, 6, 40])
 def test_the_variance_of_a_mean_of_correlated_blocks(n: int) -> None:
     covariance = 0.6 ** np.abs(np.subtract.outer(np.arange(n), np.arange(n)))
     assert mean_variance_share(n) == pytest.approx(covariance.mean(), abs=1e-9)

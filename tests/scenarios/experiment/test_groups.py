@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import pytest
-
 from probes.engine.measured import Measured
 from scenarios.contract import events as ev
 from scenarios.contract.plan import Metric
 from scenarios.experiment.groups import GroupBlocks, level_values
+from tests.every_case import every_case
 
 IOPS = Metric("IOPS", "IOPS")
 
@@ -25,7 +24,7 @@ def verdict(groups: int, batch: int = 1) -> ev.RunVerdict:
     )  # fmt: skip
 
 
-@pytest.mark.parametrize(
+@every_case(
     ("said", "values"),
     [
         ([verdict(1)], [15.0]),

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import pytest
-
 from probes.engine.measured import Measured
 from scenarios.contract.plan import Metric, Workload
 from scenarios.experiment.budget import Pace
 from scenarios.experiment.groups import GroupBlocks
 from scenarios.experiment.judge import Judge
+from tests.every_case import every_case
 from tests.fakes import FakeClock
 
 IOPS = Metric("IOPS", "IOPS")
@@ -37,7 +36,7 @@ def test_what_a_look_decided_no_later_group_changes() -> None:
     assert (told.verdict, told.groups) == ("slower", 6)
 
 
-@pytest.mark.parametrize(
+@every_case(
     ("first", "ratio", "word"), [(False, 0.93, "slower"), (True, 0.93, "inconclusive"), (True, 0.7, "slower")]
 )
 def test_more_than_half_of_the_groups_must_have_been_disturbed(first: bool, ratio: float, word: str) -> None:

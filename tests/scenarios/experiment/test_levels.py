@@ -9,6 +9,7 @@ import pytest
 from scenarios.contract import events as ev
 from scenarios.contract.verdict.verdict import Word
 from scenarios.experiment.levels import values_of_pair, variant_values, with_difference
+from tests.every_case import every_case
 
 
 def verdict(
@@ -20,7 +21,7 @@ def verdict(
     )  # fmt: skip
 
 
-@pytest.mark.parametrize(
+@every_case(
     ("sign", "values", "ci95", "ends"),
     [
         (1, (200.0, 100.0), (0.4, 0.6), (-120.0, -80.0)),
@@ -63,7 +64,7 @@ def test_values_divide_to_every_effect_and_no_later_pair_changes_one() -> None:
         assert fewer == {name: values[name] for name in fewer}
 
 
-@pytest.mark.parametrize(("ratio", "fits"), [(4.0, True), (4.03, True), (4.1, False), (None, False)])
+@every_case(("ratio", "fits"), [(4.0, True), (4.03, True), (4.1, False), (None, False)])
 def test_values_stand_beside_an_effect_that_they_divide_to(ratio: float | None, fits: bool) -> None:
     told = values_of_pair({"B": 50.0, "C": 200.0}, verdict(ratio, baseline="B", variant="C"), 1)
     assert told == ((50.0, 200.0) if fits else None)

@@ -9,6 +9,7 @@ from collections.abc import Iterable
 import pytest
 
 from scenarios.experiment import looks as boundary
+from tests.every_case import every_case
 from tests.needs import one_always
 from tests.scenarios.oracle import integrate
 from tests.scenarios.oracle import numpy as np
@@ -63,7 +64,7 @@ def test_an_early_end_spends_what_is_left() -> None:
     assert 1 - stays_inside((6, 10), criticals(levels)) == pytest.approx(0.05, abs=1e-6)
 
 
-@pytest.mark.parametrize("looks", [(12,), (6, 12), (6, 10, 15), (6, 10, 17, 30), (6, 10, 19, 35, 64, 120)])
+@every_case("looks", [(12,), (6, 12), (6, 10, 15), (6, 10, 17, 30), (6, 10, 19, 35, 64, 120)])
 def test_spending_only_grows_and_ends_at_alpha(looks: tuple[int, ...]) -> None:
     spent = [boundary.alpha_spent_up_to(groups, looks, 0.05) for groups in range(looks[-1] + 5)]
     assert all(b >= a - 1e-15 for a, b in itertools.pairwise(spent))
@@ -75,8 +76,8 @@ def test_spending_only_grows_and_ends_at_alpha(looks: tuple[int, ...]) -> None:
     )
 
 
-@pytest.mark.parametrize("min_groups", [4, 8])
-@pytest.mark.parametrize("planned", [4, 5, 8, 9, 12, 13, 20, 30, 60, 200])
+@every_case("min_groups", [4, 8])
+@every_case("planned", [4, 5, 8, 9, 12, 13, 20, 30, 60, 200])
 def test_looks_are_few_and_end_where_planned(planned: int, min_groups: int) -> None:
     looks = boundary.plan_analyses(planned, min_groups)
     assert looks[-1] == planned

@@ -15,6 +15,7 @@ from scenarios.contract.verdict.order import apply_order_guard, word_by_order
 from scenarios.contract.verdict.verdict import GroupVerdict, OrderEffect, Word
 from scenarios.experiment.load_schedule import measure_workload
 from scenarios.experiment.order import baseline_first, order_effect
+from tests.every_case import every_case
 from tests.fakes import FakeRun, FakeVariantBench
 from tests.fakes.noise import white
 from tests.needs import some_always
@@ -32,7 +33,7 @@ def drawn(effect: float, second: float, groups: int = 20, sigma: float = 0.02, s
     return found
 
 
-@pytest.mark.parametrize(
+@every_case(
     ("order", "first"), [("ABBA", True), ("BAAB", False), ("CABBAC", True), ("CCAA", None), ("", None)]
 )
 def test_which_of_a_pair_comes_first(order: str, first: bool | None) -> None:
@@ -49,7 +50,7 @@ def test_the_effect_by_order_with_its_interval_and_what_being_second_does() -> N
     assert found.second_ci[0] < found.second < found.second_ci[1]
 
 
-@pytest.mark.parametrize(
+@every_case(
     ("logs", "firsts"),
     [([0.1, 0.2, 0.1], [True, False, True]), ([0.1] * 6, [True] * 6), ([], [])],
 )
@@ -57,7 +58,7 @@ def test_too_few_groups_or_one_order_alone_say_nothing(logs: list[float], firsts
     assert order_effect(logs, firsts, 0.05) is None
 
 
-@pytest.mark.parametrize(
+@every_case(
     ("effect", "second", "word", "stands"),
     [
         (-0.4, 0.0, Word.SLOWER, Word.SLOWER),

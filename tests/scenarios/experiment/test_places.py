@@ -12,6 +12,7 @@ import pytest
 from scenarios.contract.verdict.verdict import GroupVerdict
 from scenarios.experiment.places import MIN_PAIRS, PlaceScatter, PlaceVisits, estimate_scatter, means_by_place
 from scenarios.experiment.sequential import SequentialComparison
+from tests.every_case import every_case
 from tests.needs import one_always
 
 CALLED = ("slower", "faster")
@@ -112,8 +113,8 @@ def test_both_levels_are_found_in_simulated_noise(place: float, within: float, g
     assert math.sqrt(sum(one.place**2 for one in known) / 40) == pytest.approx(place, rel=0.1, abs=blurred)
 
 
-@pytest.mark.parametrize("all_pairs", [16, 64])
-@pytest.mark.parametrize("place", [0.0, 0.01, 0.021])
+@every_case("all_pairs", [16, 64])
+@every_case("place", [0.0, 0.01, 0.021])
 def test_so_many_groups_narrow_the_interval(place: float, all_pairs: int) -> None:
     one = PlaceScatter(place, 0.1, 0.1, all_pairs, all_pairs, 2 * all_pairs)
     assert one.error(10 * all_pairs) == pytest.approx(
@@ -178,8 +179,8 @@ def test_a_real_tenth_is_found_on_uneven_places() -> None:
     assert words["slower"] >= 98 and not words["faster"]
 
 
-@pytest.mark.parametrize("seed", range(4))
-@pytest.mark.parametrize("effect", [0.0, math.log(0.9)])
+@every_case("seed", range(4))
+@every_case("effect", [0.0, math.log(0.9)])
 def test_exchanged_sides_give_the_mirrored_verdict(seed: int, effect: float) -> None:
     values = two_levels(random.Random(seed), 16, 64, 0.02, 0.03)
     one, other = (judged(values, 16, effect=effect, mirrored=mirrored) for mirrored in (False, True))

@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from scenarios.contract.verdict.verdict import GroupVerdict
 from scenarios.experiment.sequential import SequentialComparison, draw_orders
 from scenarios.experiment.statistics.stats import group_value
+from tests.every_case import every_case
 
 
 def decide(ratio: float, noise: float, planned: int = 30, seed: int = 1, **given_to: float) -> GroupVerdict:
@@ -121,14 +122,14 @@ def test_long_blocks_have_four_groups_and_see_large_effects_only() -> None:
     assert decide(0.95, 0.08, planned=4, min_groups=4).verdict == "inconclusive"
 
 
-@pytest.mark.parametrize(("family", "groups"), [(1, 6), (2, 7), (4, 8), (7, 9)])
+@every_case(("family", "groups"), [(1, 6), (2, 7), (4, 8), (7, 9)])
 def test_groups_from_which_the_drawn_orders_alone_hold_the_level(family: int, groups: int) -> None:
     comparison = SequentialComparison("A", "B", "wall", family=family)
     assert comparison.exact_from == groups
     assert 2 * 0.5**groups <= comparison.alpha_share < 2 * 0.5 ** (groups - 1)
 
 
-@pytest.mark.parametrize(("groups", "word"), [(4, "inconclusive"), (6, "inconclusive"), (7, "faster")])
+@every_case(("groups", "word"), [(4, "inconclusive"), (6, "inconclusive"), (7, "faster")])
 def test_few_groups_that_agree_while_their_runs_overlap_call_nothing(groups: int, word: str) -> None:
     """All of A's runs are 10 % longer than B's beside them, and the host's own level wanders by 40 %: a neighbour in
     the groups' rhythm does that where all orders fall alike, which of seven groups they do in one of 64 draws.

@@ -16,6 +16,7 @@ from scenarios.experiment.trend import (
     rounds_to_show,
     trend_estimate,
 )
+from tests.every_case import every_case
 from tests.needs import one_always
 from tests.scenarios.oracle import numpy as np
 from tests.scenarios.oracle import stats as oracle
@@ -37,8 +38,8 @@ def rounds(
     return [math.exp(e + i * math.log(1 - loss)) for i, e in enumerate(noise(rng, n, deviation, correlation))]
 
 
-@pytest.mark.parametrize("correlation", [0.0, 0.6, 0.9])
-@pytest.mark.parametrize("n", [6, 9, 20])
+@every_case("correlation", [0.0, 0.6, 0.9])
+@every_case("n", [6, 9, 20])
 def test_the_line_is_generalised_least_squares(n: int, correlation: float) -> None:
     rng = random.Random(n)
     xs = [i + rng.random() / 2 for i in range(n)]
@@ -150,7 +151,7 @@ def test_none_seen_says_when_it_would_have_shown() -> None:
     assert loud.explain
 
 
-@pytest.mark.parametrize(("shows_after", "telling"), [(8, True), (9, False), (None, False)])
+@every_case(("shows_after", "telling"), [(8, True), (9, False), (None, False)])
 def test_none_may_be_said_only_where_a_loss_would_have_shown(shows_after: int | None, telling: bool) -> None:
     line = fit_line([float(i) for i in range(8)], [1e-4 * (-1) ** i for i in range(8)], 0.6)
     asked = trend_estimate(line, (-1e-3, 1e-3), shows_after, 8)

@@ -9,12 +9,13 @@ import pytest
 
 from scenarios.experiment.statistics.least_squares import least_squares
 from scenarios.experiment.treated_trend import treated_trend
+from tests.every_case import every_case
 
 numpy = pytest.importorskip("numpy")
 
 
-@pytest.mark.parametrize("correlation", [0.0, 0.6, 0.9])
-@pytest.mark.parametrize("seed", range(5))
+@every_case("correlation", [0.0, 0.6, 0.9])
+@every_case("seed", range(5))
 def test_the_fit_agrees_with_an_oracle(seed: int, correlation: float) -> None:
     rng = random.Random(seed)
     n = 15
@@ -92,7 +93,7 @@ def test_the_loss_a_gigabyte() -> None:
     assert found.trend.per_gb_ci95 is not None
 
 
-@pytest.mark.parametrize("bad", [0.0, -1.0, math.inf, math.nan])
+@every_case("bad", [0.0, -1.0, math.inf, math.nan])
 def test_a_round_without_a_value_is_no_verdict(bad: float) -> None:
     values, references, trims = exact(10, 0.02, {5})
     values[3] = bad

@@ -21,13 +21,14 @@ from scenarios.fstrim.plan import trim_action
 from scenarios.fstrim.results import LedgerRow
 from scenarios.fstrim.trim_setup import TrimSetup
 from scenarios.triage.knowledge.trims import load_trims, trim_of
+from tests.every_case import every_case
 from tests.fakes import FakeClock, FakeRun
 from tests.fakes.hosts.tree import Tree
 
 GIB = 1 << 30
 
 
-@pytest.mark.parametrize(
+@every_case(
     ("said", "value"),
     [
         ("/mnt: 3.9 GiB (4186771456 bytes) trimmed", 4186771456),
@@ -43,7 +44,7 @@ def test_the_number_in_what_fstrim_says(said: str, value: int | None) -> None:
     assert parse_claim(said) == value
 
 
-@pytest.mark.parametrize(
+@every_case(
     ("fstype", "release", "since", "before"),
     [
         ("ext4", "6.18.0", "", ""),

@@ -15,6 +15,7 @@ from scenarios.fstrim.measurement.trim import TrimPattern
 from scenarios.fstrim.plan import count_trims, make, parse_request, refusal_reason, trim_action
 from scenarios.fstrim.scenario import Fstrim
 from scenarios.fstrim.trim_setup import MAX_WRITTEN_BYTES, SHARE_OF_CAPACITY, TrimSetup, cannot_trim_reason
+from tests.every_case import every_case
 from tests.fakes.hosts.tree import Tree
 
 MIB = 1 << 20
@@ -54,7 +55,7 @@ def test_a_captured_tree_is_not_measured(tmp_path: Path) -> None:
     assert "captured tree" in Fstrim().blocked(Tree(tmp_path).host())
 
 
-@pytest.mark.parametrize(
+@every_case(
     ("directory", "why"),
     [
         ("/nonexistent-here", "does not exist"),
@@ -101,7 +102,7 @@ def test_a_file_system_that_cannot_trim() -> None:
     assert "ext2" in refusal_reason(parse_request(options(dir="/data")), placed(fstype="ext2"))
 
 
-@pytest.mark.parametrize(
+@every_case(
     ("command", "why"),
     [
         ("nonexistent-program --x", "nonexistent-program: "),

@@ -11,6 +11,7 @@ import pytest
 from scenarios.experiment.reference import judge_beside_reference, log_steps, shared_part, weaken_reference
 from scenarios.experiment.treated_trend import TreatedTrend, treated_trend
 from scenarios.fstrim.rounds import read_series, trend_of_rounds
+from tests.every_case import every_case
 
 Three = tuple[list[float], list[float], list[float]]
 ROUNDS = Path(__file__).parents[2] / "fixtures" / "rounds" / "throttled-sata.jsonl"
@@ -47,7 +48,7 @@ def test_a_step_at_a_trim_says_nothing() -> None:
     assert len(log_steps(load, host, [30])) == len(host) - 2
 
 
-@pytest.mark.parametrize("values", [[1.0, 0.0, 2.0], [1.0, math.inf, 2.0], [1.0, -1.0, 2.0]])
+@every_case("values", [[1.0, 0.0, 2.0], [1.0, math.inf, 2.0], [1.0, -1.0, 2.0]])
 def test_a_block_without_a_value_gives_no_steps(values: list[float]) -> None:
     assert log_steps(values, [1.0, 2.0, 3.0]) == []
     assert weaken_reference(values, 0.5)[1] == values[1]

@@ -11,6 +11,7 @@ from scenarios.fullstack.findings import fullstack_findings
 from scenarios.fullstack.limits import stream_limit
 from scenarios.fullstack.machine import Bound, StreamBounds
 from scenarios.fullstack.results import FullstackFigures, SideRate, StreamLimit
+from tests.every_case import every_case
 
 NOTHING = StreamBounds(disk={"out": ()})
 NEAR, FAR = (0.96, (0.9, 1.02)), (0.5, (0.4, 0.6))
@@ -40,7 +41,7 @@ def what(
     return found_limit.what
 
 
-@pytest.mark.parametrize(
+@every_case(
     ("disk", "network", "expected"),
     [
         (NEAR, FAR, "disk"),

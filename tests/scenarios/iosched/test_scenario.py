@@ -28,6 +28,7 @@ from scenarios.iosched.scenario import Iosched
 from scenarios.iosched.scheduler_setup import PairLoad, SchedulerSetup, build_workload
 from scenarios.iosched.switch import Switcher
 from scenarios.iosched.target import ScheduledDisks, find_refusal
+from tests.every_case import every_case
 from tests.fakes import FakeRun
 from tests.fakes.noise import Noise, autoregressive
 
@@ -339,7 +340,7 @@ def test_an_onset_that_agrees_is_not_worth_a_word() -> None:
     assert told is not None and "bfq" in told.title
 
 
-@pytest.mark.parametrize("mix", MIXES, ids=[m.id for m in MIXES])
+@every_case("mix", MIXES)
 def test_every_load_names_a_command_that_would_measure_the_same(mix: Mix) -> None:
     command = fio_equivalent(mix, 1 << 28, "/data", 5_000_000)
     assert bool(command) != mix.control

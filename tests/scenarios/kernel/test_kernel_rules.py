@@ -15,6 +15,7 @@ from scenarios.kernel import rules, symptoms
 from scenarios.kernel.rules import check_known_faults
 from scenarios.kernel.symptoms import NEEDS, SYMPTOMS
 from scenarios.triage.knowledge.kernels import kernel_faults
+from tests.every_case import every_case
 
 OSRELEASE, RETBLEED = "proc/sys/kernel/osrelease", "sys/devices/system/cpu/vulnerabilities/retbleed"
 
@@ -117,7 +118,7 @@ def test_every_probe_answers_on_an_empty_capture_and_here(probe: symptoms.Probe,
         assert isinstance(probe(host), str | Absent)
 
 
-@pytest.mark.parametrize(
+@every_case(
     ("periods", "throttled", "usage_s", "shows"),
     [
         (1000, 400, 50, True),  # stopped in 40 % of the periods at a quarter of its two CPUs

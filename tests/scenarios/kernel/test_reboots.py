@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import pytest
-
 from scenarios.kernel.reboots import Boot, Letter, open_series, series_of
+from tests.every_case import every_case
 
 
 def _runs(text: str, order: str = "ABBA") -> list[Boot]:
@@ -25,7 +24,7 @@ def _runs(text: str, order: str = "ABBA") -> list[Boot]:
     return found
 
 
-@pytest.mark.parametrize(
+@every_case(
     ("runs", "order", "done", "left"),
     [
         ("A1", "AB", "A", "B"),

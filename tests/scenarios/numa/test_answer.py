@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import pytest
 from msgspec.structs import replace
 
 from probes.reading.host import Host
@@ -14,6 +13,7 @@ from scenarios.contract.model import Options
 from scenarios.contract.plan import Plan, Workload
 from scenarios.numa.plan import NumaSetup, lay_out
 from scenarios.numa.tables import describe_undecided, with_answer
+from tests.every_case import every_case
 from tests.fakes.hosts.tree import Tree
 
 
@@ -26,7 +26,7 @@ def _plan(*names: str) -> Plan:
     return Plan(scenario="numa", title="", question="", why="", workloads=loads)
 
 
-@pytest.mark.parametrize(
+@every_case(
     ("words", "said"),
     [
         ({"a": ["slower"], "b": ["no material difference"]}, ""),

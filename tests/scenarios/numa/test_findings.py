@@ -27,6 +27,7 @@ from scenarios.numa.measurement.surroundings import CpuConditions
 from scenarios.numa.memory_findings import memory_findings
 from scenarios.triage.cpus.quota import SessionQuota
 from scenarios.triage.host import rules
+from tests.every_case import every_case
 from tests.fakes.hosts.tree import Tree
 
 GHZ = 1_000_000
@@ -59,7 +60,7 @@ def _ids(found: list[Finding]) -> list[str]:
     return [f.id.removeprefix("numa.") for f in found]
 
 
-@pytest.mark.parametrize(
+@every_case(
     ("result", "around", "ids", "words"),
     [
         (_cpu(), CpuConditions(), [], ""),
@@ -243,7 +244,7 @@ def _square(*rates: float, ns: tuple[float, ...] = (100, 100, 100, 100)) -> Memo
     return _memory(*(_reach(*pair, rate, ns=t) for pair, rate, t in zip(pairs, rates, ns, strict=True)))
 
 
-@pytest.mark.parametrize(
+@every_case(
     ("result", "told"),
     [
         (_square(100, 18, 60, 20), [("memory-uneven", "node 1")]),  # slow memory, whoever reads it

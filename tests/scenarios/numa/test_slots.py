@@ -25,6 +25,7 @@ from scenarios.numa.placements import (
 from scenarios.triage.cpus.slot import choose_slot
 from scenarios.triage.cpus.usable import UsableCpus
 from scenarios.workload import variants
+from tests.every_case import every_case
 
 
 def _host(nodes: int, cores: int, threads: int = 2) -> UsableCpus:
@@ -165,7 +166,7 @@ def test_where_no_end_of_a_connection_can_be_far() -> None:
     assert loopback_placements(usable, 1) == "node 1 has one core"
 
 
-@pytest.mark.parametrize(
+@every_case(
     ("nodes", "cores", "threads", "said"),
     [
         (1, 2, 1, "one node, no SMT: placement cannot be tested here"),
@@ -179,9 +180,7 @@ def test_where_it_cannot_be_tested(nodes: int, cores: int, threads: int, said: s
     assert why_not(replace(usable, cpus=frozenset({0}))).startswith("only one CPU")
 
 
-@pytest.mark.parametrize(
-    ("nodes", "cores", "threads"), [(1, 2, 2), (2, 2, 1), (2, 4, 2), (8, 2, 2), (1, 6, 2)]
-)
+@every_case(("nodes", "cores", "threads"), [(1, 2, 2), (2, 2, 1), (2, 4, 2), (8, 2, 2), (1, 6, 2)])
 def test_placements_have_the_same_number_of_workers(nodes: int, cores: int, threads: int) -> None:
     usable = _host(nodes, cores, threads)
     found = choose_placements(usable, random.Random(2))

@@ -17,10 +17,11 @@ from scenarios.prove.design import (
     draw_pairs,
     estimate_effects,
 )
+from tests.every_case import every_case
 from tests.measured.simulation.screening import screen_often
 
 
-@pytest.mark.parametrize("settings", [4, 9, 10, 17, 18, MAX_SETTINGS])
+@every_case("settings", [4, 9, 10, 17, 18, MAX_SETTINGS])
 def test_every_two_columns_are_balanced(settings: int) -> None:
     rows = [[1 if level else -1 for level in row] for row in design_rows(settings)]
     assert {len(row) for row in rows} == {settings + DUMMIES}

@@ -13,6 +13,7 @@ from scenarios.prove import kinds, reserved
 from scenarios.prove.kinds import KINDS, parse_setting, parse_settings
 from scenarios.prove.loads import LOADS
 from scenarios.triage.rules.known import written_rules
+from tests.every_case import every_case
 from tests.needs import ROOT, needs
 
 NEVER = (
@@ -33,15 +34,13 @@ NEVER = (
 )
 
 
-@pytest.mark.parametrize("text", NEVER)
+@every_case("text", NEVER)
 def test_what_is_on_no_list_is_refused_and_the_other_way_is_named(text: str) -> None:
     with pytest.raises(UsageError, match="hostdx baseline save"):
         parse_setting(Host(), text)
 
 
-@pytest.mark.parametrize(
-    "text", ["", "sysctl", "sysctl:vm.swappiness", "sysctl:vm.swappiness=", "nokind:a/b=1"]
-)
+@every_case("text", ["", "sysctl", "sysctl:vm.swappiness", "sysctl:vm.swappiness=", "nokind:a/b=1"])
 def test_what_is_no_setting_is_refused(text: str) -> None:
     with pytest.raises(UsageError):
         parse_setting(Host(), text)

@@ -10,6 +10,7 @@ from probes.system.running.cgroup import IoLimit
 from scenarios.storage.throttling.caps import DiskLimit, find_cpu_pauses, find_throttles, limits_of, watched_s
 from scenarios.storage.throttling.detection import BlockCompletions
 from scenarios.storage.throttling.findings import cap_words, cpu_pauses
+from tests.every_case import every_case
 from tests.fakes.throttled_disk import Meter, bucket, courses, serial, slices, unmetered
 from tests.needs import one_always, some_always
 
@@ -153,8 +154,8 @@ def test_a_disk_that_serves_one_after_another_is_not_capped(rate: int, scatter: 
         assert find_throttles(streams(rate, 1e-4, 2 * seed, *own), (), virtual=True) == []
 
 
-@pytest.mark.parametrize("busy", [0.02, 0.1])  # of the time, were the disk not held back
-@pytest.mark.parametrize("rate", [24, 57, 190])
+@every_case("busy", [0.02, 0.1])  # of the time, were the disk not held back
+@every_case("rate", [24, 57, 190])
 def test_a_slow_cap_stays_found(rate: int, busy: float) -> None:
     for seed in range(4):
         own = (bucket(rate, rate / 10) for _ in range(2))

@@ -9,6 +9,7 @@ from scenarios.contract.events import RunVerdict
 from scenarios.experiment.wording import explain_verdict
 from scenarios.storage.throttling.caps import DiskLimit, Throttle, find_throttles
 from scenarios.storage.throttling.common_cap import courses_of, recast_verdict
+from tests.every_case import every_case
 from tests.fakes.throttled_disk import Meter, bucket, slices, trains, unmetered
 from tests.needs import some_always
 
@@ -38,7 +39,7 @@ def verdict(word: str = "inconclusive") -> RunVerdict:
                    ci95=(0.8, 1.2), groups=40, smallest_effect=0.2)  # fmt: skip
 
 
-@pytest.mark.parametrize("seed", range(1, 6))
+@every_case("seed", range(1, 6))
 def test_two_directories_of_one_throttled_disk(seed: int) -> None:
     meter = slices(2000, 0.1)
     found = caps(meter, meter, shared=True, seed=seed)
@@ -106,8 +107,8 @@ def test_what_says_nothing_of_the_sides_stays() -> None:
     assert said.verdict == "no material difference" and said.ci95 is None
 
 
-@pytest.mark.parametrize("scatter", [0.01, 0.03, 0.1])
-@pytest.mark.parametrize("seed", range(1, 4))
+@every_case("scatter", [0.01, 0.03, 0.1])
+@every_case("seed", range(1, 4))
 def test_workers_in_step_are_no_throttle(scatter: float, seed: int) -> None:
     found = caps(unmetered, unmetered, shared=True, operation_s=20e-3, workers=8, seed=seed, scatter=scatter)
     assert found == {}

@@ -32,6 +32,7 @@ from scenarios.storage.measuring import scope_of
 from scenarios.storage.plan import describe_single_target, list_sentences
 from scenarios.storage.targets import fill_level, list_differences, make_variant, same_device
 from scenarios.triage.knowledge.disks import disk_class, endurance_share
+from tests.every_case import every_case
 from tests.fakes.hosts.tree import Tree
 
 NONE = Absent("not told")
@@ -171,7 +172,7 @@ def on(kind: str, letter: str, *devices: BlockDevice) -> ComparedDirectory:
     return msgspec.structs.replace(one, place=place, devices=devices)
 
 
-@pytest.mark.parametrize("kind", ["overlay", "nfs4", "fuse.sshfs"])
+@every_case("kind", ["overlay", "nfs4", "fuse.sshfs"])
 def test_what_lies_on_no_disk_of_this_host_is_never_called_a_disk(kind: str) -> None:
     plan = Plan(scenario="storage", title="", question="")
     said = scope_of(plan, [on(kind, "A"), on(kind, "B")])

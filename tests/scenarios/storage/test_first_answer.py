@@ -19,6 +19,7 @@ from scenarios.storage.results import DirectoryLevel
 from scenarios.storage.throttling.caps import Throttle
 from scenarios.storage.throttling.findings import ebs_findings, limits_below, lower_levels_to_caps
 from scenarios.triage.knowledge.disks import CloudDisk, DiskClass, JobKind, cloud_disks, disk_class
+from tests.every_case import every_case
 from tests.fakes.hosts.tree import Tree
 from tests.scenarios.storage.test_findings import DISK, NONE, target
 
@@ -106,7 +107,7 @@ def test_nothing_measured_says_nothing() -> None:
     assert first_answer(HERE, target(letter="B"), levels(), (), 62.0, single=True) == []
 
 
-@pytest.mark.parametrize(
+@every_case(
     ("value", "p99", "word"), [(900, 4e6, "good"), (900, 4e7, "fair"), (200, 4e6, "fair"), (40, 4e6, "poor")]
 )
 def test_a_use_is_judged_by_its_rate_and_its_slowest_operations(value: float, p99: float, word: str) -> None:

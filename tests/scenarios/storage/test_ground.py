@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import pytest
-
 from scenarios.storage.targets import Common, Shared, on_one_file_system
+from tests.every_case import every_case
 
 
 def both(a: str, b: str, common: Common = "file system", **differs: tuple[str, str]) -> Shared:
     return Shared(a=a, b=b, common=common, fstype="ext4", disks=("sda",), differs=differs)
 
 
-@pytest.mark.parametrize(
+@every_case(
     ("found", "count", "expected"),
     [
         ((), 1, False),

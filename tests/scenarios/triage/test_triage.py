@@ -18,6 +18,7 @@ from scenarios.contract.folders import packages_with
 from scenarios.contract.rule import HostRule, Inapplicable, Unreadable
 from scenarios.triage import triage
 from scenarios.triage.triage import examine_host
+from tests.every_case import every_case
 from tests.fakes.hosts.tree import Tree
 
 
@@ -42,7 +43,7 @@ def broken(host: Host) -> Iterator[Finding]:
     raise ZeroDivisionError("a bug")
 
 
-@pytest.mark.parametrize(
+@every_case(
     ("check", "state", "findings"),
     [
         (speaks, "spoke", 1),

@@ -16,11 +16,12 @@ from scenarios.workload import group
 from scenarios.workload.group import carry_limits, explain_missing, group_action, parse_limit
 from scenarios.workload.scenario import CommandUnderVariants, _enter_group
 from scenarios.workload.variants import parse_variant
+from tests.every_case import every_case
 from tests.fakes.hosts.tree import Tree
 from tests.fakes.run import FakeRun
 
 
-@pytest.mark.parametrize(
+@every_case(
     ("name", "value", "written"),
     [
         ("memory.max", "2G", "2G"),

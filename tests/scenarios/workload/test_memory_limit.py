@@ -23,6 +23,7 @@ from scenarios.workload.variant_bench import (
     WAITING,
     WALL,
 )
+from tests.every_case import every_case
 
 FREE = {WALL: 0.6, USER: 0.4, SYSTEM: 0.1, WAITING: 0.0, BLOCKED: 0.02, MEMORY: 0.0, HITS: 0.0}
 # as a command that touches 24 MiB under memory.max=20M in a guest: +2.05 s, of it +1.35 system CPU, +0.43 memory
@@ -73,7 +74,7 @@ def test_reclaim_that_is_the_commands_own_system_cpu_is_the_limits(swapped: bool
     assert abs(limit.paid.difference_s) == pytest.approx(1.96, abs=0.1)
 
 
-@pytest.mark.parametrize(
+@every_case(
     "changed",
     [
         {MEMORY: 0.0},  # met, and cheap: the page cache of the log that it writes
@@ -108,7 +109,7 @@ def test_stalls_that_scatter_around_nothing_name_nothing() -> None:
     assert limit is not None and not limit.named
 
 
-@pytest.mark.parametrize(
+@every_case(
     ("one", "other"),
     [
         (FREE, BOUND | {HITS: 0.0}),

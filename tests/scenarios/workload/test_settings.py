@@ -13,6 +13,7 @@ from scenarios.contract.action import Action
 from scenarios.contract.model import Applied, RunRefused
 from scenarios.experiment.schedule.host_settings import Stay, _sysctl_path, read_setting
 from scenarios.experiment.schedule.switch import attribute_change
+from tests.every_case import every_case
 from tests.fakes.run import FakeRun
 
 
@@ -62,7 +63,7 @@ def test_what_somebody_else_changes_is_not_measured(tmp_path: Path) -> None:
         asyncio.run(changed())
 
 
-@pytest.mark.parametrize(
+@every_case(
     ("name", "path"),
     [
         ("vm.swappiness", "/proc/sys/vm/swappiness"),

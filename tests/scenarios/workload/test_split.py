@@ -25,6 +25,7 @@ from scenarios.workload.variant_bench import (
     WAITING,
     WALL,
 )
+from tests.every_case import every_case
 
 
 def block(variant: str, group: int, **values: float) -> ev.Block:
@@ -131,7 +132,7 @@ def test_waits_divide_the_exact_parts_and_the_first_line_names_the_largest() -> 
     assert lines == pytest.approx(parts[WALL].difference_s), "each second stands in one line"
 
 
-@pytest.mark.parametrize("least_s", [0.0, 0.5, 3.0])
+@every_case("least_s", [0.0, 0.5, 3.0])
 def test_each_view_of_the_time_sums_to_the_wall_time(least_s: float) -> None:
     """By state and by call are two views of the same seconds: in one column they were 25 s of 14.5 s."""
     blocks, told = [], {}
@@ -189,7 +190,7 @@ def test_two_threads_at_one_lock_wait_for_it_and_use_no_more() -> None:
     assert rank_moved_parts(found)[0][0].name == MUTEX
 
 
-@pytest.mark.parametrize(
+@every_case(
     ("more", "named"),
     [
         (300_000, True),

@@ -11,6 +11,7 @@ from scenarios.contract.model import Options, UsageError
 from scenarios.workload.group import ScoreReader
 from scenarios.workload.request import parse_request
 from scenarios.workload.variants import parse_variant
+from tests.every_case import every_case
 
 CPU = min(os.sched_getaffinity(0))
 
@@ -27,7 +28,7 @@ def test_all_words_of_a_variant(tmp_path: Path) -> None:
     assert beside.env["TMPDIR"] == "/data" and not beside.cpus and not beside.nice
 
 
-@pytest.mark.parametrize(
+@every_case(
     "text",
     [
         "no colon",
@@ -132,7 +133,7 @@ def test_a_file_has_bytes_and_files_to_drop_in_the_words_of_the_command_line(tmp
         assert (found.most_bytes, found.cold) == (most, cold)
 
 
-@pytest.mark.parametrize(
+@every_case(
     "values",
     [
         {"cmd": "true"},

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import pytest
-
 from app.features.fleet.node_names import _own_matcher
+from tests.every_case import every_case
 
 
-@pytest.mark.parametrize(
+@every_case(
     ("words", "name", "meant"),
     [
         ("node[001-003]", "node002", True),
@@ -26,6 +25,6 @@ def test_who_is_meant(words: str, name: str, meant: bool) -> None:
     assert fits is not None and fits(name) is meant
 
 
-@pytest.mark.parametrize("words", ["node[1-3", "node[a]", "node[1-]", "@group"])
+@every_case("words", ["node[1-3", "node[a]", "node[1-]", "@group"])
 def test_what_is_no_expression(words: str) -> None:
     assert _own_matcher(words) is None

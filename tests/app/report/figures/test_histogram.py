@@ -5,8 +5,6 @@ from __future__ import annotations
 from pathlib import Path
 from xml.etree import ElementTree
 
-import pytest
-
 from app.recordings.reader import load
 from app.recordings.session import RunSession
 from app.report.figures.histogram import BUCKETS, histogram_lines, latency_histograms
@@ -16,6 +14,7 @@ from app.report.full_report import report
 from app.terminal.lines import cell_width
 from scenarios.contract import events as ev
 from scenarios.contract.results.document import Gallery, Histogram
+from tests.every_case import every_case
 
 DEMOS = Path(__file__).parents[4] / "app" / "recordings" / "demos"
 
@@ -45,7 +44,7 @@ def test_a_duration_that_no_operation_took_is_on_no_axis() -> None:
     assert sum(found.rows[0][1]) == 500 and found.high_ns < 2000
 
 
-@pytest.mark.parametrize("found", [[], [(1000, 5)], [(0, 500)]])
+@every_case("found", [[], [(1000, 5)], [(0, 500)]])
 def test_too_few_operations_have_no_shape(found: list[tuple[int, int]]) -> None:
     assert latency_histograms(session(("A", found)), "w") == ()
     assert latency_histograms(session(("A", [(1000, 500)]), disturbed=True), "w") == ()
@@ -62,7 +61,7 @@ def test_every_form_draws_each_side() -> None:
         assert one.title in markdown.render_markdown(made) and one.title in html.render_html(made)
 
 
-@pytest.mark.parametrize("width", [10, 40, 120])
+@every_case("width", [10, 40, 120])
 def test_no_line_is_wider_than_the_screen(width: int) -> None:
     (found,) = latency_histograms(session(("A", [(1000, 500)]), ("B", [(5000, 500)])), "w")
     assert max(cell_width(line) for line in histogram_lines(found, width)) <= width

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import pytest
-
 from app.recordings.reader import load
 from app.recordings.session import RunSession
 from app.recordings.store import list_demos, resolve_recording
@@ -13,6 +11,7 @@ from app.recordings.values import is_counted
 from app.report import json_document
 from app.report.figures.latency import LatencySummary, describe_latency, latency_summaries, latency_table
 from scenarios.contract import events as ev
+from tests.every_case import every_case
 
 KEPT = {"storage": 7, "iosched": 4, "null": 3, "fstrim": 2}  # demos whose engine keeps times: loads
 
@@ -32,7 +31,7 @@ def session(each: int, *, variants: str = "AB", blocks: int = 4, phase: ev.Phase
     return told
 
 
-@pytest.mark.parametrize(
+@every_case(
     ("each", "blocks", "found"),
     [
         (0, 4, []),
@@ -69,7 +68,7 @@ def test_its_words_name_only_what_is_known() -> None:
     assert describe_latency(one) == "p50 50 µs, p99 80 µs; 1.2 k operations"
 
 
-@pytest.mark.parametrize("demo", list_demos())
+@every_case("demo", list_demos())
 def test_every_load_whose_times_were_kept_has_them_in_table_and_document(demo: str) -> None:
     told = load(resolve_recording(demo))
     kept = {

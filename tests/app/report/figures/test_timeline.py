@@ -11,6 +11,7 @@ from probes.imports import kinds
 from probes.imports.source import ImportSource
 from scenarios.analysis.imported.results import FileTimeline, TimelineResult
 from scenarios.analysis.incidents.incidents import Timeline, judge_samples
+from tests.every_case import every_case
 from tests.fakes.sampled_files import sar_day
 
 HOUR_S = 3600
@@ -22,7 +23,7 @@ def made(**planted: tuple[int, int]) -> Timeline:
     return timeline
 
 
-@pytest.mark.parametrize("width", [60, 80, 120, 200])
+@every_case("width", [60, 80, 120, 200])
 def test_the_mark_stands_where_the_incident_was(width: int) -> None:
     timeline = made(disk=(12 * HOUR_S, 14 * HOUR_S))
     lines = timeline_lines(timeline, width)

@@ -33,6 +33,7 @@ from scenarios.contract.plan import Metric, Plan, Variant, Workload
 from scenarios.contract.results import document as doc
 from scenarios.contract.results.document import Toned
 from scenarios.experiment.wording import reckoned_s
+from tests.every_case import every_case
 
 DEMOS = Path(__file__).parents[4] / "app" / "recordings" / "demos"
 
@@ -119,7 +120,7 @@ def test_two_regimes_are_said_where_the_medians_do_not_fit_the_effect(right: flo
     assert bool(notes_on_values(told)) is is_said
 
 
-@pytest.mark.parametrize(
+@every_case(
     ("ratio", "better", "share"),
     [(0.744, "less", "34 % more"), (1.25, "less", "20 % less"), (0.744, "more", "")],
 )
@@ -136,7 +137,7 @@ def test_a_share_of_the_speed_is_said_as_a_share_of_the_cost_too(
     assert (share in notes_on_values(told)[0]) if share else notes_on_values(told) == []
 
 
-@pytest.mark.parametrize("third", [None, 2.0, 3.0])
+@every_case("third", [None, 2.0, 3.0])
 def test_a_variant_has_one_value_in_a_load_and_a_pair_that_does_not_fit_has_none(
     third: float | None,
 ) -> None:
@@ -177,7 +178,7 @@ def test_nothing_measured_has_no_table_and_no_trust() -> None:
     assert verdicts_table(told) is None and list_trust_signs(told) == []
 
 
-@pytest.mark.parametrize(
+@every_case(
     ("value", "unit", "shown"),
     [
         (8136, "IOPS", "8.14 k IOPS"), (213_000, "ns", "213 µs"), (0.0021, "s", "2.1 ms"), (98.4, "MB/s", "98.4 MB/s"),
@@ -188,7 +189,7 @@ def test_a_value_has_its_unit(value: float, unit: str, shown: str) -> None:
     assert str(units.metric_quantity(value, unit)) == shown
 
 
-@pytest.mark.parametrize(
+@every_case(
     ("events", "state", "says"),
     [
         ((verdict("c", "no material difference", 1.0, control=True),), "ok", "control equal (load c)"),
@@ -244,7 +245,7 @@ def test_a_drift_is_seen_in_a_recording_whose_verdict_does_not_name_it() -> None
     assert sign.state == "notice" and sign.text.startswith("load large: A falls from ")
 
 
-@pytest.mark.parametrize("path", sorted(DEMOS.glob("*.jsonl")), ids=lambda p: p.stem)
+@every_case("path", sorted(DEMOS.glob("*.jsonl")))
 def test_at_a_terminals_edge_no_word_is_cut(path: Path) -> None:
     told = load(path)
     pasted = {command for step in list_remedies(told) for command in step.commands}  # a line each, whole
@@ -263,7 +264,7 @@ def test_at_a_terminals_edge_no_word_is_cut(path: Path) -> None:
     assert set(narrow) <= set(words(WIDE - 1, charts=True))
 
 
-@pytest.mark.parametrize("name", ["storage", "rpfilter", "iosched", "null"])
+@every_case("name", ["storage", "rpfilter", "iosched", "null"])
 def test_at_80_cells_no_row_is_higher_than_two_lines(name: str) -> None:
     told = load(DEMOS / f"{name}.jsonl")
     lines = ["".join(text for text, _ in line) for line in summary_lines(told, None, 80)]

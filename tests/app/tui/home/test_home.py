@@ -24,6 +24,7 @@ from app.tui.widgets.picker import Picker
 from app.tui.widgets.selected_line import Whole
 from scenarios.contract import events as ev
 from scenarios.contract.finding import Evidence, Finding
+from tests.every_case import every_case
 from tests.fakes.hosts.facts import parted
 from tests.fakes.streams.stories import FACTS, HOSTILE, OFFERS
 from tests.fakes.terminals.screen import SIZES, grid, keys, opened, settled
@@ -255,7 +256,7 @@ def test_many_disks_are_counted_and_push_nothing_out() -> None:
         assert any(word in row for row in rows), word
 
 
-@pytest.mark.parametrize("width", [58, 78, 100, 118])
+@every_case("width", [58, 78, 100, 118])
 def test_the_host_s_lines_fit_and_what_says_least_gives_way(width: int) -> None:
     host = session()
     host.apply(

@@ -12,6 +12,7 @@ from app.recordings.session import RunSession
 from app.tui.widgets.measuring.pulse_line import pulse_lines
 from scenarios.contract import events as ev
 from scenarios.contract.plan import Plan, Written
+from tests.every_case import every_case
 
 Rates = dict[str, tuple[float, float, float]]
 MIB = float(1 << 20)
@@ -30,7 +31,7 @@ def words(told: RunSession) -> list[tuple[str, str]]:
     return [span for line in pulse_lines(told, 200) for span in line]
 
 
-@pytest.mark.parametrize(
+@every_case(
     ("devices", "ours", "expected"),
     [
         ({"vda": (300 * MIB, 0, 1.0)}, {"vda": (300 * MIB, 0.0)}, 0.0),

@@ -35,6 +35,7 @@ from scenarios.contract.card import Card, Complaint, card_of
 from scenarios.contract.finding import Finding, SuggestedStep
 from scenarios.contract.plan import Option, Plan, Variant
 from scenarios.contract.results.result import Item
+from tests.every_case import every_case
 from tests.fakes.terminals.screen import grid, keys, opened, planned, recorded, settled, until
 
 
@@ -95,7 +96,7 @@ ROOT, DATA, FAST = (
 )
 
 
-@pytest.mark.parametrize(
+@every_case(
     ("scenario", "mounts", "now", "expected"),
     [
         ("storage", (ROOT, DATA), None, ["--dir=/var/tmp", "--dir=/data"]),
@@ -116,7 +117,7 @@ def test_the_plan_is_filled_in_as_far_as_the_host_tells(
         assert fill_in_options(card_of(scenario), host(*mounts, finding=found), now) == ["--dir", "/named"]
 
 
-@pytest.mark.parametrize(
+@every_case(
     ("scenario", "mounts", "named", "expected"),
     [
         (
@@ -249,7 +250,7 @@ async def test_what_is_measured_unasked_is_marked_already(
         assert asked[-1] == ["storage", "--dir=/scratch", "--dir=/data", "--dir=/var/tmp"]
 
 
-@pytest.mark.parametrize("width", [56, 76, 116, 196])
+@every_case("width", [56, 76, 116, 196])
 def test_no_column_of_the_directories_is_cut_where_there_is_room(width: int) -> None:
     screen = DirectoriesScreen([], True, lambda _: None)
     screen._places = [msgspec.convert(place, ListedDirectory) for place in PLACES]

@@ -27,6 +27,7 @@ from scenarios.contention.results import ScalingCurve, ScalingCurves, WorkersLev
 from scenarios.contract import events as ev
 from scenarios.contract.finding import Finding, Remedy
 from scenarios.contract.plan import Plan, Variant, Workload
+from tests.every_case import every_case
 from tests.fakes.terminals.screen import grid, keys, opened
 
 both = pytest.mark.parametrize("size", ["narrow", "wide"])
@@ -104,7 +105,7 @@ async def test_a_run_without_findings_is_not_said_to_be_reading_the_host(tmp_pat
         assert not run.session.findings and "check" not in grid(app).partition("host")[2].partition("\n")[0]
 
 
-@pytest.mark.parametrize("end", [1.15, 10.0, 1000.0, 1e6])
+@every_case("end", [1.15, 10.0, 1000.0, 1e6])
 def test_an_axis_has_no_powers_of_ten(end: float) -> None:
     drawn = "".join(part for part, _ in axis_line(60, LogScale(1 / end, end)))
     assert "e+" not in drawn and f"{end:.10g} ×" in drawn
@@ -184,7 +185,7 @@ def scaling(*values: ScalingCurve) -> RunSession:
     return session
 
 
-@pytest.mark.parametrize("state", ["begun", "under way", "ended"])
+@every_case("state", ["begun", "under way", "ended"])
 def test_what_compares_no_sides_shows_its_own_figures_and_no_effect(state: str) -> None:
     """All its loads were `to come` until the end, and `not measured` from then on, beside a chart of no effect."""
     level = WorkersLevel(workers=1, rate=5.4e3, ci95=None, queued=0.0, system_share=0.1, switches=0.0)

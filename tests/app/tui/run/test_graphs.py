@@ -29,6 +29,7 @@ from app.tui.widgets.measuring.loads_panel import preparing_panel, read_panel
 from app.tui.widgets.measuring.standing import pairs_of
 from app.tui.widgets.word_list import read_words
 from scenarios.contract import events as ev
+from tests.every_case import every_case
 from tests.fakes.terminals.screen import grid, opened, settled
 from tests.needs import some_always
 
@@ -89,7 +90,7 @@ def test_a_value_that_is_none_leaves_a_gap() -> None:
     assert rows[0][0] != " " and rows[0][10] == " " and rows[0][19] != " "
 
 
-@pytest.mark.parametrize("elapsed", [0.5, 9.0, 24.0, 61.0, 299.0, 4000.0])
+@every_case("elapsed", [0.5, 9.0, 24.0, 61.0, 299.0, 4000.0])
 def test_at_most_a_third_of_a_time_axis_is_still_empty(elapsed: float) -> None:
     window = window_seconds(elapsed)
     assert window in WINDOWS_S and window >= elapsed
@@ -180,7 +181,7 @@ def test_a_watch_has_its_series_over_the_run_below_what_it_found() -> None:
     assert sum("┤" in line for line in lines) >= 4
 
 
-@pytest.mark.parametrize("width", [15, 20, 30, 60])
+@every_case("width", [15, 20, 30, 60])
 def test_an_effects_axis_has_a_number_on_each_side(width: int) -> None:
     """It said `slower ◂ 1 ▸ faster` alone where all effects were small."""
     drawn = "".join(part for part, _ in axis_line(width, LogScale(1 / 1.15, 1.15)))

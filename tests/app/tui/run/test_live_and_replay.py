@@ -23,6 +23,7 @@ from app.tui.widgets.measuring.standing import list_standings
 from app.tui.widgets.panel import Panel
 from app.tui.widgets.picker import Picker
 from scenarios.contract import events as ev
+from tests.every_case import every_case
 from tests.fakes.streams.stories import HOSTILE, dstate, hostile, interrupted
 from tests.fakes.streams.story import RECORDINGS, iosched, storage
 from tests.fakes.terminals.screen import environment, feed, grid, keys, opened, settled
@@ -226,7 +227,7 @@ def test_plot_title_estimate_and_time_left_are_of_the_same_load() -> None:
     assert changes > 2
 
 
-@pytest.mark.parametrize(
+@every_case(
     ("interval", "words", "dim"),
     [
         ((0.06, 12.0), "undecided", True),

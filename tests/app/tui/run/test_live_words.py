@@ -27,6 +27,7 @@ from app.tui.widgets.word_list import read_words as terms
 from probes import units
 from scenarios.contract.verdict.verdict import Word
 from scenarios.experiment.wording import effect_cells
+from tests.every_case import every_case
 from tests.fakes.terminals.screen import grid, keys, opened, planned, ready
 
 RUNS = ("storage", "rpfilter", "iosched", "null", "workload")
@@ -58,7 +59,7 @@ def test_a_load_counts_its_groups_up_to_one_number() -> None:
     assert found and all(one.words.endswith(f" of {load.min_groups}") for one in found)
 
 
-@pytest.mark.parametrize("demo", RUNS)
+@every_case("demo", RUNS)
 def test_the_next_look_is_never_one_that_is_over(demo: str) -> None:
     """`12 of at most 48 groups … next interim look after 10 groups`: of a pair that had been decided before."""
     play = Playback()
@@ -75,7 +76,7 @@ def test_the_next_look_is_never_one_that_is_over(demo: str) -> None:
     assert seen or demo == "null"
 
 
-@pytest.mark.parametrize("demo", [*RUNS, "fstrim", "numa", "dstate"])
+@every_case("demo", [*RUNS, "fstrim", "numa", "dstate"])
 def test_one_step_is_under_way_and_head_and_plot_are_of_its_load(demo: str) -> None:
     """Undecided loads wait for a second turn; all of them had the sign of the one that went on."""
     play = Playback()
@@ -99,7 +100,7 @@ def test_a_pair_that_was_decided_before_the_others_says_so() -> None:
     assert "decided" in at_66 and "○" in at_66
 
 
-@pytest.mark.parametrize("width", [58, 66, 78, 118])
+@every_case("width", [58, 66, 78, 118])
 def test_no_effect_is_cut_in_half(width: int) -> None:
     session = at("storage", 140.0)
     shown = words(forest_lines(session, width, 12))
@@ -107,7 +108,7 @@ def test_no_effect_is_cut_in_half(width: int) -> None:
     assert len(decided) > 2 and all(effect_cells(verdict)[0] in shown for verdict in decided)
 
 
-@pytest.mark.parametrize("demo", RUNS)
+@every_case("demo", RUNS)
 def test_no_interval_before_there_are_groups_enough_for_one(demo: str) -> None:
     """An axis went from `1000000 × slower` to `faster 10000 ×` at three groups."""
     play = Playback(list(read_events(store.resolve_recording(f"demo:{demo}"))))
@@ -130,8 +131,8 @@ def test_one_pair_is_said_once_and_in_the_words_of_its_verdict() -> None:
         assert one.verdict is not None and one.words == effect_cells(one.verdict)[0]
 
 
-@pytest.mark.parametrize("width", [58, 78, 118, 198])
-@pytest.mark.parametrize("demo", ["storage", "rpfilter", "iosched"])
+@every_case("width", [58, 78, 118, 198])
+@every_case("demo", ["storage", "rpfilter", "iosched"])
 def test_a_plot_of_ratios_always_says_which_way_is_slower(demo: str, width: int) -> None:
     session = at(demo, {"storage": 60.0, "rpfilter": 12.0, "iosched": 300.0}[demo])
     chosen = PlotSubject(session.workload, leading_metric(session, session.workload)[0])
@@ -153,8 +154,8 @@ def test_the_sides_of_a_plot_are_named_whole_and_their_values_have_units(
     assert re.search(r"[0-9] (k )?(IOPS|s)\b", head)
 
 
-@pytest.mark.parametrize("top", [1.0, 1.5, 14.0, 15.0, 28.0, 45.0, 70.0, 990.0, 14_200.0, 7.2e6])
-@pytest.mark.parametrize("most", [3, 5])
+@every_case("top", [1.0, 1.5, 14.0, 15.0, 28.0, 45.0, 70.0, 990.0, 14_200.0, 7.2e6])
+@every_case("most", [3, 5])
 def test_an_axis_is_labelled_with_what_stands_there(top: float, most: int) -> None:
     """11.25 was labelled 11.2, and 3.75 is nobody's idea of a step."""
     ticks = _axis_ticks(nice_axis([0.0, top]), most)

@@ -13,10 +13,11 @@ from app.tui.children.feed import RunFeed
 from app.tui.widgets.measuring.load_cards import draw_card, shorter_titles
 from app.tui.widgets.measuring.standing import pairs_of
 from scenarios.contract import events as ev
+from tests.every_case import every_case
 from tests.fakes.terminals.screen import grid, opened
 
 
-@pytest.mark.parametrize("demo", ["storage", "fstrim", "null", "rpfilter"])
+@every_case("demo", ["storage", "fstrim", "null", "rpfilter"])
 def test_no_card_of_a_wide_screen_tears_the_name_of_its_load(demo: str) -> None:
     """`random re…QD16 ── ▶ 4 of 8 groups` stood over a third of all cards."""
     run = RunFeed(store.resolve_recording(f"demo:{demo}"))

@@ -22,6 +22,7 @@ from app.tui.screens.explain import ExplainScreen, page_lines
 from scenarios.contract.action import Action
 from scenarios.contract.events import ScenarioOffer
 from scenarios.contract.plan import Option, Plan
+from tests.every_case import every_case
 from tests.fakes.terminals.screen import grid, keys, opened, ready, recorded, settled, until
 from tests.syntax import ROOT
 
@@ -98,7 +99,7 @@ async def test_options_are_explained_whole_and_changed_in_place(
         assert isinstance(app.screen, OptionsScreen)
 
 
-@pytest.mark.parametrize(
+@every_case(
     ("kind", "words", "value", "seen"),
     [
         ("number", "340", 340, "340"),
@@ -243,9 +244,7 @@ async def test_a_plan_is_not_started_beside_a_run_that_measures(
         assert started == ["storage"] and not screen.check_action("attach", ())
 
 
-@pytest.mark.parametrize(
-    "able", [frozenset(), frozenset({"directories"}), frozenset({"directories", "budget"})]
-)
+@every_case("able", [frozenset(), frozenset({"directories"}), frozenset({"directories", "budget"})])
 def test_a_panel_names_no_key_that_does_nothing(able: frozenset[str]) -> None:
     """A watch takes neither directories nor a budget."""
     plan = Plan(scenario="s", title="t", question="q", seconds=30.0, measuring_s=30.0)

@@ -8,7 +8,6 @@ from collections import Counter
 from pathlib import Path
 
 import msgspec
-import pytest
 
 from app.recordings.reader import load
 from app.report.forms.cells import document_lines, table_lines
@@ -25,6 +24,7 @@ from scenarios.contract.results.document import (
     Strong,
     Table,
 )
+from tests.every_case import every_case
 
 DRAWN = ("Picture", "Chart", "Histogram", "Gallery", "Tiles")
 DEMOS = Path(__file__).parents[4] / "app" / "recordings" / "demos"
@@ -67,8 +67,8 @@ def letters(document: ReportDocument) -> Counter[str]:
     return Counter(re.sub(r"\W", "", "".join(found)).lower())
 
 
-@pytest.mark.parametrize("width", [40, 57, 78, 118])
-@pytest.mark.parametrize("demo", ["storage", "rpfilter", "dstate", ""])
+@every_case("width", [40, 57, 78, 118])
+@every_case("demo", ["storage", "rpfilter", "dstate", ""])
 def test_words_survive_the_folding(demo: str, width: int) -> None:
     document = report(load(DEMOS / f"{demo}.jsonl"), demo) if demo else WIDE
     again = msgspec.json.decode(msgspec.json.encode(document), type=ReportDocument)
@@ -88,7 +88,7 @@ def test_numbers_stand_at_the_right_edge_of_their_column() -> None:
     assert lines[-2:] == ["a    1", "b  100"]
 
 
-@pytest.mark.parametrize("width", range(40, 80))
+@every_case("width", range(40, 80))
 def test_a_long_path_is_folded_after_a_slash(width: int) -> None:
     path = "/scratch/" + "/".join(f"a-folder-{n}-deep" for n in range(9)) + "/.hostdx-3f8c1a"
     rows = wrap_text(f"remove the directory {path}", width, hang=2)
@@ -103,7 +103,7 @@ def test_a_word_without_a_slash_is_cut_where_the_row_ends() -> None:
     assert rows == ["x" * 40, "x" * 10 + "/" + "y" * 29, "y" * 21]
 
 
-@pytest.mark.parametrize("width", [-3, 0, 1])
+@every_case("width", [-3, 0, 1])
 def test_where_there_is_no_room_a_row_takes_a_character_all_the_same(width: int) -> None:
     def endless(_number: int, _frame: object) -> None:
         raise TimeoutError("it folds without end")

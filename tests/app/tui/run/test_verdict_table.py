@@ -36,6 +36,7 @@ from app.tui.widgets.verdict_list import (
 from probes import units
 from scenarios.contract import events as ev
 from scenarios.dstate.results import InD, StuckTask
+from tests.every_case import every_case
 from tests.fakes.streams.story import RECORDINGS
 from tests.fakes.terminals.screen import feed, grid, keys, opened
 
@@ -60,8 +61,8 @@ def test_the_table_is_sorted_by_size_and_each_side_fits_its_effect(storage: RunS
         assert entry.ci95 is not None and entry.ci95[0] <= right / left <= entry.ci95[1]
 
 
-@pytest.mark.parametrize("demo", ["demo:storage", "demo:rpfilter", "demo:iosched"])
-@pytest.mark.parametrize("width", [58, 76, 96, 130, 200])
+@every_case("demo", ["demo:storage", "demo:rpfilter", "demo:iosched"])
+@every_case("width", [58, 76, 96, 130, 200])
 def test_no_width_cuts_the_effects_words(demo: str, width: int) -> None:
     found = list_effects(load(store.resolve_recording(demo)))
     at = lay_out_columns(found, width)
@@ -74,8 +75,8 @@ def test_no_width_cuts_the_effects_words(demo: str, width: int) -> None:
     assert not wide or all(effect_of(e, wide=wide) == e.size for e in found)
 
 
-@pytest.mark.parametrize("demo", [d for d in store.list_demos() if d != "demo:trend"])
-@pytest.mark.parametrize("width", [78, 118])
+@every_case("demo", [d for d in store.list_demos() if d != "demo:trend"])
+@every_case("width", [78, 118])
 def test_no_unit_is_cut(demo: str, width: int) -> None:
     found = list_effects(load(store.resolve_recording(demo)))
     at: ColumnWidths = lay_out_columns(found, width)
@@ -88,8 +89,8 @@ def test_no_unit_is_cut(demo: str, width: int) -> None:
             assert cell_width([(value.unit, "dim")]) <= column.unit
 
 
-@pytest.mark.parametrize("width", [78, 118, 160])
-@pytest.mark.parametrize("demo", ["storage", "numa", "iosched", "rpfilter"])
+@every_case("width", [78, 118, 160])
+@every_case("demo", ["storage", "numa", "iosched", "rpfilter"])
 def test_no_two_rows_look_alike(demo: str, width: int) -> None:
     found = list_effects(load(store.resolve_recording(f"demo:{demo}")))
     at = lay_out_columns(found, width)
@@ -220,7 +221,7 @@ def test_estimates_of_one_pair_are_told_apart_by_their_metric() -> None:
     assert len(found) > 1 and len({e.name for e in found}) == len(found)
 
 
-@pytest.mark.parametrize("demo", store.list_demos())
+@every_case("demo", store.list_demos())
 def test_no_finding_is_about_an_id_of_ours(demo: str) -> None:
     session = load(store.resolve_recording(demo))
     ids = {w.id for w in session.plan.workloads if w.id != w.title} if session.plan else set()

@@ -26,6 +26,7 @@ from scenarios.contract import events as ev
 from scenarios.contract.events import ScenarioOffer
 from scenarios.contract.finding import Finding, Remedy
 from scenarios.contract.plan import Option
+from tests.every_case import every_case
 from tests.fakes.terminals import screen as screens
 from tests.fakes.terminals.screen import grid, keys, opened
 
@@ -103,7 +104,7 @@ async def test_c_copies_the_next_step_where_no_finding_has_a_remedy(tmp_path: Pa
         assert copied and copied[0].endswith("\nhostdx run checkup")
 
 
-@pytest.mark.parametrize("width", [58, 78, 118])
+@every_case("width", [58, 78, 118])
 def test_every_step_has_its_digit_and_its_commands_as_far_as_there_is_room(width: int) -> None:
     steps = [
         Remedy(title="do this", commands=("first --with " + "x" * 90, "second"), warning="it hurts"),
@@ -145,7 +146,7 @@ OFFER = ScenarioOffer(
 )
 
 
-@pytest.mark.parametrize(
+@every_case(
     ("commands", "opens"),
     [
         (["hostdx run storage"], True),
@@ -196,7 +197,7 @@ async def test_no_digit_acts_on_a_step_that_is_not_shown(tmp_path: Path) -> None
             assert able == list(range(1, shown + 1))
 
 
-@pytest.mark.parametrize("width", [58, 78, 118, 198])
+@every_case("width", [58, 78, 118, 198])
 def test_a_finding_is_the_reports(width: int) -> None:
     session = ended("rpfilter").playback.session
     finding = next(f for f in session.worst_first if f.remedy)

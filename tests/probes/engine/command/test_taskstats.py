@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import struct
 
-import pytest
-
 from probes.engine.command.taskstats import EndedTask, Exits, ended_tasks, tasks_below, time_spent
+from tests.every_case import every_case
 
 FAMILY = 31
 
@@ -32,7 +31,7 @@ def test_a_task_that_ended() -> None:
     assert DD.refetching_ns == 7_000_000
 
 
-@pytest.mark.parametrize(
+@every_case(
     "bad",
     [
         b"",

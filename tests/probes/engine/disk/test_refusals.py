@@ -25,6 +25,7 @@ from probes.reading.host import Host
 from probes.system.disk.mounts import Mount
 from probes.system.disk.topology import DirectoryPlacement
 from probes.types import Absent
+from tests.every_case import every_case
 from tests.fakes.hosts.tree import Tree
 from tests.needs import ROOT, needs
 
@@ -55,8 +56,8 @@ class Answering(Host):
         return self.answers.get(argv[0]) or Absent(f"{argv[0]} is not installed", "tool")
 
 
-@pytest.mark.parametrize("explicit", [True, False])
-@pytest.mark.parametrize("kind", ["tmpfs", "ramfs", "devtmpfs", "hugetlbfs", "rootfs", "proc", "cgroup2"])
+@every_case("explicit", [True, False])
+@every_case("kind", ["tmpfs", "ramfs", "devtmpfs", "hugetlbfs", "rootfs", "proc", "cgroup2"])
 def test_memory_and_the_kernel_s_own_are_always_refused(kind: str, explicit: bool) -> None:
     line = refused_file_system(placed(kind), explicit)
     assert line.startswith(f"/data/x is on {kind}")
@@ -67,7 +68,7 @@ def test_compressed_memory_is_memory() -> None:
     assert "zram0: that is memory" in refused_file_system(placed("ext4", "zram0"), True)
 
 
-@pytest.mark.parametrize(
+@every_case(
     "kind", ["nfs4", "cifs", "lustre", "9p", "ceph", "fuse.sshfs", "fuseblk", "fuse", "ecryptfs", "aufs"]
 )
 def test_what_is_no_disk_of_ours_only_when_named_and_then_noted(kind: str) -> None:
@@ -89,7 +90,7 @@ def test_an_overlay_over_memory_is_memory(explicit: bool) -> None:
     assert refused_file_system(over_memory, explicit)
 
 
-@pytest.mark.parametrize("kind", ["ext4", "xfs", "btrfs", "f2fs", "zfs", "ext3"])
+@every_case("kind", ["ext4", "xfs", "btrfs", "f2fs", "zfs", "ext3"])
 def test_file_systems_on_disks_pass(kind: str) -> None:
     assert refused_file_system(placed(kind), False) == ""
     assert list(suitability_notes(Host("/nonexistent"), placed(kind))) == []

@@ -19,6 +19,7 @@ from probes.engine.measured import BenchRefused, WriteBudgetSpent
 from probes.engine.pool import SharedWorkers, WorkerPool
 from probes.engine.workloads import MIB, load_of, place_bytes
 from probes.reading.host import Host
+from tests.every_case import every_case
 from tests.fakes.held import held
 
 STREAM = "write-1m-qd8"
@@ -228,8 +229,8 @@ def test_workers_of_a_stream_are_spread_over_the_files_of_a_place(mib: int, tmp_
         assert trains.places * trains._together == bench.places
 
 
-@pytest.mark.parametrize("workers", [1, 3, 8, 16])
-@pytest.mark.parametrize("count", [1, 2, 5, 8, 12, 64])
+@every_case("workers", [1, 3, 8, 16])
+@every_case("count", [1, 2, 5, 8, 12, 64])
 def test_in_sequence_no_two_workers_share_a_block_where_there_are_enough(count: int, workers: int) -> None:
     files = [TestFile(fd=n, bytes=16 * MIB, direct=True, unnamed=True) for n in range(count)]
     taken: Counter[tuple[int, int]] = Counter()

@@ -7,6 +7,7 @@ import pytest
 from probes.imports import kinds
 from probes.imports.model import ImportRefusedError, ImportResult
 from probes.imports.source import ImportSource
+from tests.every_case import every_case
 
 HPL = """================================================================================
 HPLinpack 2.3  --  High-Performance Linpack benchmark  --   December 2, 2018
@@ -114,7 +115,7 @@ def test_perftest_has_its_average() -> None:
     assert measure.conditions["Connection type"] == "RC"
 
 
-@pytest.mark.parametrize(
+@every_case(
     ("text", "name"),
     [
         ("Version  1.97       ------Sequential Output------ --Sequential Input- --Random-\n", "bonnie++"),

@@ -12,11 +12,10 @@ import shlex
 from collections.abc import Callable
 from pathlib import Path
 
-import pytest
-
 from probes.reading.secrecy.harmless_words import harmless_text, harmless_words
 from probes.reading.secrecy.secrets import mask_command, mask_command_text
 from probes.reading.time_limit import limit_time
+from tests.every_case import every_case
 
 HERE = Path(__file__).parent
 SECRETS = (HERE / "secrets.txt").read_text().splitlines()
@@ -46,7 +45,7 @@ def keeps_secret(secret: str, before: str, after: str) -> bool:
     return any(0 < before.count(part) <= after.count(part) for part in parts)
 
 
-@pytest.mark.parametrize("way", WAYS)
+@every_case("way", WAYS)
 def test_few_secrets_are_kept(way: str) -> None:
     keep, as_words = WAYS[way]
     kept = []
@@ -58,7 +57,7 @@ def test_few_secrets_are_kept(way: str) -> None:
     assert len(kept) <= MAX_KEPT * len(SECRETS), kept
 
 
-@pytest.mark.parametrize("way", WAYS)
+@every_case("way", WAYS)
 def test_harmless_lines_tell_what_ran(way: str) -> None:
     keep, _ = WAYS[way]
     untold = []
@@ -69,7 +68,7 @@ def test_harmless_lines_tell_what_ran(way: str) -> None:
     assert len(untold) <= (1 - MIN_TOLD) * len(HARMLESS), untold
 
 
-@pytest.mark.parametrize(
+@every_case(
     "part", ["'", "a:", "-u ", "a=", "\\", "echo ", "set_", "http://", "<a>", "-H x: ", "a/", "--a=b "]
 )
 def test_no_command_line_keeps_it_busy(part: str) -> None:
@@ -80,7 +79,7 @@ def test_no_command_line_keeps_it_busy(part: str) -> None:
                 keep(text)
 
 
-@pytest.mark.parametrize(
+@every_case(
     ("line", "kept"),
     [
         ("tool --reset-by hunter", "tool --reset-by ***"),

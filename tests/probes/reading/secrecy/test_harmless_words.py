@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import shlex
 
-import pytest
-
 from probes.reading.secrecy.harmless_words import LEFT_OUT, harmless_text, harmless_value, harmless_words
 from probes.reading.secrecy.secret_forms import MASK
+from tests.every_case import every_case
 
 SECRET = "Zx7hunter2Q"
 
 
-@pytest.mark.parametrize(
+@every_case(
     "line",
     [
         f"tool login {SECRET}",
@@ -41,7 +40,7 @@ def test_what_is_not_known_is_left_out(line: str) -> None:
     assert SECRET not in " ".join(kept) and len(kept) == len(words)
 
 
-@pytest.mark.parametrize(
+@every_case(
     "line",
     [
         "fio --name=test --rw=randread --bs=4k --size=1G --ioengine=libaio --iodepth=32 --directory=/data",
@@ -66,12 +65,12 @@ def test_words_of_the_programs_own_are_known() -> None:
     assert harmless_words(["hostdx", "run", "contention"], {"contention"})[-1] == "contention"
 
 
-@pytest.mark.parametrize("number", ["482133", "48213377", "1234567890123456"])
+@every_case("number", ["482133", "48213377", "1234567890123456"])
 def test_a_long_number_that_is_not_round_may_be_a_pin(number: str) -> None:
     assert harmless_words(["tool", number, f"--code={number}"]) == ["tool", LEFT_OUT, f"--code={MASK}"]
 
 
-@pytest.mark.parametrize("word", ["Xk3", "abc12", "pw1"])
+@every_case("word", ["Xk3", "abc12", "pw1"])
 def test_a_short_word_with_digits_is_no_device(word: str) -> None:
     assert harmless_words(["tool", word]) == ["tool", LEFT_OUT]
 

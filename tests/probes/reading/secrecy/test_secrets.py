@@ -5,16 +5,15 @@ from __future__ import annotations
 import shlex
 import time
 
-import pytest
-
 from app.recordings.writer import encode_event
 from probes.reading.secrecy.secret_forms import MASK, SECRET_FORMS, SecretForm
 from probes.reading.secrecy.secrets import mask_secrets, mask_tree, mask_words
 from probes.reading.time_limit import limit_time
 from scenarios.contract import events as ev
+from tests.every_case import every_case
 
 
-@pytest.mark.parametrize(
+@every_case(
     ("text", "kept"),
     [
         ("job --password=hunter2 -v", "job --password=*** -v"),
@@ -59,7 +58,7 @@ def test_secrets_are_masked(text: str, kept: str) -> None:
     assert mask_secrets(kept) == kept
 
 
-@pytest.mark.parametrize(
+@every_case(
     "text",
     [
         "shred --passes=3 /dev/null", "fio --name=pass --rw=read --filename=/a", "tokens=5", "key=value", "monkey=3",
@@ -72,7 +71,7 @@ def test_other_words_stay(text: str) -> None:
     assert mask_secrets(text) == text
 
 
-@pytest.mark.parametrize("form", SECRET_FORMS, ids=lambda form: form.name.replace(" ", "-"))
+@every_case("form", SECRET_FORMS)
 def test_each_form_masks_its_example(form: SecretForm) -> None:
     """Alone, and with all the others."""
     assert MASK in form.masked_example and form.masked_example != form.example
@@ -122,7 +121,7 @@ COMMANDS = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("words", "kept"), COMMANDS, ids=lambda one: one if isinstance(one, str) else "")
+@every_case(("words", "kept"), COMMANDS)
 def test_a_command_keeps_no_secret_as_words_as_text_and_in_a_recording(words: list[str], kept: str) -> None:
     plain = kept.replace("'", "")
     assert " ".join(mask_words(words)) == plain
@@ -137,7 +136,7 @@ def test_a_command_keeps_no_secret_as_words_as_text_and_in_a_recording(words: li
     assert SECRET.encode() not in encode_event(event) + encode_event(began)
 
 
-@pytest.mark.parametrize(
+@every_case(
     "text",
     [
         "ssh -p 22 login", "find / -print", "find . -perm 644 -print0 | mysql -u root", "mysql -P 3306 -p db",
@@ -155,7 +154,7 @@ def test_ordinary_options_stay(text: str) -> None:
         assert mask_words(text.split(" ")) == text.split(" ")
 
 
-@pytest.mark.parametrize(
+@every_case(
     "part",
     ["'", "a:", "a@", "\\", "-u ", "a.b-", "a=", '\\"', "a-", "cookie_", "a:b@h. ", "eyJ", "\"'", "pass"],
 )

@@ -8,6 +8,7 @@ from probes.reading.host import Host
 from probes.system.disk.arrays import md_array, md_arrays, parse_thin_status, thin_pool
 from probes.system.network.nic import read_nics
 from probes.types import Absent, is_present
+from tests.every_case import every_case
 from tests.fakes.hosts.tree import Tree
 
 VIRTUAL = "/sys/devices/virtual/block"
@@ -45,7 +46,7 @@ def test_an_array_without_redundancy_has_no_such_state(tree: Tree) -> None:
     assert (it.is_degraded, it.is_busy) == (False, False) and isinstance(it.missing, Absent)
 
 
-@pytest.mark.parametrize(
+@every_case(
     ("line", "parsed"),
     [
         (POOL, (2600 / 3200, 118 / 1024, "rw")),

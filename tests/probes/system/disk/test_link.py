@@ -7,6 +7,7 @@ import pytest
 from probes.system.disk.block import block_devices
 from probes.system.disk.drive.link import BusLink, pcie_bytes_per_s, pcie_link, sata_link
 from probes.types import Absent, is_present
+from tests.every_case import every_case
 from tests.fakes.hosts.tree import Tree
 
 AHCI = "/sys/devices/pci0000:00/0000:00:1f.2"
@@ -160,7 +161,7 @@ def test_a_link_that_is_down_is_absent(tree: Tree, now: tuple[str, object]) -> N
     assert isinstance(pcie(tree, now, (GEN4, 4), None), Absent)
 
 
-@pytest.mark.parametrize(
+@every_case(
     ("speed", "lanes", "megabytes"),  # the figures that are commonly quoted for one direction
     [(2.5, 1, 250), (5.0, 4, 2000), (8.0, 4, 3938), (16.0, 4, 7877), (32.0, 4, 15754), (64.0, 4, 29500)],
 )

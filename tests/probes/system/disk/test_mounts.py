@@ -18,6 +18,7 @@ from probes.system.disk.mounts import (
 )
 from probes.system.disk.topology import find_placement
 from probes.types import Absent, is_present
+from tests.every_case import every_case
 from tests.fakes.hosts.tree import Tree
 
 DISK = "/sys/devices/pci0000:00/0000:00:1f.2/ata1/host0/target0:0:0/0:0:0:0/block/sda"
@@ -53,9 +54,7 @@ def test_a_line_of_mountinfo() -> None:
     )
 
 
-@pytest.mark.parametrize(
-    "line", ["", "36 35", "a b c d e f - g h i", "36 35 98:0 / /x rw ext3 /dev/root rw", " - "]
-)
+@every_case("line", ["", "36 35", "a b c d e f - g h i", "36 35 98:0 / /x rw ext3 /dev/root rw", " - "])
 def test_lines_that_are_none(line: str) -> None:
     assert parse_mountinfo(line) is None
 

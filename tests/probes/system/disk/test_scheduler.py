@@ -10,6 +10,7 @@ from probes.reading.host import Host
 from probes.system.disk.scheduler import Scheduling, parse_bracketed, read_inflight, read_scheduling
 from probes.system.disk.scheduler_origin import find_scheduler_origin, is_rule_for
 from probes.types import Absent
+from tests.every_case import every_case
 
 
 def tree(root: Path, files: dict[str, str]) -> Host:
@@ -39,7 +40,7 @@ def state(host: Host) -> Scheduling:
     return read
 
 
-@pytest.mark.parametrize(
+@every_case(
     ("text", "active", "offered"),
     [
         ("none [mq-deadline] kyber bfq ", "mq-deadline", ("none", "mq-deadline", "kyber", "bfq")),

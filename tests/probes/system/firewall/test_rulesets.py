@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import pytest
-
 from probes.system.firewall.reverse_path import ReversePathRule
 from probes.system.firewall.ruleset_text import priority_number, rules_from_text
 from probes.system.firewall.xtables import rules_from_save
 from probes.types import Absent
+from tests.every_case import every_case
 
 FOLDER = Path(__file__).parents[3] / "fixtures" / "rulesets"
 
@@ -52,7 +51,7 @@ WITH = {
 }
 
 
-@pytest.mark.parametrize("path", sorted((FOLDER / "with").iterdir()), ids=lambda p: p.name)
+@every_case("path", sorted((FOLDER / "with").iterdir()))
 def test_a_check_is_found_in_every_form(path: Path) -> None:
     protocols, check, flags, hook, priority, every, early = WITH[path.stem]
     found = [rule for rule in parse(path) if rule.is_reached]
@@ -65,7 +64,7 @@ def test_a_check_is_found_in_every_form(path: Path) -> None:
     assert (rule.check, rule.flags) == (check, flags)
 
 
-@pytest.mark.parametrize("path", sorted((FOLDER / "without").iterdir()), ids=lambda p: p.name)
+@every_case("path", sorted((FOLDER / "without").iterdir()))
 def test_other_rulesets_are_not_accused(path: Path) -> None:
     """ufw, Docker, kube-proxy and plain nftables; log prefixes and comments that name the check count for nothing."""
     assert [rule for rule in parse(path) if rule.check != "type"] == []
@@ -88,7 +87,7 @@ def test_the_source_type_is_told_from_the_way_back() -> None:
     assert [r.check for r in parse(FOLDER / "without" / "source-type.nft")] == ["type"]
 
 
-@pytest.mark.parametrize(
+@every_case(
     ("line", "check"),
     [
         ('fib saddr . iif oifname "" drop', "strict"),
@@ -119,7 +118,7 @@ def test_who_pays_is_read() -> None:
     assert (guarded.every_flow, guarded.new_only) == (False, True)  # a map of states before it
 
 
-@pytest.mark.parametrize(
+@every_case(
     ("comment", "handle", "read"),
     [("", " # handle 12", 12), ("", "", None), (' comment "a # handle 5"', " # handle 12", 12)],
 )
@@ -143,7 +142,7 @@ def test_a_guard_before_connection_tracking_spares_nothing() -> None:
     assert found[0].every_packet
 
 
-@pytest.mark.parametrize(
+@every_case(
     ("text", "number"),
     [
         ("filter + 10", 10),

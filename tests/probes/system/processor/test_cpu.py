@@ -16,6 +16,7 @@ from probes.system.processor.cpulist import as_list, parse_list, parse_mask
 from probes.system.processor.frequency import read_frequency
 from probes.system.summary import summary_facts
 from probes.types import Absent, Fact, is_present
+from tests.every_case import every_case
 from tests.fakes.hosts.tree import Tree
 
 Build = Callable[..., Tree]
@@ -23,7 +24,7 @@ ROOT = "/sys/devices/system/cpu"
 NODE = "/sys/devices/system/node"
 
 
-@pytest.mark.parametrize(
+@every_case(
     ("text", "cpus"),
     [
         ("0-3,8", {0, 1, 2, 3, 8}),
@@ -38,7 +39,7 @@ def test_lists(text: str, cpus: set[int]) -> None:
     assert parse_list(text) == cpus
 
 
-@pytest.mark.parametrize("text", ["x", "3-1", "1-", "0-4000000000", "(null)", "1;2", "²", "0-65535," * 9])
+@every_case("text", ["x", "3-1", "1-", "0-4000000000", "(null)", "1;2", "²", "0-65535," * 9])
 def test_lists_that_are_none(text: str) -> None:
     assert parse_list(text) is None
 

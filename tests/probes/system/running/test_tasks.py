@@ -20,6 +20,7 @@ from probes.system.running.tasks import (
     read_task_stack,
 )
 from probes.types import Absent
+from tests.every_case import every_case
 
 
 def stat_line(pid: int, comm: str, state: str, flags: int = 0, threads: int = 1, start: int = 77) -> str:
@@ -36,7 +37,7 @@ def process(root: Path, pid: int, comm: str, state: str, wchan: str = "0", **mor
         (folder / "status").write_text(f"Name:\t{comm}\nvoluntary_ctxt_switches:\t12\nnonvol: 1\n")
 
 
-@pytest.mark.parametrize("comm", ["sh", "a b", ") D (", "(sd-pam)", "x) S 1 2 3", "ü\\x1b[31m"])
+@every_case("comm", ["sh", "a b", ") D (", "(sd-pam)", "x) S 1 2 3", "ü\\x1b[31m"])
 def test_a_name_with_parentheses_does_not_shift_the_fields(comm: str) -> None:
     read = parse_stat(stat_line(9, comm, "D", 64, 3, 1234))
     assert read is not None
@@ -57,9 +58,7 @@ def test_a_name_with_parentheses_does_not_shift_the_fields(comm: str) -> None:
     )
 
 
-@pytest.mark.parametrize(
-    "text", ["", "12", "12 (sh D 1 2", "12 (sh", "12 (sh)", "12 (sh) S", "x (sh) D " + "1 " * 50]
-)
+@every_case("text", ["", "12", "12 (sh D 1 2", "12 (sh", "12 (sh)", "12 (sh) S", "x (sh) D " + "1 " * 50])
 def test_what_is_no_stat_is_none(text: str) -> None:
     assert parse_stat(text) is None
 
@@ -96,7 +95,7 @@ def test_no_processes_is_absent(tmp_path: Path) -> None:
     assert isinstance(find_blocked_tasks(Host(str(tmp_path))), Absent)
 
 
-@pytest.mark.parametrize(
+@every_case(
     ("line", "function"),
     [
         ("[<0>] percpu_rwsem_wait+0x15f/0x1d0", "percpu_rwsem_wait"),
@@ -123,7 +122,7 @@ def test_a_stack_is_read_through_the_guard(tmp_path: Path) -> None:
     host.close()
 
 
-@pytest.mark.parametrize(
+@every_case(
     ("value", "nice", "expected"),
     [
         (0, 0, None),
@@ -174,7 +173,7 @@ MACHINE, CONTAINER = "pid:[4026531836]", "pid:[4026532281]"
 NO = Absent("no such file")
 
 
-@pytest.mark.parametrize(
+@every_case(
     ("namespace", "first", "kind"),
     [
         (MACHINE, stat_line(1, "systemd", "S"), ""),

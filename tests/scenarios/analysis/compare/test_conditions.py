@@ -14,6 +14,7 @@ from scenarios.analysis.compare.conditions import unlike_loads
 from scenarios.analysis.compare.run_summary import FigureKey, RunSummary
 from scenarios.analysis.compare.snapshot import summarise_import
 from scenarios.contract.plan import Metric
+from tests.every_case import every_case
 from tests.probes.imports import originals as made
 
 
@@ -135,7 +136,7 @@ def test_results_have_runs_and_no_boots() -> None:
     assert (found.a.boots, found.a.runs) == (0, 2) and {e.basis for e in found.effects} == {"runs"}
 
 
-@pytest.mark.parametrize(("of", "figure"), [("mean", 4.0), ("median", 3.0), ("max", 7.0)])
+@every_case(("of", "figure"), [("mean", 4.0), ("median", 3.0), ("max", 7.0)])
 def test_the_figure_of_repetitions_is_the_tools_own(of: str, figure: float) -> None:
     assert msgspec.convert({"name": "m", "unit": "", "of": of}, Metric).combine_blocks([2, 3, 7]) == figure
 

@@ -13,6 +13,7 @@ from probes.types import Json
 from scenarios.analysis.compare.effects import Effect, effects_between, is_within_margin
 from scenarios.analysis.compare.groups import group_means, match_pattern, score_means
 from scenarios.analysis.compare.snapshot import summarise_import
+from tests.every_case import every_case
 from tests.fakes.streams.takes import boots, key, take
 
 LOADS = (
@@ -95,7 +96,7 @@ def test_several_runs_of_one_boot_a_side_do_not_know_how_boots_differ() -> None:
     assert effect.basis == "runs" and not effect.lower_bound and effect.verdict == "slower"
 
 
-@pytest.mark.parametrize(
+@every_case(
     ("rate", "margin", "word"),
     [
         (985.0, 0.05, "no material difference"),  # sure, yet within the margin

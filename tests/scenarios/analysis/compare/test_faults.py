@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import pytest
-
 from probes.types import Json
 from scenarios.analysis.compare.faults import _TELLS, known_faults
 from scenarios.analysis.compare.run_summary import FactKey
 from scenarios.kernel.symptoms import NEEDS
+from tests.every_case import every_case
 from tests.fakes.streams.takes import take
 
 RETBLEED, HUGE = "mitigation__retbleed", "memory__transparent_huge_pages"
@@ -19,7 +18,7 @@ def _ids(release: str, **facts: Json) -> list[str]:
     return [f.id for f in known_faults([take({"a": 1.0}, facts=recorded)], [take({"a": 1.0})])]
 
 
-@pytest.mark.parametrize(
+@every_case(
     ("release", "fault", "met", "unmet"),
     [
         ("5.19.1", "ibrs-entry", {RETBLEED: "Mitigation: IBRS"}, {RETBLEED: "Not affected"}),

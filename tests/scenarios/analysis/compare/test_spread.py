@@ -14,10 +14,11 @@ from scenarios.analysis.compare.spread import (
     moderate_variances,
     trigamma,
 )
+from tests.every_case import every_case
 from tests.scenarios.oracle import special
 
 
-@pytest.mark.parametrize("x", [0.1, 0.5, 1.0, 2.5, 7.9, 8.0, 40.0])
+@every_case("x", [0.1, 0.5, 1.0, 2.5, 7.9, 8.0, 40.0])
 def test_the_special_functions_are_scipys(x: float) -> None:
     assert digamma(x) == pytest.approx(special.digamma(x), abs=1e-9)
     assert trigamma(x) == pytest.approx(special.polygamma(1, x), rel=1e-7)

@@ -16,6 +16,7 @@ from scenarios.analysis.compare.groups import group_means
 from scenarios.analysis.compare.run_summary import RunSummary
 from scenarios.analysis.compare.snapshot import summarise_import
 from scenarios.contract.plan import Metric
+from tests.every_case import every_case
 
 MEMORY = Metric("max pss", "B", "less")
 
@@ -27,7 +28,7 @@ def used(name: str, mib: float) -> RunSummary:
     return summarise_import(ImportResult(kind="prmon", tool="prmon", measures=(measure,)), name)
 
 
-@pytest.mark.parametrize(
+@every_case(
     ("a", "b", "said"),
     [(977, 586, "40 % less"), (977, 1853, "90 % more"), (100, 25, "4 × less"), (100, 400, "4 × more")],
 )

@@ -19,6 +19,7 @@ from scenarios.analysis.compare.run_summary import FigureKey
 from scenarios.analysis.compare.snapshot import Snapshot
 from scenarios.analysis.imported.cross_run import box_findings
 from scenarios.contract.plan import Metric
+from tests.every_case import every_case
 
 GIB = float(1 << 30)
 
@@ -80,7 +81,7 @@ def test_equal_within_five_per_cent_is_not_below() -> None:
     assert box(run(1, 1.0, 0.94)).odd
 
 
-@pytest.mark.parametrize(
+@every_case(
     ("bandwidth", "words", "advised"),
     [
         (0.5, "lies below IOR hard", True),

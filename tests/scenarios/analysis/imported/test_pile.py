@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import msgspec
-import pytest
 
 from probes.imports import kinds
 from probes.imports.path_names import distinguish_paths
@@ -14,6 +13,7 @@ from scenarios.analysis.imported.findings import NOT_IMPORTED, RECOGNISED, file_
 from scenarios.analysis.imported.pile import ResultSet, make_result_set
 from scenarios.analysis.imported.recording import recording_events
 from scenarios.contract.finding import Finding
+from tests.every_case import every_case
 from tests.probes.imports import originals as made
 from tests.probes.imports import other_forms as forms
 from tests.scenarios.analysis.compare.test_run_summary import BEGAN
@@ -48,7 +48,7 @@ def the(found: ResultSet, prefix: str) -> Finding:
     return finding
 
 
-@pytest.mark.parametrize(
+@every_case(
     ("paths", "names"),
     [
         (["a/1/result.txt", "a/2/result.txt"], ["1", "2"]),

@@ -8,6 +8,7 @@ from probes.imports import kinds
 from probes.imports.source import ImportSource
 from scenarios.analysis.incidents.excursions import MIN_SAMPLES, find_excursions
 from scenarios.analysis.incidents.incidents import Timeline, judge_samples, watched_metrics
+from tests.every_case import every_case
 from tests.fakes.sampled_files import atop_file, pidstat_file, sar_day
 
 HOUR_S = 3600
@@ -19,7 +20,7 @@ def judge(text: str) -> Timeline:
     return timeline
 
 
-@pytest.mark.parametrize("step_s", [10, 60, 600])
+@every_case("step_s", [10, 60, 600])
 def test_an_overloaded_disk_is_the_cause_and_iowait_its_symptom(step_s: int) -> None:
     timeline = judge(sar_day(step_s=step_s, disk=(2 * HOUR_S + 1200, 2 * HOUR_S + 2400)))
     (incident,) = timeline.incidents

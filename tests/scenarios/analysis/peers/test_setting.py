@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-import pytest
-
 from scenarios.analysis.peers.facts import ComparedFact
 from scenarios.analysis.peers.setting import _suspect_setting, culprit_probability, suspect_settings
+from tests.every_case import every_case
 from tests.fakes.many_nodes import table_of
 
 
@@ -28,7 +27,7 @@ def test_a_sole_value_among_equals_leads_a_fact_that_differs_everywhere() -> Non
     assert sole > serial > shared
 
 
-@pytest.mark.parametrize(
+@every_case(
     ("key", "theirs", "command"),
     [
         (("sysctl", "net.core.rmem_max"), "212992", "sysctl -w net.core.rmem_max=212992"),

@@ -26,6 +26,7 @@ from scenarios.analysis.profile.call_paths import (
 )
 from scenarios.analysis.profile.results import CallNode, CallPaths, PathTree, differs_word
 from scenarios.contract.results.document import Mono, Table
+from tests.every_case import every_case
 
 
 class Named(Symbols):
@@ -156,7 +157,7 @@ def test_one_group_is_no_difference() -> None:
     assert compare_call_paths("A", "B", [GroupPaths([{("on",): 1.0}], [{("on",): 2.0}])], []) is None
 
 
-@pytest.mark.parametrize(("total_s", "told"), [(2.0, 2.0), (0.5, 0.5), (3.5, 1.0), (0.2, 1.0), (None, 1.0)])
+@every_case(("total_s", "told"), [(2.0, 2.0), (0.5, 0.5), (3.5, 1.0), (0.2, 1.0), (None, 1.0)])
 def test_waits_are_scaled_to_what_is_known_and_not_blown_up(total_s: float | None, told: float) -> None:
     assert _scale_paths({("waiting",): 1.0}, total_s) == {("waiting",): told}
 
@@ -188,7 +189,7 @@ def test_the_time_inside_a_call_holds_what_it_computes_too() -> None:
     )
 
 
-@pytest.mark.parametrize(
+@every_case(
     ("differs", "ends", "word"),
     [(True, (-2.0, -1.0), "yes"), (False, (-1.0, 1.0), "not shown"), (False, (-2.0, -1.0), "likely")],
 )

@@ -10,6 +10,7 @@ from probes.engine.command.supervised import KernelLocks
 from probes.profile.symbols import Symbols
 from scenarios.analysis.profile import results
 from scenarios.analysis.profile.locks import LockWaitSample, kind_words, lock_table, waits_by_lock
+from tests.every_case import every_case
 
 DIRECTORY, LOG = ("rwsem (write)", "path_openat"), ("spinlock", "xlog_commit")
 
@@ -42,7 +43,7 @@ def test_one_group_tells_nothing() -> None:
     assert lock_table("A", "B", [([{}], [{}])], 0) is None
 
 
-@pytest.mark.parametrize(
+@every_case(
     ("flags", "kind"),
     [
         (32, "mutex"),

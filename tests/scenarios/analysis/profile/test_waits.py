@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import pytest
-
 from probes.profile.syscall_names import system_call_names
 from probes.profile.wait_samples import WaitSample
 from scenarios.analysis.profile.waits import (
@@ -14,9 +12,10 @@ from scenarios.analysis.profile.waits import (
     summarise_waits,
     words_for_wait,
 )
+from tests.every_case import every_case
 
 
-@pytest.mark.parametrize(
+@every_case(
     ("state", "call", "place", "kind"),
     [
         ("D", "unlink", "do_unlinkat", "directory-lock"),  # Linux 6.18

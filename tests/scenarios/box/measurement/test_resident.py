@@ -8,6 +8,7 @@ import pytest
 
 from scenarios.box.measurement.bench import RESIDENT, Cached, CornerBench
 from scenarios.box.measurement.corner import CORNERS
+from tests.every_case import every_case
 
 
 class _Pool:
@@ -18,7 +19,7 @@ class _Pool:
         return self._share
 
 
-@pytest.mark.parametrize(("share", "refused"), [(0.0, False), (RESIDENT, False), (0.02, True), (0.9, True)])
+@every_case(("share", "refused"), [(0.0, False), (RESIDENT, False), (0.02, True), (0.9, True)])
 def test_what_is_in_memory_is_no_reading_of_the_disk(share: float, refused: bool) -> None:
     bench = CornerBench.__new__(CornerBench)
     bench._pool = _Pool(share)  # type: ignore[assignment]

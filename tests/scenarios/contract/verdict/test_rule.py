@@ -6,7 +6,6 @@ import math
 from collections.abc import Callable, Iterator
 from typing import NamedTuple, TypeAlias
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -26,6 +25,7 @@ from scenarios.experiment.sequential import SequentialComparison
 from scenarios.experiment.statistics.least_squares import Coefficient as Line
 from scenarios.experiment.statistics.stats import Spread
 from scenarios.experiment.trend import MATTERS_A_ROUND, trend_estimate
+from tests.every_case import every_case
 from tests.fakes.streams.takes import take
 
 MARGIN = 0.05
@@ -114,8 +114,8 @@ NEAR: dict[str, tuple[float, float, Word]] = {
 }
 
 
-@pytest.mark.parametrize("caller", CALLERS)
-@pytest.mark.parametrize("case", NEAR)
+@every_case("caller", CALLERS)
+@every_case("case", NEAR)
 def test_everything_that_judges_judges_alike(caller: Caller, case: str) -> None:
     effect, half, word = NEAR[case]
     mirrored = {SLOWER: FASTER}.get(word, word)
@@ -188,7 +188,7 @@ EXACT: dict[str, Case] = {
 }
 
 
-@pytest.mark.parametrize("case", EXACT)
+@every_case("case", EXACT)
 def test_on_the_boundaries(case: str) -> None:
     assert decide(EXACT[case].estimate) == (EXACT[case].word, EXACT[case].why)
 

@@ -6,10 +6,10 @@ import re
 from pathlib import Path
 
 import msgspec
-import pytest
 
 from scenarios.contract import events as ev
 from scenarios.contract.verdict.verdict import Word
+from tests.every_case import every_case
 
 ROOT = Path(__file__).parents[4]
 CONTRACT = {"scenarios/contract/verdict/verdict.py", "probes/units.py"}
@@ -37,7 +37,7 @@ def test_no_finding_and_no_view_names_a_word() -> None:
     assert not {f for f in _naming(MEMBER) if not f.startswith(DECIDE)}
 
 
-@pytest.mark.parametrize(
+@every_case(
     ("word", "asked"),
     [
         ("slower", {"is_slower", "is_different", "is_decided", "is_judged"}),

@@ -31,6 +31,7 @@ from scenarios.experiment.guards.thresholds import (
     THRESHOLDS,
     threshold_of,
 )
+from tests.every_case import every_case
 
 PAGE = 4096
 
@@ -74,7 +75,7 @@ def test_the_first_train_of_a_load_is_judged_by_the_quiet_level_of_all_others() 
     assert after([before], reads(10_000)) == []
 
 
-@pytest.mark.parametrize("factor", [0.3, 0.8, 1.3, 3.0])
+@every_case("factor", [0.3, 0.8, 1.3, 3.0])
 def test_a_faster_or_slower_block_of_ours_is_no_disturbance(factor: float) -> None:
     assert after([reads(10_000)] * 6, reads(10_000 * factor)) == []
 
@@ -208,7 +209,7 @@ def test_pressure_and_the_run_queue_are_told(kind: str, now: MeasuredSurrounding
     assert list_excesses([], quiet) == []
 
 
-@pytest.mark.parametrize(
+@every_case(
     ("kind", "usual", "now"),
     [
         (
@@ -325,7 +326,7 @@ def test_our_own_cpu_time_is_not_others() -> None:
     assert (now.cpu, now.full, now.steal, now.users_cpu) == (0.25, 0.75, 0.05, 0.1)
 
 
-@pytest.mark.parametrize(
+@every_case(
     ("disks", "moved"),
     [
         ({"sdb": 100, "sdb1": 100}, 50),
@@ -361,9 +362,7 @@ def test_cpu_of_the_kernel_for_our_loop_device_is_ours() -> None:
     assert cpus == [0.75, 0.5]
 
 
-@pytest.mark.parametrize(
-    ("attributed", "neighbour", "told"), [(0, 0, []), (None, 0, ["device"]), (0, 9, ["device"])]
-)
+@every_case(("attributed", "neighbour", "told"), [(0, 0, []), (None, 0, ["device"]), (0, 9, ["device"])])
 def test_what_a_file_system_on_our_loop_device_adds_is_ours(
     attributed: int | None, neighbour: int, told: list[str]
 ) -> None:

@@ -5,41 +5,40 @@ from __future__ import annotations
 import pytest
 
 from scenarios.experiment.statistics import distributions as ours
+from tests.every_case import every_case
 from tests.scenarios.oracle import numpy
 from tests.scenarios.oracle import stats as oracle
 
 
-@pytest.mark.parametrize("df", [1, 2, 5, 11, 200])
-@pytest.mark.parametrize("p", [1e-5, 0.001, 0.005, 0.025, 0.3, 0.5, 0.9, 0.975, 0.9995])
+@every_case("df", [1, 2, 5, 11, 200])
+@every_case("p", [1e-5, 0.001, 0.005, 0.025, 0.3, 0.5, 0.9, 0.975, 0.9995])
 def test_t_quantile(df: int, p: float) -> None:
     assert ours.t_quantile(p, df) == pytest.approx(oracle.t.ppf(p, df), rel=1e-6, abs=1e-9)
 
 
-@pytest.mark.parametrize("df", [1, 2.5, 5, 29])
-@pytest.mark.parametrize("t", [-4.0, -0.3, 0.0, 0.7, 2.0, 5.0, 40.0])
+@every_case("df", [1, 2.5, 5, 29])
+@every_case("t", [-4.0, -0.3, 0.0, 0.7, 2.0, 5.0, 40.0])
 def test_t_tail(df: float, t: float) -> None:
     assert ours.t_tail(t, df) == pytest.approx(oracle.t.sf(t, df), rel=1e-6, abs=1e-12)
 
 
-@pytest.mark.parametrize("z", [-8.0, -1.0, 0.0, 0.5, 2.0, 6.0])
+@every_case("z", [-8.0, -1.0, 0.0, 0.5, 2.0, 6.0])
 def test_normal(z: float) -> None:
     assert ours.normal_tail(z) == pytest.approx(oracle.norm.sf(z), rel=1e-9)
 
 
-@pytest.mark.parametrize("p", [1e-9, 0.001, 0.2, 0.5, 0.975])
+@every_case("p", [1e-9, 0.001, 0.2, 0.5, 0.975])
 def test_normal_quantile(p: float) -> None:
     assert ours.normal_quantile(p) == pytest.approx(oracle.norm.ppf(p), abs=1e-6)
 
 
-@pytest.mark.parametrize(("a", "b"), [(0.5, 0.5), (2, 7), (15, 0.5), (40, 60)])
-@pytest.mark.parametrize("x", [0.0, 0.01, 0.3, 0.7, 0.999, 1.0])
+@every_case(("a", "b"), [(0.5, 0.5), (2, 7), (15, 0.5), (40, 60)])
+@every_case("x", [0.0, 0.01, 0.3, 0.7, 0.999, 1.0])
 def test_beta(a: float, b: float, x: float) -> None:
     assert ours.beta_cdf(x, a, b) == pytest.approx(oracle.beta.cdf(x, a, b), rel=1e-6, abs=1e-12)
 
 
-@pytest.mark.parametrize(
-    ("k", "n", "p"), [(0, 5, 0.2), (3, 5, 0.2), (6, 5, 0.2), (12, 12, 0.5), (60, 100, 0.5)]
-)
+@every_case(("k", "n", "p"), [(0, 5, 0.2), (3, 5, 0.2), (6, 5, 0.2), (12, 12, 0.5), (60, 100, 0.5)])
 def test_binomial_tail(k: int, n: int, p: float) -> None:
     assert ours.binomial_tail(k, n, p) == pytest.approx(oracle.binom.sf(k - 1, n, p), rel=1e-6)
 
@@ -49,7 +48,7 @@ def signed_rank_p(n: int, w: int) -> float:
     return min(1.0, 2 * ours.signed_rank_cdf(n)[w])
 
 
-@pytest.mark.parametrize("n", [3, 6, 8, 12, 25, 40])
+@every_case("n", [3, 6, 8, 12, 25, 40])
 def test_signed_rank_p_against_the_exact_test(n: int) -> None:
     """The values 1..n with chosen signs have every rank sum once; scipy's exact test is asked for its p."""
     for negative in range(n + 1):
@@ -59,8 +58,8 @@ def test_signed_rank_p_against_the_exact_test(n: int) -> None:
         assert signed_rank_p(n, w) == pytest.approx(exact.pvalue, abs=1e-6)
 
 
-@pytest.mark.parametrize("n", [6, 8, 15, 30, 60])
-@pytest.mark.parametrize("alpha", [0.001, 0.01, 0.05])
+@every_case("n", [6, 8, 15, 30, 60])
+@every_case("alpha", [0.001, 0.01, 0.05])
 def test_critical_sum_is_the_largest_within_the_level(n: int, alpha: float) -> None:
     critical = ours.signed_rank_critical(n, alpha)
     if critical is None:
@@ -69,7 +68,7 @@ def test_critical_sum_is_the_largest_within_the_level(n: int, alpha: float) -> N
     assert signed_rank_p(n, critical) <= alpha < signed_rank_p(n, critical + 1)
 
 
-@pytest.mark.parametrize("n", [61, 90, 150, 400])
+@every_case("n", [61, 90, 150, 400])
 def test_beyond_the_table_the_critical_value_stays_on_the_safe_side_by_three_ranks(n: int) -> None:
     weights = numpy.ones(1)
     for rank in range(1, n + 1):

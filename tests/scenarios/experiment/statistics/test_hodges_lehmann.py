@@ -14,6 +14,7 @@ from scenarios.experiment.statistics import hodges_lehmann
 from scenarios.experiment.statistics.distributions import signed_rank_critical
 from scenarios.experiment.statistics.hodges_lehmann import averages_below, walsh_averages, walsh_ends
 from scenarios.experiment.statistics.stats import calm_weights, interval_over_groups
+from tests.every_case import every_case
 from tests.scenarios.oracle import stats as oracle
 
 
@@ -29,8 +30,8 @@ def test_the_rank_sum_counts_the_averages_below_a_point(values: list[float], poi
     assert abs(averages_below(point, values, weights) - bisect.bisect_left(averages, point)) <= close
 
 
-@pytest.mark.parametrize("groups", [121, 250, 400])
-@pytest.mark.parametrize("alpha", [0.2, 0.01, 0.0003])
+@every_case("groups", [121, 250, 400])
+@every_case("alpha", [0.2, 0.01, 0.0003])
 def test_the_search_finds_the_ends_of_the_list(groups: int, alpha: float) -> None:
     rng = random.Random(groups)
     values = heavy(rng, groups)

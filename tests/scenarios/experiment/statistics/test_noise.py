@@ -14,6 +14,7 @@ import pytest
 
 from scenarios.experiment.sequential import SequentialComparison, draw_orders
 from scenarios.experiment.statistics.stats import group_value
+from tests.every_case import every_case
 from tests.measured.simulation.noise_models import Noise, models
 from tests.measured.simulation.simulated import a_then_b, hostdx
 from tests.measured.simulation.verdict_table import Cell, requirements
@@ -39,7 +40,7 @@ def test_nothing_there_and_nothing_called(model: str) -> None:
     assert called <= 0.05 * 200 + 4
 
 
-@pytest.mark.parametrize(("model", "least"), [("randread4k-qd1", 0.98), ("fsync4k-qd1", 0.99), ("cpu", 0.99)])
+@every_case(("model", "least"), [("randread4k-qd1", 0.98), ("fsync4k-qd1", 0.99), ("cpu", 0.99)])
 def test_ten_per_cent_are_found(model: str, least: float) -> None:
     assert said(model, 0.9, 100).count(-1) >= least * 100
     assert said(model, 1 / 0.9, 100).count(1) >= least * 100
@@ -74,8 +75,8 @@ def four_variants(noise: Noise, true: float, rng: random.Random, groups: int) ->
     return words
 
 
-@pytest.mark.parametrize("model", ["randread4k-qd1-busy", "drift 1 % a block", "AR(1) 0.6, 14 %"])
-@pytest.mark.parametrize("groups", [4, 15])
+@every_case("model", ["randread4k-qd1-busy", "drift 1 % a block", "AR(1) 0.6, 14 %"])
+@every_case("groups", [4, 15])
 def test_four_variants_share_the_error_of_the_run(model: str, groups: int) -> None:
     rng = random.Random(zlib.crc32(f"four {model} {groups}".encode()))
     runs = [four_variants(MODELS[model], 0.0, rng, groups) for _ in range(100)]

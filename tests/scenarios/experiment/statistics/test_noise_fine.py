@@ -13,6 +13,7 @@ from collections.abc import Sequence
 
 import pytest
 
+from tests.every_case import every_case
 from tests.measured.simulation.fine import COPIES, fine_models, measure, slice_ticks
 from tests.measured.simulation.simulated import Outcome
 from tests.needs import some_always
@@ -43,8 +44,8 @@ def test_nothing_there_and_nothing_called(name: str) -> None:
     assert sum(word in (-1, 1) for word in said) <= 4
 
 
-@pytest.mark.parametrize("name", QUIET)
-@pytest.mark.parametrize("family", [1, 7])
+@every_case("name", QUIET)
+@every_case("family", [1, 7])
 def test_a_quiet_host_is_decided_within_seconds(name: str, family: int) -> None:
     none = [outcome for [outcome] in runs(name, [0.0], 30, family)]
     assert [o.said for o in none].count(0) >= 29

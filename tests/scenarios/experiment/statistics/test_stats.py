@@ -21,6 +21,7 @@ from scenarios.experiment.statistics.stats import (
     slower_pairs,
     student_interval,
 )
+from tests.every_case import every_case
 from tests.scenarios.oracle import stats as oracle
 
 rates = st.floats(min_value=1e-3, max_value=1e9)
@@ -53,7 +54,7 @@ def test_a_drift_of_one_per_cent_a_block_cancels_in_abba() -> None:
     assert abs(value([blocks[0], blocks[3]], [blocks[1], blocks[2]])) < 1.1e-4
 
 
-@pytest.mark.parametrize("bad", [0.0, -1.0, math.nan, math.inf])
+@every_case("bad", [0.0, -1.0, math.nan, math.inf])
 def test_a_block_without_a_rate_has_no_ratio(bad: float) -> None:
     assert group_value([1.0, bad], [1.0, 1.0]) is None
     assert group_value([], [1.0]) is None
@@ -86,7 +87,7 @@ def not_covering(noise: list[float], alpha: float, weights: list[float] | None) 
     return missed / float(2 ** len(noise))
 
 
-@pytest.mark.parametrize(
+@every_case(
     "noise",
     [
         [0.01 * (i + 1) for i in range(10)],  # growing
@@ -96,7 +97,7 @@ def not_covering(noise: list[float], alpha: float, weights: list[float] | None) 
         [0.05, -0.01, 0.3, 0.02, -0.4, 0.1, 0.07, -0.06, 0.005, 0.9],
     ],
 )
-@pytest.mark.parametrize("alpha", [0.01, 0.05])
+@every_case("alpha", [0.01, 0.05])
 def test_the_interval_is_exact_or_conservative_whatever_the_noise(noise: list[float], alpha: float) -> None:
     assert not_covering(noise, alpha, None) <= alpha
     scatters = [abs(math.cos(3 * i)) + 0.1 for i in range(10)]
@@ -126,7 +127,7 @@ def test_the_deviation_is_the_samples() -> None:
     assert sample_deviation([1.0, 2.0, 3.0, 6.0]) == pytest.approx(statistics.stdev([1.0, 2.0, 3.0, 6.0]))
 
 
-@pytest.mark.parametrize(("a", "b"), [(0, 0), (3, 0), (5, 1), (4, 4), (2, 9)])
+@every_case(("a", "b"), [(0, 0), (3, 0), (5, 1), (4, 4), (2, 9)])
 def test_the_sign_test_is_two_sided(a: int, b: int) -> None:
     p = oracle.binomtest(a, a + b).pvalue if a + b else 1.0
     assert sign_test(a, b) == pytest.approx(p) == sign_test(b, a)

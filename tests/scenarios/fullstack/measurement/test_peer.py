@@ -30,6 +30,7 @@ from scenarios.fullstack.measurement.peer import (
     receive_bytes,
 )
 from scenarios.fullstack.measurement.remote import unfit_reason
+from tests.every_case import every_case
 from tests.real.polled import within
 
 
@@ -206,7 +207,7 @@ def test_another_host_s_python_can_run_its_text() -> None:
     }
 
 
-@pytest.mark.parametrize(
+@every_case(
     ("host", "token", "fits"),
     [
         ("node1", "", True),

@@ -13,6 +13,7 @@ from scenarios.rpfilter.measurement.firewall_rules import Treatment
 from scenarios.rpfilter.measurement.quiet_cpu import choose_cpu
 from scenarios.rpfilter.measurement.route_set import MAX_ROUTES, scale_routes
 from scenarios.rpfilter.measurement.scheduling_delay import schedstat_numbers, softirq_thread
+from tests.every_case import every_case
 
 
 def test_only_the_rule_differs_between_the_variants() -> None:
@@ -29,7 +30,7 @@ def test_only_the_rule_differs_between_the_variants() -> None:
     )
 
 
-@pytest.mark.parametrize("flags", [("saddr",), ("iif", "saddr"), ("iif", "mark", "saddr")])
+@every_case("flags", [("saddr",), ("iif", "saddr"), ("iif", "mark", "saddr")])
 def test_flags_come_in_the_order_that_every_nft_understands(flags: tuple[str, ...]) -> None:
     ordered = " . ".join(f for f in ("saddr", "mark", "iif") if f in flags)
     assert f"fib {ordered} oif missing" in Treatment(what="check", protocol="IPv4", flags=flags).nft_ruleset

@@ -19,6 +19,7 @@ from scenarios.triage.cpus.quota import SessionQuota, one_thread_cost
 from scenarios.triage.host import rules
 from scenarios.triage.host.top_users import Cause, NobodyNamed, TopUser, top_users
 from scenarios.triage.host.top_users import unnamed_cause as reason
+from tests.every_case import every_case
 from tests.fakes.hosts.tree import Tree
 
 
@@ -50,7 +51,7 @@ def test_pressure_speaks_from_a_tenth_on(tmp_path: Path, average: str, ids: list
 ELSEWHERE, HIDDEN = Absent("a container's", "container"), Absent("hidepid", "permission")
 
 
-@pytest.mark.parametrize(
+@every_case(
     ("hidden", "kind", "unreadable", "root", "why"),
     [
         (ELSEWHERE, "cpu", 0, True, "namespace"),

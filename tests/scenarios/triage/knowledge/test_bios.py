@@ -15,6 +15,7 @@ from scenarios.triage.knowledge.bios import (
     is_known_attribute,
     vendor_of,
 )
+from tests.every_case import every_case
 
 BIOS = Path(__file__).parents[3] / "fixtures" / "bios"
 
@@ -25,7 +26,7 @@ def _read(path: Path) -> dict[str, BiosReading]:
     return {r.id: r for r in all_readings(found.values, found.pending, vendor_of(found.vendor))}
 
 
-@pytest.mark.parametrize(
+@every_case(
     ("vendor", "expected"),
     [
         (
@@ -98,7 +99,7 @@ def test_what_the_running_system_shows_and_whose_processor_it_is() -> None:
     assert "apbdis" in told and "xgmi_width" not in told  # a file of another machine is shown all the same
 
 
-@pytest.mark.parametrize("vendor", ["dell", "hpe", "supermicro", "lenovo"])
+@every_case("vendor", ["dell", "hpe", "supermicro", "lenovo"])
 def test_only_known_names_are_kept(vendor: str) -> None:
     found = read_attribute_file(str(BIOS / f"{vendor}.json"), is_known_attribute)
     assert is_present(found) and len(found.values) > 5
@@ -140,7 +141,7 @@ def test_a_file_without_settings_is_one_line(tmp_path: Path, text: str) -> None:
     assert isinstance(read_attribute_file(str(tmp_path / "gone"), is_known_attribute), Absent)
 
 
-@pytest.mark.parametrize(
+@every_case(
     ("text", "vendor"),
     [
         ("Dell Inc.", "dell"),

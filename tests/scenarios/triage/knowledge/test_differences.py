@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import pytest
-
 from scenarios.triage.knowledge.differences import (
     component_of,
     is_ignored,
@@ -13,6 +11,7 @@ from scenarios.triage.knowledge.differences import (
     mover_of,
 )
 from scenarios.triage.knowledge.loads import load_groups
+from tests.every_case import every_case
 
 ROWS = [
     ("kernel/release", "kernel"),
@@ -55,7 +54,7 @@ ROWS = [
 ]
 
 
-@pytest.mark.parametrize(("fact", "component"), ROWS)
+@every_case(("fact", "component"), ROWS)
 def test_a_fact_meets_its_component(fact: str, component: str) -> None:
     mover = mover_of(fact)
     assert mover is not None and mover.component == component

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import pytest
-
 from probes.system.firewall.firewalld import Firewalld
 from probes.types import Absent
 from scenarios.triage.knowledge.firewalld import configured_meaning, load_vocabularies, vocabulary_of
+from tests.every_case import every_case
 
 UNSET = Absent("not set")
 
@@ -15,7 +14,7 @@ def read(version: str | Absent, value: str | Absent, backend: str | Absent = UNS
     return Firewalld(version=version, ipv6_rpfilter=value, backend=backend, running=True)
 
 
-@pytest.mark.parametrize(
+@every_case(
     ("version", "since"),
     [
         ("0.3.9", "0.3.9"),
@@ -44,7 +43,7 @@ def test_before_the_first_range_nothing_is_claimed() -> None:
     assert isinstance(configured_meaning(read(Absent("unknown version"), "yes")), Absent)
 
 
-@pytest.mark.parametrize(
+@every_case(
     ("version", "value", "mode", "problem"),
     [
         ("0.6.3", "yes", "strict", ""),

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import pytest
-
 from scenarios.triage.knowledge.waits import kernel_thread, kernel_threads
+from tests.every_case import every_case
 
 NAMES = (
     "kipmi0",
@@ -33,7 +32,7 @@ NAMES = (
 )
 
 
-@pytest.mark.parametrize("name", NAMES)
+@every_case("name", NAMES)
 def test_each_kind_is_met(name: str) -> None:
     found = kernel_thread(name)
     assert found is not None and found.commands
@@ -43,6 +42,6 @@ def test_every_kind_has_its_row() -> None:
     assert [kernel_thread(name) for name in NAMES] == list(kernel_threads())
 
 
-@pytest.mark.parametrize("name", ["kworker/3:1-events", "krfcommd", ""])
+@every_case("name", ["kworker/3:1-events", "krfcommd", ""])
 def test_others_are_not_known(name: str) -> None:
     assert kernel_thread(name) is None

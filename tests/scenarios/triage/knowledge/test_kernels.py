@@ -8,6 +8,7 @@ import pytest
 
 from scenarios.contract.knowledge_file import load, read_entries
 from scenarios.triage.knowledge.kernels import KernelFault, faults_of, kernel_faults, release_numbers
+from tests.every_case import every_case
 
 OLD = {"amd-dummy-wait", "xfs-log-lock"}  # of every upstream kernel before 6.0
 
@@ -103,7 +104,7 @@ ROWS = [
 ]
 
 
-@pytest.mark.parametrize(("release", "version", "expected"), ROWS, ids=[r[0] or "empty" for r in ROWS])
+@every_case(("release", "version", "expected"), ROWS)
 def test_a_release_meets_its_faults(release: str, version: str, expected: set[str]) -> None:
     assert {f.id for f in faults_of(release, version)} == expected
 

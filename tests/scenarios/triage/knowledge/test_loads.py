@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import pytest
-
 from probes.engine.battery_loads import CALLS, disk_loads
 from scenarios.triage.knowledge.loads import group_of, load_groups, load_scores
+from tests.every_case import every_case
 
 ROWS = [
     ("ior-hard-read", "IO500 bandwidth"),
@@ -28,7 +27,7 @@ ROWS = [
 ]
 
 
-@pytest.mark.parametrize(("load", "group"), ROWS)
+@every_case(("load", "group"), ROWS)
 def test_a_load_meets_its_group(load: str, group: str) -> None:
     assert group_of(load).name == group
 

@@ -15,6 +15,7 @@ from scenarios.triage.rules.engine import rule_of
 from scenarios.triage.rules.known import written_rules
 from scenarios.triage.rules.subjects.log import unlisted_lines
 from scenarios.triage.triage import apply_rule
+from tests.every_case import every_case
 
 RULE = """
 [[rule]]
@@ -107,7 +108,7 @@ def test_lines_that_no_list_names(tmp_path: Path, line: str, names: list[str]) -
     assert [row.subject for row in rows if row["lines"]] == names
 
 
-@pytest.mark.parametrize(
+@every_case(
     ("functions", "modules", "kind", "where"),
     [
         (

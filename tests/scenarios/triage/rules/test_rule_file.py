@@ -16,6 +16,7 @@ from scenarios.triage.rules.read import Read, read_value
 from scenarios.triage.rules.table import SubjectRow
 from scenarios.triage.rules.words import SentenceTemplate, fill_command
 from scenarios.triage.triage import apply_rule
+from tests.every_case import every_case
 from tests.fakes.hosts.tree import Tree
 
 GOOD = """
@@ -92,7 +93,7 @@ def test_what_a_rule_reads_has_its_type_and_its_unit(tmp_path: Path, what: Read,
     assert (found, type(found)) == (value, type(value))
 
 
-@pytest.mark.parametrize(
+@every_case(
     ("what", "says"),
     [
         (Read(path="/proc/vmstat", key="oom_kill"), "what stands after oom_kill in /proc/vmstat"),
@@ -153,13 +154,13 @@ def test_no_expression_fills_the_memory(text: str) -> None:
     assert isinstance(parse_expression(text).value({}), Absent)
 
 
-@pytest.mark.parametrize("text", ["2 ** 999999", "lambda: 1", "[x for x in a]", "a[0]", "f'{a}'", "1" * 3000])
+@every_case("text", ["2 ** 999999", "lambda: 1", "[x for x in a]", "a[0]", "f'{a}'", "1" * 3000])
 def test_what_is_not_in_the_language(text: str) -> None:
     with pytest.raises(Invalid):
         parse_expression(text)
 
 
-@pytest.mark.parametrize(
+@every_case(
     ("line", "name", "typed_line"),
     [
         ("ethtool {name}", "eth0", "ethtool eth0"),

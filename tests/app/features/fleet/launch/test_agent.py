@@ -22,6 +22,7 @@ from app.features.fleet.launch.agent import (
     sweep_leftovers,
 )
 from app.features.fleet.launch.errand import Errand
+from tests.every_case import every_case
 
 ECHO = b"import sys, os; print(os.path.dirname(__file__)); print(sys.argv[1:]); sys.stderr.write('words'); sys.exit(3)"
 WAITS = b"""import signal, os
@@ -138,7 +139,7 @@ def test_the_end_of_its_input_stops_the_command_which_undoes() -> None:
     assert out == [b"undone"] and last["exit"] == 130 and not folder.exists()
 
 
-@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP, signal.SIGINT])
+@every_case("number", [signal.SIGTERM, signal.SIGHUP, signal.SIGINT])
 def test_a_signal_stops_the_command_too(number: int) -> None:
     agent = Agent(errand(WAITS), send=WAITS)
     _, folder = at_work(agent)

@@ -21,6 +21,7 @@ from probes.system.disk.trim.trim_timer import (
     trim_timer,
 )
 from probes.types import Absent
+from tests.every_case import every_case
 from tests.fakes.answering import Answering
 from tests.fakes.hosts.tree import Tree
 
@@ -130,7 +131,7 @@ def test_the_root_is_trimmed_even_if_fstab_does_not_name_it(tree: Tree) -> None:
     assert explain_fstab_skip(tree.put("/etc/fstab", "UUID=2 /data xfs defaults 0 0\n").host(), ("/",)) == ""
 
 
-@pytest.mark.parametrize(
+@every_case(
     ("text", "found"),
     [
         ("fstrim -av", [("all", ())]),
