@@ -28,7 +28,8 @@ def every_case(
 ) -> Callable[[Callable[..., None]], Callable[..., None]]:
     """Return a decorator like `pytest.mark.parametrize` that makes one test of all cases. Two of them multiply.
 
-    Raises TypeError where a case has a mark. Only for a test whose fixtures are those of a file or of the session: all cases share them.
+    Only for a test whose fixtures are those of a file or of the session: all cases share them.
+    Raises TypeError where a case has a mark.
     """
     words = [name.strip() for name in names.split(",")] if isinstance(names, str) else list(names)
     listed = list(cases)

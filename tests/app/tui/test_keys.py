@@ -40,6 +40,7 @@ from app.tui.widgets.reader import Reader
 from scenarios.contract.finding import Finding, Remedy
 from tests.every_case import every_case
 from tests.fakes.terminals.screen import feed, grid, keys, opened, planned, ready, recorded, settled, until
+from tests.needs import one_always
 
 SCREENS = (
     HomeScreen, PlanScreen, OptionsScreen, ConsentScreen, LiveScreen, VerdictScreen, FindingScreen, FactsScreen,
@@ -69,7 +70,7 @@ IN_CONTEXT = {
     "y": {"yes", "copy_row"},  # a question is open, or a list
     "n": {"leave", "jump"},  # a question is open, or a recording
 }
-both = pytest.mark.parametrize("size", ["narrow", "wide"])
+both = pytest.mark.parametrize("size", one_always("narrow", "wide"))
 
 
 def test_every_action_has_words_and_no_key_means_two_things() -> None:

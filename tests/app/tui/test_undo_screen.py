@@ -9,6 +9,7 @@ import pytest
 from app.tui.screens.undo import UndoScreen
 from app.tui.shell import Shell
 from tests.fakes.terminals.screen import grid, keys, opened, until
+from tests.needs import one_always
 
 SCRIPT = r"""
 told() { printf '{"schema": "hostdx/1", "changes": [%s]}' "$1"; }
@@ -30,7 +31,7 @@ fi
 """
 
 
-@pytest.mark.parametrize("size", ["narrow", "wide"])
+@pytest.mark.parametrize("size", one_always("narrow", "wide"))
 async def test_a_failure_is_told_and_can_be_tried_again(
     size: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

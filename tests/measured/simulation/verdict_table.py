@@ -8,9 +8,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from scipy.stats import binomtest  # type: ignore[import-untyped, unused-ignore]
-
 from tests.measured.simulation.simulated import Outcome
+from tests.scenarios.oracle import stats
 
 IDLE, BUSY = "randread4k-qd1", "randread4k-qd1-busy"
 FOUND = {  # true effect -> model -> in at least this share of the runs within 60 s
@@ -31,7 +30,7 @@ class Requirement(NamedTuple):
 
 def exact_interval(hits: int, of: int) -> tuple[float, float]:
     """Clopper and Pearson's 95 % interval of a share."""
-    found = binomtest(hits, of).proportion_ci(0.95, method="exact")
+    found = stats.binomtest(hits, of).proportion_ci(0.95, method="exact")
     return float(found.low), float(found.high)
 
 

@@ -14,6 +14,7 @@ from scenarios.analysis.profile.results import CallNode, CallPaths, PathTree
 from scenarios.contract import events as ev
 from tests.app.report.results.test_command_timeline import story, write
 from tests.fakes.terminals.screen import grid, keys, opened
+from tests.needs import one_always
 
 HOSTILE = "[bold]x\x1b[31m"
 
@@ -35,7 +36,7 @@ def tree(variant: str = "B") -> PathTree:
     return PathTree(baseline="A", variant=variant, groups=5, kernel=True, waits=True, lost=0, nodes=nodes)
 
 
-@pytest.mark.parametrize("size", ["narrow", "wide"])
+@pytest.mark.parametrize("size", one_always("narrow", "wide"))
 async def test_the_icicle_is_walked_zoomed_and_searched(size: str, tmp_path: Path) -> None:
     calls = CallPaths(t=39.0, value=(tree(), tree("C")))
     feed = RunFeed(write(tmp_path / "r.jsonl", [*story(), calls, ev.RunEnded(t=40.0, status="done")]))

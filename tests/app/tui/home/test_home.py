@@ -28,9 +28,9 @@ from tests.every_case import every_case
 from tests.fakes.hosts.facts import parted
 from tests.fakes.streams.stories import FACTS, HOSTILE, OFFERS
 from tests.fakes.terminals.screen import SIZES, grid, keys, opened, settled
-from tests.needs import some_always
+from tests.needs import one_always, some_always
 
-both = pytest.mark.parametrize("size", ["narrow", "wide"])
+both = pytest.mark.parametrize("size", one_always("narrow", "wide"))
 
 
 def session(*removed: str, **more: object) -> RunSession:
@@ -301,7 +301,7 @@ async def test_names_of_the_host_are_harmless_in_the_glance(tmp_path: Path) -> N
             assert isinstance(app.screen.query_one("#scenarios"), Picker | ScenarioList)
 
 
-@pytest.mark.parametrize("size", ["narrow", "wide"])
+@pytest.mark.parametrize("size", one_always("narrow", "wide"))
 async def test_a_list_that_is_cut_by_less_shows_the_rest(size: str, tmp_path: Path) -> None:
     """Its own size does not change when its neighbours leave it more room: rows were missing until the next key."""
     async with opened(tmp_path, triage="triage", size=size) as (app, pilot):

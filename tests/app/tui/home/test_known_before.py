@@ -15,13 +15,14 @@ from app.tui.widgets.home.scenario_list import ScenarioList
 from scenarios.contract import events as ev
 from scenarios.contract.plan import Plan
 from tests.fakes.terminals.screen import grid, keys, opened, planned, ready, settled, until
+from tests.needs import one_always
 
 
 def pulse(**devices: tuple[float, float, float]) -> ev.Pulse:
     return ev.Pulse(t=3.0, load1=3.1, cpu=0.4, psi_cpu=0.0, psi_io=0.0, psi_memory=0.0, devices=devices)
 
 
-@pytest.mark.parametrize("size", ["narrow", "wide"])
+@pytest.mark.parametrize("size", one_always("narrow", "wide"))
 async def test_two_own_directories_take_six_keys_and_their_paths(
     size: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -71,7 +72,7 @@ async def test_beside_each_complaint_stands_what_is_known_of_it(tmp_path: Path) 
         assert any("all is well" in "".join(p for p, _ in line) for line in rows["null"].full_lines(114))
 
 
-@pytest.mark.parametrize("size", ["narrow", "wide"])
+@pytest.mark.parametrize("size", one_always("narrow", "wide"))
 async def test_the_plan_says_what_each_load_resolves_on_this_host(
     size: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

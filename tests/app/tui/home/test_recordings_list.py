@@ -16,9 +16,10 @@ from app.tui.widgets.picker import Picker
 from scenarios.contract import events as ev
 from tests.fakes.streams.story import RECORDINGS
 from tests.fakes.terminals.screen import feed, grid, keys, opened, until
+from tests.needs import one_always
 
 
-@pytest.mark.parametrize("size", ["narrow", "wide"])
+@pytest.mark.parametrize("size", one_always("narrow", "wide"))
 async def test_the_list_tells_results_and_deletes_only_what_was_agreed_to(size: str, tmp_path: Path) -> None:
     kept = tmp_path / "hostdx" / "recordings"
     kept.mkdir(parents=True)
@@ -90,7 +91,7 @@ async def test_the_chosen_theme_is_kept_and_a_light_ground_is_seen(
         assert app.theme == theme.LIGHT_NAME
 
 
-@pytest.mark.parametrize("size", ["narrow", "wide"])
+@pytest.mark.parametrize("size", one_always("narrow", "wide"))
 async def test_a_name_is_given_on_the_list_and_what_is_under_the_cursor_is_told_below_it(
     size: str, tmp_path: Path
 ) -> None:

@@ -29,8 +29,9 @@ from scenarios.contract.finding import Finding, Remedy
 from scenarios.contract.plan import Plan, Variant, Workload
 from tests.every_case import every_case
 from tests.fakes.terminals.screen import grid, keys, opened
+from tests.needs import one_always
 
-both = pytest.mark.parametrize("size", ["narrow", "wide"])
+both = pytest.mark.parametrize("size", one_always("narrow", "wide"))
 
 
 def words(lines: list[Line]) -> list[str]:

@@ -31,7 +31,7 @@ from app.tui.widgets.word_list import read_words
 from scenarios.contract import events as ev
 from tests.every_case import every_case
 from tests.fakes.terminals.screen import grid, opened, settled
-from tests.needs import some_always
+from tests.needs import one_always, some_always
 
 MAX_FREE_ROWS = 8
 DEMOS = (
@@ -156,7 +156,7 @@ def test_levels_of_several_rows_are_a_line_and_no_slab() -> None:
 
 
 @pytest.mark.parametrize("demo", some_always(DEMOS[:3], DEMOS))
-@pytest.mark.parametrize("size", ["narrow", "wide"])
+@pytest.mark.parametrize("size", one_always("narrow", "wide"))
 async def test_every_live_view_earns_its_screen(demo: str, size: str, tmp_path: Path) -> None:
     """Forty to seventy of a hundred rows were the question, the plan and a glossary."""
     run = at(demo, 0.2)

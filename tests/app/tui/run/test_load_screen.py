@@ -12,6 +12,7 @@ from app.tui.screens.groups import GroupsScreen
 from app.tui.screens.live import LiveScreen
 from app.tui.screens.load import LoadScreen, load_lines, raw_lines
 from tests.fakes.terminals.screen import grid, keys, opened, settled
+from tests.needs import one_always
 
 
 def at(demo: str, share: float) -> RunFeed:
@@ -20,7 +21,7 @@ def at(demo: str, share: float) -> RunFeed:
     return run
 
 
-@pytest.mark.parametrize("size", ["narrow", "wide"])
+@pytest.mark.parametrize("size", one_always("narrow", "wide"))
 async def test_enter_on_the_live_view_opens_the_load_under_way_and_esc_returns(
     size: str, tmp_path: Path
 ) -> None:

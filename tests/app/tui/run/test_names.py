@@ -15,6 +15,7 @@ from app.tui.widgets.measuring.standing import pairs_of
 from scenarios.contract import events as ev
 from tests.every_case import every_case
 from tests.fakes.terminals.screen import grid, opened
+from tests.needs import one_always
 
 
 @every_case("demo", ["storage", "fstrim", "null", "rpfilter"])
@@ -38,7 +39,7 @@ async def test_a_battery_says_whose_its_columns_are(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("demo", ["io500", "trend"])
-@pytest.mark.parametrize("size", ["narrow", "wide"])
+@pytest.mark.parametrize("size", one_always("narrow", "wide"))
 async def test_the_findings_of_an_import_stand_below_its_pictures(
     demo: str, size: str, tmp_path: Path
 ) -> None:

@@ -23,7 +23,7 @@ from scenarios.checkup.results import CheckupAnswer
 from scenarios.contract import events as ev
 from scenarios.contract.results.result import Item
 from tests.fakes.terminals.screen import feed, grid, keys, opened, settled
-from tests.needs import some_always
+from tests.needs import one_always, some_always
 
 MOST_BLANK = 9
 
@@ -129,7 +129,7 @@ def test_a_decided_pair_has_no_open_interval_beside_that_word() -> None:
     assert still_open.bar is not None and still_open.figures
 
 
-@pytest.mark.parametrize("size", ["narrow", "wide"])
+@pytest.mark.parametrize("size", one_always("narrow", "wide"))
 async def test_all_loads_stand_on_the_screen_at_once(size: str, tmp_path: Path) -> None:
     run = RunFeed(store.resolve_recording("demo:storage"))
     run.playback.seek(75.0)

@@ -24,9 +24,10 @@ from scenarios.contract.events import ScenarioOffer
 from scenarios.contract.plan import Option, Plan
 from tests.every_case import every_case
 from tests.fakes.terminals.screen import grid, keys, opened, ready, recorded, settled, until
+from tests.needs import one_always
 from tests.syntax import ROOT
 
-both = pytest.mark.parametrize("size", ["narrow", "wide"])
+both = pytest.mark.parametrize("size", one_always("narrow", "wide"))
 HELP = "a directory on the device whose schedulers are compared, on a file system that can be written to"
 OFFER = ScenarioOffer(
     t=0.0,

@@ -25,8 +25,9 @@ from scenarios.contract.results.document import Mono, ReportDocument, ReportSect
 from tests.fakes.streams.stories import write
 from tests.fakes.streams.story import storage
 from tests.fakes.terminals.screen import grid, keys, opened, ready, recorded, settled, until
+from tests.needs import one_always
 
-both = pytest.mark.parametrize("size", ["narrow", "wide"])
+both = pytest.mark.parametrize("size", one_always("narrow", "wide"))
 
 DOCUMENT = msgspec.json.encode(
     ReportDocument(
