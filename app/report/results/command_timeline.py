@@ -151,7 +151,7 @@ def format_amount(value: float, field: TimelineField) -> str:
         return units.format_rate(value)
     if field.unit == "Hz":
         return units.format_frequency(value)
-    return units.format_number(value, 3 if field.rate else 4)
+    return f"{value:.2f}" if field.key == "CPU" else units.format_number(value, 4)
 
 
 def _thin_points(run: Points) -> tuple[tuple[float, float], ...]:

@@ -9,15 +9,14 @@ from textual.widget import Widget
 
 from app.recordings.session import RunSession
 from app.report import wording
-from app.report.figures.plot import draw_plot
 from app.report.results import command_timeline as timeline
 from app.terminal.glyphs import clean_text
 from app.terminal.lines import BLANK, Line, crop_line, split_line, text_line
 from app.tui.screens.run import RunScreen
-from app.tui.widgets.measuring.block_plot import seconds_below, variant_label, variant_marks
+from app.tui.widgets.measuring.block_plot import variant_label, variant_marks
+from app.tui.widgets.measuring.graphs import CPUS, MIN_GRAPH_LINES, Graph, draw_graphs
 from app.tui.widgets.measuring.transport import Transport
 from app.tui.widgets.panel import Panel
-from scenarios.contract.results.document import ChartSeries
 
 _NAME, _FIRST, _CELL = 15, 12, 10
 _NOTHING = "no samples inside the runs: a run is sampled once a second, and has to take 3 s at least"
@@ -73,19 +72,20 @@ def inside_lines(session: RunSession, at: int, width: int, height: int) -> list[
         return [text_line(_NOTHING if not session.inside else f"{field.title}: could not be read", "dim")]
     marks = variant_marks(session)
     shown = {v: mark for v, mark in marks.items() if v in runs_by_variant}
-    middles = {v: timeline.median_points(runs) for v, runs in runs_by_variant.items()}
-    x, y = timeline.make_axes([points for runs in runs_by_variant.values() for points in runs])
-    series = [ChartSeries(mark, tuple(middles[v])) for v, (mark, _) in shown.items()]
+    unit = CPUS if field.key == "CPU" else field.unit
+    graphs = [
+        Graph(
+            variant_label(session, v), role, unit, timeline.median_points(runs_by_variant[v]), field.key, True
+        )
+        for v, (_, role) in shown.items()
+    ]
+    last_s = max(points[-1][0] for runs in runs_by_variant.values() for points in runs)
     below = _figure_lines(session, field, runs_by_variant, shown, width)
-    room = max(5, height - len(below) - 2)
-    rows = draw_plot(series, width, room, x, y)
-    by_mark = dict(shown.values())
-    drawn = seconds_below(rows, by_mark)
-    unit = f" in {field.unit}" if field.unit else ""
-    title: Line = [(f"{field.title}{unit}", "strong"), (", median over the runs", "dim")]
+    room = max(MIN_GRAPH_LINES + 1, height - len(below) - 2)
+    title: Line = [(field.title, "strong"), (", median over the runs", "dim")]
     return [
         split_line(title, text_line("seconds since the command's start", "dim"), width),
-        *drawn,
+        *draw_graphs(graphs, last_s, width, room),
         BLANK,
         *below,
     ]

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from statistics import median
 from typing import NamedTuple, TypeAlias
 
 from app.recordings.session import RunSession
+from app.report.figures.interval_chart import drawable_interval, is_drawable_value
 from app.report.wording import metric_title
 from app.terminal.glyphs import clean_text
 from app.terminal.lines import Line, cell_width, crop_line, frame_rows, merge_spans, split_line, text_line
@@ -14,6 +16,7 @@ from app.tui.widgets.measuring.block_plot import plot_lines, variant_label, vari
 from app.tui.widgets.measuring.standing import margin_of, title_of
 from app.tui.widgets.panel import PacedPanel
 from probes import units
+from scenarios.contract import events as ev
 
 _TICKS = (
     0.01, 0.02, 0.05, 0.1, 0.2, 0.33, 0.5, 0.67, 0.8, 0.9, 0.95, 1.0,
@@ -21,6 +24,8 @@ _TICKS = (
 )  # fmt: skip
 _EDGE = 8  # cells of the y axis with its labels
 _HALVES = ("", "▀", "▄", "█")
+FAR_FROM_ONE = 4.0  # times the margin: where all values lie further out the axis is broken
+MIN_BROKEN_LINES = 8
 _FAR = 1.3  # times the 95th percentile: what lies further out stands at the edge
 MAX_NAMED_PAIRS = 4
 WAY = "down is slower"
@@ -29,6 +34,34 @@ GREY = "grey: after it was decided"
 
 
 Cell: TypeAlias = tuple[str, str]  # sign, role
+
+
+class Span(NamedTuple):
+    low: float
+    high: float
+
+    def share_of(self, value: float) -> float:
+        return min(1.0, max(0.0, (value - self.low) / (self.high - self.low)))
+
+
+class PlotAxis(NamedTuple):
+    """Log ratios over `rows` lines from line `first` on. Where all values lie far from 1 the axis is broken: the line
+    of 1 stands at the edge, beyond a gap.
+    """
+
+    span: Span
+    first: int
+    rows: int
+    unity: int  # line of the ratio 1
+    gap: int | None  # line of the break
+
+    def line_of(self, value: float) -> int:
+        return self.first + min(self.rows - 1, int((1 - self.span.share_of(value)) * self.rows))
+
+    def ends_of(self, line: int) -> tuple[float, float]:
+        """Return the lower and the upper end of what a line stands for."""
+        high, step = self.span.high, (self.span.high - self.span.low) / self.rows
+        return high - step * (line - self.first + 1), high - step * (line - self.first)
 
 
 class PairRatios(NamedTuple):
@@ -61,24 +94,16 @@ def pair_ratios(
 
 
 def _half_marks(
-    values: Sequence[float], span: Span, columns: int, rows: int, longest: int
+    values: Sequence[float], axis: PlotAxis, columns: int, longest: int
 ) -> dict[tuple[int, int], str]:
-    """Half a cell high each, by (row, column) from the top."""
+    """Half a cell high each, by (line, column) from the top."""
     halves: dict[tuple[int, int], int] = {}
     for n, value in enumerate(values):
         x = min(columns - 1, int((n + 0.5) / longest * columns))
-        half = min(2 * rows - 1, int((1 - span.share_of(value)) * 2 * rows))
-        cell = (half // 2, x)
+        half = min(2 * axis.rows - 1, int((1 - axis.span.share_of(value)) * 2 * axis.rows))
+        cell = (axis.first + half // 2, x)
         halves[cell] = halves.get(cell, 0) | (1 << half % 2)
     return {cell: _HALVES[which] for cell, which in halves.items()}
-
-
-class Span(NamedTuple):
-    low: float
-    high: float
-
-    def share_of(self, value: float) -> float:
-        return min(1.0, max(0.0, (value - self.low) / (self.high - self.low)))
 
 
 def _plot_limits(values: Sequence[float], edge: float) -> tuple[Span, int]:
@@ -97,30 +122,62 @@ def _plot_limits(values: Sequence[float], edge: float) -> tuple[Span, int]:
     return Span(low, high), sum(not low <= v <= high for v in ordered)
 
 
+def _plot_axis(values: Sequence[float], edge: float, lines: int) -> tuple[PlotAxis, int]:
+    """Return the axis in `lines` lines, and how many values lie beyond its ends."""
+    nearest, farthest = min(values, key=abs), max(values, key=abs)
+    size = max(abs(farthest - nearest), edge)
+    is_far = abs(nearest) > max(FAR_FROM_ONE * edge, size) and min(values) * max(values) > 0
+    if not is_far or lines < MIN_BROKEN_LINES:
+        span, beyond = _plot_limits(values, edge)
+        whole = PlotAxis(span, 0, lines, 0, None)
+        return whole._replace(unity=whole.line_of(0.0)), beyond
+    span = Span(min(values) - 0.1 * size, max(values) + 0.1 * size)
+    if nearest < 0:
+        return PlotAxis(span, 2, lines - 2, 0, 1), 0
+    return PlotAxis(span, 0, lines - 2, lines - 1, lines - 2), 0
+
+
 def group_plot_lines(
     session: RunSession, workload: str, pairs: Sequence[PairRatios], metric: str, width: int, height: int
 ) -> list[Line]:
-    """A title and the plot in `height` lines; `found` holds at least one value."""
+    """A title and the plot in `height` lines; `pairs` hold at least one value. Of a single pair the verdict's interval
+    is a band and its estimate a line.
+    """
     margin = margin_of(session)
     edge = math.log1p(margin)
-    span, beyond = _plot_limits([v for c in pairs for v in c.values], edge)
+    verdicts = {
+        (v.baseline, v.variant): v
+        for v in session.verdicts.values()
+        if (v.workload, v.metric) == (workload, metric)
+    }
+    only = verdicts.get((pairs[0].baseline, pairs[0].variant)) if len(pairs) == 1 else None
+    ends = drawable_interval(only.ci95) if only is not None else None
+    interval = [math.log(end) for end in ends or ()]
     rows, columns = max(3, height - 3), max(10, width - _EDGE - 1)
+    axis, beyond = _plot_axis([*(v for c in pairs for v in c.values), *interval], edge, rows)
     roles = {v: role for v, (_, role) in variant_marks(session).items()}
     longest = max(len(c.values) for c in pairs)
     grid: list[list[Cell]] = [[(" ", "text")] * columns for _ in range(rows)]
     for y in range(rows):
-        top, bottom = (span.high - (span.high - span.low) * n / rows for n in (y, y + 1))
-        if top >= -edge and bottom <= edge:
+        bottom, top = axis.ends_of(y)
+        in_margin = y == axis.unity or (axis.gap is None and top >= -edge and bottom <= edge)
+        if y == axis.gap:
+            grid[y] = [("≈", "dim")] * columns
+        elif interval and axis.line_of(interval[1]) <= y <= axis.line_of(interval[0]):
+            grid[y] = [("▒", "rule@band" if in_margin else "rule")] * columns
+        elif in_margin:
             grid[y] = [("░", "shade@band")] * columns
-    unity_row = min(rows - 1, int((1 - span.share_of(0.0)) * rows))
-    for course in pairs:
-        for (y, x), sign in _half_marks(course.values, span, columns, rows, longest).items():
-            ground = "@band" if grid[y][x][1].endswith("@band") else ""
-            own = roles.get(course.variant, "b")
-            counted = course.counted is None or x < columns * course.counted / longest
-            grid[y][x] = (sign, f"{own if counted else 'dim'}{ground}")
-    labels = _tick_labels(span, rows, unity_row)
-    out = [_title(session, workload, pairs, metric, beyond, width, roles)]
+    for pair in pairs:
+        own = roles.get(pair.variant, "b")
+        y = axis.line_of(_estimate(pair, verdicts.get((pair.baseline, pair.variant))))
+        grid[y] = [("─", own + _ground(grid[y][0])) for _ in range(columns)]
+    for pair in pairs:
+        for (y, x), sign in _half_marks(pair.values, axis, columns, longest).items():
+            own = roles.get(pair.variant, "b")
+            counted = pair.counted is None or x < columns * pair.counted / longest
+            grid[y][x] = (sign, f"{own if counted else 'dim'}{_ground(grid[y][x])}")
+    labels = _tick_labels(axis)
+    out = [_title(session, workload, pairs, metric, beyond, width, roles, has_interval=bool(interval))]
     for y, row in enumerate(grid):
         tick = labels.get(y, "")
         row = [("·", "rule") if tick and sign == " " else (sign, role) for sign, role in row]
@@ -137,26 +194,40 @@ def group_plot_lines(
     return [*out, *([text_line("")] * (height - len(out)))][:height]
 
 
-def _tick_labels(span: Span, rows: int, unity_row: int) -> dict[int, str]:
-    """Ratios beside their rows; 1 always, the others where two rows are free between."""
-    labels = {unity_row: "1"}
-    for tick in sorted(_TICKS, key=lambda t: abs(math.log(t)), reverse=True):
-        log = math.log(tick)
-        if not span.low <= log <= span.high:
-            continue
-        y = min(rows - 1, int((1 - span.share_of(log)) * rows))
+def _estimate(pair: PairRatios, verdict: ev.RunVerdict | None) -> float:
+    """Return the verdict's log ratio, before there is one the median of the groups."""
+    if verdict is not None and verdict.ratio and is_drawable_value(verdict.ratio):
+        return math.log(verdict.ratio)
+    return median(pair.values)
+
+
+def _ground(cell: Cell) -> str:
+    return "@band" if cell[1].endswith("@band") else ""
+
+
+def _tick_labels(axis: PlotAxis) -> dict[int, str]:
+    """Ratios beside their lines; 1 always, the others where two lines are free between. An axis that holds
+    fewer than two of them has its ends and its middle.
+    """
+    labels = {axis.unity: "1"}
+    span = axis.span
+    own = [math.exp(log) for log in (span.low, (span.low + span.high) / 2, span.high)]
+    inside = [tick for tick in _TICKS if span.low <= math.log(tick) <= span.high and tick != 1.0]
+    for tick in sorted(inside if len(inside) > 1 else own, key=lambda t: -abs(math.log(t))):
+        y = axis.line_of(math.log(tick))
         if all(abs(y - other) >= 2 for other in labels):
-            labels[y] = f"{tick:g}"
+            labels[y] = f"{tick:g}" if tick in _TICKS else f"{tick:.2g}"
     return {y: f"{words} ×" for y, words in labels.items()}
 
 
 def _title(
     session: RunSession, workload: str, pairs: Sequence[PairRatios], metric: str, beyond: int, width: int,
-    roles: dict[str, str],
+    roles: dict[str, str], *, has_interval: bool,
 ) -> Line:  # fmt: skip
     """Return which load, what over what, which way is good."""
     right = ["finished"] if session.ended is None and workload != session.workload else []
     right += [f"{beyond} beyond the edge"] if beyond else []
+    right += ["─ estimate, ▒ 95 % CI"] if has_interval else []
     right.append(f"band: ±{units.format_percent(margin_of(session))}")
     for first in range(len(right)):  # the sides' names give way before what a colour means
         note = "   ".join(right[first:])

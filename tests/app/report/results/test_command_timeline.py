@@ -150,9 +150,9 @@ async def test_the_curves_on_the_screen_live_and_after_the_end(size: str, tmp_pa
         shown = grid(app)
         assert "CPUs busy, median over the runs" in shown and "1 run\n" in shown and "2 runs\n" in shown
         await keys(pilot, "j")
-        assert "memory (PSS) in B" in grid(app) and "8 MiB" in grid(app)
+        assert "memory (PSS), median" in grid(app) and "8 MiB" in grid(app)
         await keys(pilot, "k", "k", "k", "k")
-        assert "written in B/s" in grid(app) and "5 MB/s" in grid(app)
+        assert "written, median" in grid(app) and "5 MB/s" in grid(app)
         await keys(pilot, "Z")
         assert isinstance(app.screen, VerdictScreen)
         await keys(pilot, "i", "escape")

@@ -265,3 +265,19 @@ def test_a_thousand_belongs_to_its_number_where_a_unit_stands_once() -> None:
             left, right = shown_values(entry, wide=False, shares_unit=at.shares_unit)
             assert left.unit[:2].strip() == right.unit[:2].strip() or not right.unit.startswith("k ")
             assert at.shares_unit or not right.unit or left.unit
+
+
+def test_an_axis_far_from_one_is_broken_and_has_the_interval_as_a_band() -> None:
+    """A dozen dots lay in the lowest eighth of the plot, because 1 had to be seen."""
+    session = load(store.resolve_recording("demo:storage"))
+    verdict = next(v for v in session.verdicts.values() if v.workload == "read-1m-qd8")
+    pairs = pair_ratios(session, verdict.workload, verdict.metric)
+    _, *lines = group_plot_lines(session, verdict.workload, pairs, verdict.metric, 80, 24)
+    signs = [{sign for words, role in line if role != "dim" for sign in words} for line in lines[:21]]
+    gaps = [n for n, line in enumerate(lines[:21]) if any("≈" in words for words, _ in line)]
+    assert gaps == [1] and "░" in signs[0]
+    band = [n for n, drawn in enumerate(signs) if "▒" in drawn]
+    (estimate,) = (n for n, drawn in enumerate(signs) if "─" in drawn)
+    assert band[0] < estimate < band[-1]
+    dots = [n for n, drawn in enumerate(signs) if drawn & set("▀▄█")]
+    assert len(dots) >= 6  # spread over the plot
