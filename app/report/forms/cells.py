@@ -152,15 +152,17 @@ def _code_lines(row: str, width: int) -> list[Line]:
 
 
 def _effects_lines(part: doc.Effects, width: int) -> list[Line]:
-    """Each interval in its row where the whole table leaves room for it, else below the table."""
+    """Each interval in its row where the table, without spare columns if need be, leaves room; else below the
+    table; above one with spare columns, which has the same figures once more."""
     from app.report.figures.interval_chart import axis_line, drawn_line, interval_lines, scale_for_bars
 
     table, drawn = part.table, part.drawn
-    head, body = _table_rows(table)
-    table_width = sum(_natural_widths(head, body)) + 2 * len(head)
-    room = min(_MAX_BAR_CELLS, width - table_width)
+    while (room := width - _table_width(table)) < _MIN_BAR_CELLS and table.spare:
+        table = _without_last_spare(table)
     if room < _MIN_BAR_CELLS:
-        return [*table_lines(table, width), BLANK, *interval_lines(drawn, width)]
+        below, above = table_lines(part.table, width), interval_lines(drawn, width)
+        return [*above, BLANK, *below] if part.table.spare else [*below, BLANK, *above]
+    table_width, room = _table_width(table), min(_MAX_BAR_CELLS, room)
     scale = scale_for_bars(drawn.bars)
     bars = dict(zip(part.rows, drawn.bars, strict=True))
     first, *rest = table_lines(table, table_width)
@@ -177,14 +179,23 @@ def _table_rows(table: doc.Table) -> tuple[list[Line], list[list[Line]]]:
     ]
 
 
+def _table_width(table: doc.Table) -> int:
+    """Return the cells of an unfolded table, a gap behind each column."""
+    return sum(_natural_widths(*_table_rows(table))) + 2 * len(table.header)
+
+
+def _without_last_spare(table: doc.Table) -> doc.Table:
+    return table.only_columns([n for n in range(len(table.header)) if n != max(table.spare)])
+
+
 def _natural_widths(head: list[Line], body: list[list[Line]]) -> list[int]:
     return [max(cell_width(row[column]) for row in (head, *body)) for column in range(len(head))]
 
 
 def panel_lines(table: doc.Table, width: int) -> list[Line]:
     """Return the table's lines, without the spare columns that make a row wider than the panel."""
-    while table.spare and sum(_natural_widths(*_table_rows(table))) + 2 * (len(table.header) - 1) > width:
-        table = table.only_columns([n for n in range(len(table.header)) if n != max(table.spare)])
+    while table.spare and _table_width(table) - 2 > width:
+        table = _without_last_spare(table)
     return table_lines(table, width)
 
 

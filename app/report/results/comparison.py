@@ -49,15 +49,15 @@ _MAX_SHOWN = 6
 
 def comparison_document(result: ComparedRecordings) -> doc.ReportDocument:
     sections = (
-        doc.ReportSection("Verdict", tuple(_verdict_parts(result))),
         doc.ReportSection("Effects", tuple(_effect_parts(result))),
+        doc.ReportSection("Verdict", tuple(_verdict_parts(result))),
         doc.ReportSection("Groups and scores", tuple(_mean_parts(result))),
         doc.ReportSection("What differs between A and B", tuple(_difference_parts(result))),
         doc.ReportSection("Known kernels", tuple(_fault_parts(result))),
         doc.ReportSection("Not compared", tuple(_left_out_parts(result))),
         doc.ReportSection("How it was compared", tuple(_method_parts(result))),
     )
-    return doc.ReportDocument(_title(result), (headline_text(result),), tuple(s for s in sections if s.parts))
+    return doc.ReportDocument(headline_text(result), (_title(result),), tuple(s for s in sections if s.parts))
 
 
 def _title(result: ComparedRecordings) -> str:
@@ -128,12 +128,7 @@ def _changed_texts(judged: Sequence[Effect], noun: str) -> list[str]:
 
 def _verdict_parts(result: ComparedRecordings) -> list[doc.Part]:
     parts: list[doc.Part] = []
-    changed = [e for e in result.effects if e.is_different]
-    if changed:
-        parts.append(
-            doc.Bullets(tuple((f"{effect_name(e)}: {ratio_text_with_interval(e)}",) for e in changed))
-        )
-    controls = [e for e in changed if e.control]
+    controls = [e for e in result.effects if e.is_different and e.control]
     if controls:
         parts.append(
             doc.paragraph_of(
@@ -197,15 +192,15 @@ def _effect_parts(result: ComparedRecordings) -> list[doc.Part]:
     rows = [
         (
             effect_name(e),
-            *_values_of(e),
+            " → ".join(_values_of(e)),
             effect_size_text(e),
             interval_text(e, is_bound_explained=wider),
             detectable_text(e),
         )
         for e in ordered
     ]
-    header = ("load", "A", "B", "B against A", f"95 % CI{' or wider' if wider else ''}", "would show from")
-    table = doc.Table(header, tuple(rows), frozenset({1, 2})).without_empty_columns()
+    header = ("load", "A → B", "B against A", f"95 % CI{' or wider' if wider else ''}", "would show from")
+    table = doc.Table(header, tuple(rows), frozenset({1}), frozenset({1, 3, 4})).without_empty_columns()
     bars = {
         n: doc.Bar(effect_name(e), e.ratio, drawable_interval(e.ci95), Word(e.verdict), effect_size_text(e))
         for n, e in enumerate(ordered)

@@ -26,7 +26,7 @@ def typed(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, str
 def test_the_talks_table_gives_the_talks_verdict(capsys: pytest.CaptureFixture[str]) -> None:
     status, out, err = typed(capsys, "compare", OLD, "--", NEW)
     assert (status, err) == (0, "")
-    lead = out.splitlines()[2]
+    lead = out.splitlines()[0]
     assert "2 of 12 loads slower, most of all ior-hard-read (4.13 × slower)" in lead
     assert "3 of 12 loads faster, most of all mdtest-hard-stat (3.42 × faster)" in lead
     assert "One run each of A and B" in out

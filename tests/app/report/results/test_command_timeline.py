@@ -110,8 +110,8 @@ def test_the_report_has_a_table_and_pictures(name: str) -> None:
     table = next(part for part in parts if isinstance(part, Table))
     cpu = [row for row in table.rows if row[0] == CPU.title]
     assert [row[2:] for row in cpu] == [
-        ("0.375", "0.375", "0.375", "0.5", "0.5"),
-        ("1.5", "1.5", "1.5", "1.5", "2"),
+        ("0.38", "0.38", "0.38", "0.50", "0.50"),
+        ("1.50", "1.50", "1.50", "1.50", "2.00"),
     ]
     assert {row[0] for row in table.rows} == {
         f.title for f in FIELDS if f not in (READ, HEAT, CLOCK)

@@ -112,7 +112,7 @@ def test_the_title_says_what_tells_the_sides_apart() -> None:
     old = {("kernel", "release"): "6.1.0", ("kernel", "parameters"): "none"}
     new = old | {("kernel", "parameters"): "mitigations=off"}
     found = compare_recordings([take({"x": 1.0}, facts=old)], [take({"x": 1.0}, name="b", facts=new)])
-    assert comparison_document(found).title == "6.1.0, none (A) against 6.1.0, mitigations=off (B)"
+    assert comparison_document(found).lead[0] == "6.1.0, none (A) against 6.1.0, mitigations=off (B)"
 
 
 def test_no_direction_is_named_before_the_interval_allows_it() -> None:
