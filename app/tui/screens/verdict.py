@@ -141,6 +141,10 @@ class VerdictScreen(RunScreen):
         self._adapt_layout()
         super().show()
 
+    def on_resize(self) -> None:
+        """Share the lines anew, once the screen has the classes of its new size."""
+        self.call_after_refresh(self.show)
+
     def _adapt_layout(self) -> None:
         """Set all classes, then let Textual style what stands on the screen once."""
         before = self.classes

@@ -241,7 +241,9 @@ class Next(Panel):
                 str(n) for n, (remedy, plan) in enumerate(pairs, 1) if plan is kind and remedy.commands
             ]:
                 out += [(", ".join(digits), "key"), (words, "dim")]
-        return [*out, ("c", "key"), (" copy all", "dim")] if out else []
+        hidden = len(advised_steps(self.shell.feed)) - len(steps)
+        more: Line = [(f"{hidden} more: ", "dim"), ("o", "key"), ("   ", "text")] if hidden > 0 else []
+        return [*more, *out, ("c", "key"), (" copy all", "dim")] if out else more
 
 
 def _figure_lines(session: RunSession, width: int, height: int) -> list[Line]:

@@ -10,7 +10,7 @@ from textual.binding import Binding
 from textual.errors import NoWidget
 from textual.message import Message
 
-from app.terminal.lines import Line, frame_rows, highlight_line, ruled_head, text_line
+from app.terminal.lines import Line, cell_width, frame_rows, highlight_line, pad_line, ruled_head, text_line
 from app.tui.widgets.panel import Panel
 
 if TYPE_CHECKING:
@@ -144,8 +144,9 @@ class Picker(Panel, can_focus=True):
             ]
         index = self.index
         self.tall = sum(2 if row.second(width) else 1 for row in shown) <= room
-        if len(shown) > room:
-            room = max(1, room - 1)  # the last line says how many are out of sight
+        is_single = room == 1 < len(shown)  # then the count stands in the item's own line
+        if len(shown) > room > 1:
+            room -= 1  # the last line says how many are out of sight
         self._top = max(0, min(self._top, index, len(shown) - room))
         self._top = max(self._top, index - room + 1)
         out = head
@@ -162,7 +163,11 @@ class Picker(Panel, can_focus=True):
         if hidden > 0:
             above, below = self._top, len(shown) - self._top - room
             parts = [f"{above} above"] * (above > 0) + [f"{below} more below"] * (below > 0)
-            out.append(text_line("  " + ", ".join(parts), "dim"))
+            count_line = text_line("  " + ", ".join(parts), "dim")
+            if is_single:
+                out[-1] = [*pad_line(out[-1], width - cell_width(count_line)), *count_line]
+            else:
+                out.append(count_line)
         return out
 
     def action_move(self, by: int) -> None:

@@ -14,13 +14,15 @@ def read_words() -> dict[str, str]:
     return read_own_data(__file__, "words.toml", dict[str, str])
 
 
-def _term_line(term: str, meaning: str, width: int) -> Line:
-    return [(f"{term:<{_WORD}}", "strong"), *wrap_text(meaning, max(8, width - _WORD))[0]]
+def _term_lines(term: str, meaning: str, width: int) -> list[Line]:
+    """Return the term and its whole meaning, as many lines as it takes."""
+    rows = wrap_text(meaning, max(8, width - _WORD))
+    heads = [(f"{term:<{_WORD}}", "strong"), *[(" " * _WORD, "text")] * (len(rows) - 1)]
+    return [[head, *row] for head, row in zip(heads, rows, strict=True)]
 
 
-def _rest_line(meaning: str, width: int) -> Line:
-    rest = wrap_text(meaning, max(8, width - _WORD))[1:]
-    return [(" " * _WORD, "text"), *(part for line in rest for part in line)] if rest else []
+def _drawn_line(line: Line, _width: int) -> Line:
+    return line
 
 
 def word_lines(width: int) -> list[Line]:
@@ -37,10 +39,19 @@ class WordList(Picker):
 
     def __init__(self) -> None:
         super().__init__(id="words", title="WORDS")
-        self._rows = [
-            PickerRow(name, partial(_term_line, name, means), f"{name} {means}", partial(_rest_line, means))
-            for name, means in read_words().items()
+        self._width = 0
+
+    def build_rows(self) -> list[PickerRow]:
+        """An item a line: a meaning that takes several is scrolled line by line, and filtered as a whole."""
+        return [
+            PickerRow(f"{term} {number}", partial(_drawn_line, line), f"{term} {meaning}")
+            for term, meaning in read_words().items()
+            for number, line in enumerate(_term_lines(term, meaning, self._width))
         ]
+
+    def draw(self, width: int, height: int) -> list[Line]:
+        self._width = width - (6 if self.has_borders else 2)  # the frame, and the cursor's columns
+        return super().draw(width, height)
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         return action != "choose"

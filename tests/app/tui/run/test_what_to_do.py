@@ -20,6 +20,7 @@ from app.tui.shell import Shell
 from app.tui.widgets.answer import Next, advised_steps
 from app.tui.widgets.home.findings_panel import Suspects, _finding_title, _load_titles, _subject_words
 from app.tui.widgets.measuring.group_plot import GroupPlot, ValuesPlot
+from app.tui.widgets.word_list import WordList
 from app.tui.widgets.word_list import read_words as terms
 from probes.types import Json
 from scenarios.contract import events as ev
@@ -262,3 +263,40 @@ async def test_grey_groups_are_explained(tmp_path: Path) -> None:
 async def test_an_import_has_no_time_line(tmp_path: Path) -> None:
     async with opened(tmp_path, run=ended("io500"), size="narrow") as (app, _):
         assert "imported" in grid(app) and "00:00" not in grid(app)
+
+
+@pytest.mark.parametrize("demo", ["fstrim", "iosched", "storage"])
+async def test_after_a_resize_stands_what_a_start_at_that_size_shows(demo: str, tmp_path: Path) -> None:
+    """Four to five rows stayed empty, while steps and findings were hidden."""
+    async with opened(tmp_path, run=ended(demo), size="narrow") as (app, pilot):
+        await screens.settled(pilot)
+        started, steps = grid(app), app.screen.query_one(Next).shown_steps
+        note = "".join(words([app.screen.query_one(Next)._keys(steps)]))
+        hidden = len(advised_steps(ended(demo))) - len(steps)
+        assert (str(hidden) in note.partition(": o")[0]) == (hidden > 0)
+    async with opened(tmp_path, run=ended(demo), size="wide") as (app, pilot):
+        await screens.settled(pilot)
+        await pilot.resize_terminal(*screens.SIZES["narrow"])
+        await screens.settled(pilot)
+        assert app.screen.query_one(Next).shown_steps == steps
+        assert grid(app) == started
+
+
+async def test_a_list_of_one_row_says_how_many_are_out_of_sight(tmp_path: Path) -> None:
+    async with opened(tmp_path, run=ended("storage"), size="narrow") as (app, pilot):
+        await screens.settled(pilot)
+        found = app.screen.query_one(Suspects)
+        (row,) = words(found.draw(78, 2))[1:]
+        assert re.search(rf"\b{len(found.shown_rows) - 1}\b", row[40:])
+
+
+@pytest.mark.parametrize("size", ["narrow", "wide", "huge"])
+async def test_no_meaning_of_a_word_is_cut(size: str, tmp_path: Path) -> None:
+    async with opened(tmp_path, run=ended("storage"), size=size) as (app, pilot):
+        await keys(pilot, "?")
+        listed = app.screen.query_one(WordList)
+        listed.draw(listed.size.width, listed.size.height)
+        shown = " ".join("".join(words([row.draw(200)])) for row in listed.build_rows()).split()
+        assert shown == [word for term, meaning in terms().items() for word in f"{term} {meaning}".split()]
+        widest = max(len("".join(words([row.draw(200)]))) for row in listed.build_rows())
+        assert widest <= listed.size.width
