@@ -20,10 +20,12 @@ from scenarios.rpfilter.results import AtLineRate
 from tests.fakes.streams import hostile
 from tests.fakes.streams.event_types import EVERY
 from tests.fakes.streams.story import RECORDINGS
+from tests.needs import some_always
 
 NUMBERS = (Scaling, NodePairs, AtLineRate)  # and nothing else
 STATUSES: tuple[ev.Status, ...] = ("done", "interrupted", "failed")
 COMMANDS = (["report"], ["report", "--format", "html"], ["report", "--format", "json"])
+REPORTED = ("made-done", "made-failed", "storage", "dstate")
 STREAMS = {
     **{f"made-{status}": lambda status=status: hostile.stream(status) for status in STATUSES},
     **{
@@ -59,7 +61,7 @@ def test_lists_hold_letters_only(
     assert_letters_only(["recordings", "--json"], capfd)
 
 
-@pytest.mark.parametrize("stream", STREAMS)
+@pytest.mark.parametrize("stream", some_always(REPORTED, STREAMS))
 def test_reports_hold_letters_only(
     stream: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:

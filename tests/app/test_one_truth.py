@@ -56,7 +56,7 @@ load = cache(reader.load)  # no test here changes a session
 RECORDINGS = [resolve_recording(name) for name in list_demos()] + sorted(FIXTURES.glob("*.jsonl"))
 WITHIN = 0.01
 RECORDED = 1e-3  # five digits of each number are recorded
-INSTANTS = 20
+INSTANTS = 7
 
 
 @every_case("path", RECORDINGS)

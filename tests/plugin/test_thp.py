@@ -139,13 +139,20 @@ def test_it_declares_everything_in_at_most_110_lines() -> None:
     assert len((HERE / "hostdx_thp.py").read_text().splitlines()) <= 110
 
 
-@pytest.fixture
-def installed(tmp_path: Path) -> dict[str, str]:
-    """The environment in which the example is installed, as its own package, beside hostdx."""
+@pytest.fixture(scope="module")
+def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder into which the example is installed, as its own package, beside hostdx."""
+    tmp_path = tmp_path_factory.mktemp("plugin")
     source, site = tmp_path / "source", tmp_path / "site"
     shutil.copytree(HERE, source, ignore=shutil.ignore_patterns("test_*", "__pycache__"))
     pip = [sys.executable, "-m", "pip", "install", "-q", "--no-index", "--no-deps", "--no-build-isolation"]
     subprocess.run([*pip, "--target", str(site), str(source)], check=True, capture_output=True, text=True)
+    return site
+
+
+@pytest.fixture
+def installed(site: Path, tmp_path: Path) -> dict[str, str]:
+    """The environment in which the example is found."""
     for name in ("state", "run", "work"):
         (tmp_path / name).mkdir(mode=0o700)
     return {

@@ -313,11 +313,8 @@ def test_colour_is_where_a_terminal_is_or_where_it_is_asked_for(
     [
         ("plan", "fake"),
         ("report", "demo:storage"),
-        ("compare", "demo:kernel-5-10", "demo:kernel"),
         ("recordings",),
-        ("scenarios",),
         ("rules",),
-        ("rules", "--tables"),
     ],
 )
 def test_colour_adds_nothing_but_colour(
@@ -361,7 +358,6 @@ def test_completion(capsys: pytest.CaptureFixture[str], shell: str) -> None:
             "hostdx report demo:",
             sorted(name.removeprefix("demo:") for name in store.list_demos()),
         ),
-        ("hostdx scen", ["scenarios"]),
         ("hostdx 'run' dsta", ["dstate"]),
     ],
 )

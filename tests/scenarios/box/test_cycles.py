@@ -111,7 +111,7 @@ def test_the_pilots_count_for_nothing() -> None:
     assert min(group.index for group in done.run.of(ev.Group)) == PILOTS
 
 
-@every_case("seed", range(10))
+@every_case("seed", range(3))
 @every_case(
     "corner",
     ["ior-hard-write", "ior-hard-read", "mdtest-hard-write", "mdtest-hard-stat", "mdtest-hard-delete"],

@@ -159,7 +159,7 @@ def judged(
 
 def test_like_directories_on_uneven_places_are_not_called_and_without_places_they_are() -> None:
     """16 pairs whose places differ by 5 %: an interval over the groups alone is one of pseudo-replicates."""
-    count, called, called_without, outside = 300, 0, 0, 0
+    count, called, called_without, outside = 150, 0, 0, 0
     for seed in range(count):
         values = two_levels(random.Random(seed), 16, 64, 0.05, 0.02)
         with_places, without = (judged(values, 16, placed=placed, margin=0.01) for placed in (True, False))

@@ -67,7 +67,6 @@ def test_it_measures_and_its_children_are_its_own(bundle: Path, place: Path) -> 
         "--json",
     )
     assert document["status"] == "done" and document["verdicts"]
-    assert asked(bundle, place, "triage", "--json")["findings"] is not None
     shown = asked(bundle, place, "report", "demo:storage", "--format", "json")
     own = subprocess.run(
         [sys.executable, "-P", "-m", "app.cli", "report", "demo:storage", "--format", "json"],

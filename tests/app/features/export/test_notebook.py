@@ -25,6 +25,7 @@ assert outlier == "n07" and len(off) == 10
         for name in ("nbclient", "ipykernel", "duckdb", "pandas", "pyarrow", "matplotlib", "scipy")
     )
 )
+@pytest.mark.soak("every reader of the tables gets the same sums (`test_tables.py`)")
 def test_the_notebook_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     import nbformat
     from nbclient import NotebookClient

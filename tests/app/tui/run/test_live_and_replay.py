@@ -24,7 +24,7 @@ from app.tui.widgets.panel import Panel
 from app.tui.widgets.picker import Picker
 from scenarios.contract import events as ev
 from tests.every_case import every_case
-from tests.fakes.streams.stories import HOSTILE, dstate, hostile, interrupted
+from tests.fakes.streams.stories import HOSTILE, hostile
 from tests.fakes.streams.story import RECORDINGS, iosched, storage
 from tests.fakes.terminals.screen import environment, feed, grid, keys, opened, settled
 
@@ -38,10 +38,7 @@ def without_transport(shown: str) -> str:
     ("story", "size"),
     [
         (storage, "narrow"),
-        (storage, "wide"),
         (iosched, "wide"),
-        (dstate, "narrow"),
-        (interrupted, "wide"),
         (hostile, "narrow"),
     ],
 )

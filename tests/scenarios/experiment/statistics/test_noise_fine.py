@@ -44,8 +44,7 @@ def test_nothing_there_and_nothing_called(name: str) -> None:
     assert sum(word in (-1, 1) for word in said) <= 4
 
 
-@every_case("name", QUIET)
-@every_case("family", [1, 7])
+@every_case(("name", "family"), [(name, 7) for name in QUIET] + [(QUIET[0], 1)])
 def test_a_quiet_host_is_decided_within_seconds(name: str, family: int) -> None:
     none = [outcome for [outcome] in runs(name, [0.0], 30, family)]
     assert [o.said for o in none].count(0) >= 29
