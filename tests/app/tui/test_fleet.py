@@ -24,7 +24,6 @@ from tests.app.features.fleet.test_reading import HOSTILE
 from tests.fakes.many_nodes import Nodes, table_of
 from tests.fakes.streams.golden import agrees
 from tests.fakes.terminals.screen import feed, grid, keys, opened, settled
-from tests.needs import one_always
 
 RECORDED = Path(__file__).parents[2] / "data"
 
@@ -65,7 +64,7 @@ async def pushed(app: Shell, found: FleetJudgement) -> FleetScreen:
     return made
 
 
-@pytest.mark.parametrize("size", one_always("narrow", "wide"))
+@pytest.mark.parametrize("size", ["narrow", "wide"])
 async def test_grids(size: str, tmp_path: Path) -> None:
     async with opened(tmp_path, triage="triage", size=size) as (app, pilot):
         await pushed(app, planted())
@@ -80,7 +79,7 @@ async def test_grids(size: str, tmp_path: Path) -> None:
         agrees(f"fleet-suspects-{size}", grid(app))
 
 
-@pytest.mark.parametrize("size", one_always("narrow", "wide"))
+@pytest.mark.parametrize("size", ["narrow", "wide"])
 async def test_hostile_names_draw_nothing_but_cells(size: str, tmp_path: Path) -> None:
     async with opened(tmp_path, triage="triage", size=size, ascii_only=True) as (app, pilot):
         await pushed(app, planted(hostile=True))

@@ -19,7 +19,6 @@ from scenarios.analysis.nights.history import HostHistory
 from tests.app.features.fleet.test_reading import HOSTILE
 from tests.fakes.streams.golden import agrees
 from tests.fakes.terminals.screen import grid, keys, opened, settled
-from tests.needs import one_always
 from tests.scenarios.analysis.nights.test_history import folded, steady, taken
 
 
@@ -46,7 +45,7 @@ async def pushed(app: Shell, found: HostHistory) -> HistoryScreen:
     return made
 
 
-@pytest.mark.parametrize("size", one_always("narrow", "wide"))
+@pytest.mark.parametrize("size", ["narrow", "wide"])
 async def test_grids(size: str, tmp_path: Path) -> None:
     async with opened(tmp_path, triage="triage", size=size) as (app, pilot):
         await pushed(app, slowed())

@@ -84,6 +84,7 @@ def free_mib(place: Path) -> int:
     return found.f_bavail * found.f_frsize // MIB
 
 
+@pytest.mark.real
 async def test_reads_reach_the_loop_device_and_nothing_is_left(ext4: Make) -> None:
     place = ext4(400)
     host = Host()
@@ -118,6 +119,7 @@ async def test_reads_reach_the_loop_device_and_nothing_is_left(ext4: Make) -> No
     assert free_mib(place) >= before - 1
 
 
+@pytest.mark.real
 @needs(program("mkfs.xfs"))
 async def test_places_on_xfs_spread_over_its_allocation_groups(ext4: Make) -> None:
     """It puts every new directory into the next one, so the places of each side lie in all of them."""
@@ -264,6 +266,7 @@ async def test_a_neighbour_who_writes_shortens_no_block_and_is_forgotten(ext4: M
         await bench.close()
 
 
+@pytest.mark.real
 async def test_a_full_file_system_is_one_line_and_is_given_back(ext4: Make) -> None:
     place = ext4(60)
     before = free_mib(place)
@@ -282,6 +285,7 @@ async def test_a_full_file_system_is_one_line_and_is_given_back(ext4: Make) -> N
     assert free_mib(place) == before
 
 
+@pytest.mark.real
 def test_memory_is_refused() -> None:
     if not Path("/dev/shm").is_mount():
         not_here("no tmpfs at /dev/shm here")
@@ -335,6 +339,7 @@ def running(pid: int) -> bool:
     return stat is not None and not stat.has_ended
 
 
+@pytest.mark.real
 def test_a_killed_runner_leaves_no_worker_and_no_file(ext4: Make) -> None:
     place = ext4(400)
     before = free_mib(place)

@@ -44,7 +44,7 @@ def disk() -> Iterator[Path]:
         yield Path(made)
 
 
-@pytest.mark.real("cpu")
+@pytest.mark.real
 async def test_cancelled_in_a_train_it_leaves_neither_file_nor_process(disk: Path) -> None:
     scenario = Null()
     options: dict[str, Json] = {"dir": str(disk), "size": 64 << 20}

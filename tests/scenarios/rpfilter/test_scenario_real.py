@@ -18,7 +18,7 @@ from tests.fakes.private_net import PrivateNet, private_net
 from tests.needs import NET_NAMESPACE, need, program
 from tests.real.network_state import namespaces_in_use, network_state
 
-pytestmark = pytest.mark.real("cpu")
+pytestmark = pytest.mark.real
 SHORT = ("run", "rpfilter", "--yes", "--block", "0.1", "--routes", "3", "--rates", "0.1")
 HOLDER = b"scenarios.rpfilter.measurement.lab"
 FIREWALLD = Path(__file__).parents[2] / "fixtures" / "rulesets" / "with" / "firewalld-1.3.nft"
@@ -115,7 +115,6 @@ def test_to_its_end(tmp_path: Path, net: PrivateNet) -> None:
     assert journal(tmp_path) == []
 
 
-@pytest.mark.real
 def test_told_to_stop(tmp_path: Path, net: PrivateNet) -> None:
     process = started(tmp_path, *SHORT, "--budget", "60", preexec_fn=net.join)
     holder, namespace = measuring(process, net)
@@ -126,7 +125,6 @@ def test_told_to_stop(tmp_path: Path, net: PrivateNet) -> None:
     assert journal(tmp_path) == []
 
 
-@pytest.mark.real
 def test_killed_and_undone(tmp_path: Path, net: PrivateNet) -> None:
     process = started(tmp_path, *SHORT, "--budget", "60", preexec_fn=net.join)
     holder, namespace = measuring(process, net)
@@ -141,7 +139,6 @@ def test_killed_and_undone(tmp_path: Path, net: PrivateNet) -> None:
     assert journal(tmp_path) == []
 
 
-@pytest.mark.real
 @pytest.mark.soak("told to stop; killed and undone")
 def test_the_namespaces_end_under_it(tmp_path: Path, net: PrivateNet) -> None:
     process = started(tmp_path, *SHORT, "--budget", "60", preexec_fn=net.join)
@@ -154,7 +151,6 @@ def test_the_namespaces_end_under_it(tmp_path: Path, net: PrivateNet) -> None:
     assert journal(tmp_path) == []
 
 
-@pytest.mark.real
 @pytest.mark.soak("one to its end")
 def test_two_at_once(tmp_path: Path, net: PrivateNet) -> None:
     """Two users' runs: states and locks of their own. On one state the second waits its turn: that is a lock's test."""

@@ -20,7 +20,7 @@ from probes.reading.host import Host
 from tests.needs import ROOT, needs
 from tests.real.dead_mount import dead_mount
 
-pytestmark = [pytest.mark.real("cpu"), pytest.mark.usefixtures("own_state")]
+pytestmark = [pytest.mark.real, pytest.mark.usefixtures("own_state")]
 KEY = ("cpu-integer", "one")
 
 
@@ -56,6 +56,7 @@ def test_a_mount_that_never_answers_is_the_answer(tmp_path: Path) -> None:
     assert seconds < 15
 
 
+@pytest.mark.real("cpu")
 @needs(ROOT)
 def test_a_directory_that_never_answers_ends_in_time(tmp_path: Path) -> None:
     """The look at the mounts finds none of its kind: the run that measures there must be given up."""
@@ -78,6 +79,7 @@ def test_a_directory_that_never_answers_ends_in_time(tmp_path: Path) -> None:
     assert done.returncode in (1, 3) and seconds < 15.5
 
 
+@pytest.mark.real("cpu")
 def test_a_slow_node_is_told_from_a_fit_one(tmp_path: Path) -> None:
     """The class's level is far above, then far below what this machine gives."""
     status, document, seconds = health("--class", write_class(tmp_path / "c.json", math.log(1e9), 0.005))
@@ -115,6 +117,7 @@ def test_what_a_job_left_behind(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
     assert not [left for left in leftovers.find_leftovers(Host()) if f"[{pid}]" in left.text]
 
 
+@pytest.mark.real("cpu")
 def test_children_that_never_answer_nor_end_are_given_up(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

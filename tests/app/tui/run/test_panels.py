@@ -52,7 +52,7 @@ def feed_of(demo: str) -> RunFeed:
 
 @pytest.mark.parametrize(
     "demo",
-    some_always(("storage", "rpfilter"), (name.removeprefix("demo:") for name in store.list_demos())),
+    some_always(("storage",), (name.removeprefix("demo:") for name in store.list_demos())),
 )
 async def test_both_screens_are_filled_at_every_moment_of_a_replay(demo: str, tmp_path: Path) -> None:
     """Up to 28 of 40 rows were blank in the first seconds of live, 20 of one load's chart, 31 of a verdict so far."""
@@ -71,7 +71,7 @@ async def test_both_screens_are_filled_at_every_moment_of_a_replay(demo: str, tm
 
 async def test_the_verdict_of_a_narrow_screen_leaves_no_step_out_while_rows_are_free(tmp_path: Path) -> None:
     """Thirteen rows were blank below the first of two commands; a battery showed none of its figures."""
-    for demo, least in (("dstate", 1), ("kernel", 3), ("rpfilter", 1), ("fstrim", 2)):
+    for demo, least in (("dstate", 1), ("kernel", 3)):
         async with opened(tmp_path, run=feed_of(demo), size="narrow") as (app, _):
             assert blank(grid(app), 24) <= 3, demo
             assert len(app.screen.query_one(Next).shown_steps) == least, demo
@@ -95,7 +95,7 @@ def test_a_replay_begins_with_what_was_measured_first() -> None:
 
 async def test_the_next_step_stands_on_every_verdict_of_a_narrow_screen(tmp_path: Path) -> None:
     """What was found about the run and its tables took all of 24 rows; in the middle of a run 10 to 18 were blank."""
-    for demo in ("box", "fullstack", "workload", "numa"):
+    for demo in ("box", "workload"):
         run = feed_of(demo)
         async with opened(tmp_path, run=run, size="narrow") as (app, pilot):
             rows = grid(app).splitlines()
