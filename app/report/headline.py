@@ -9,6 +9,7 @@ from app.recordings.progress import share_done
 from app.recordings.reader import BrokenRecording, load
 from app.recordings.session import RunSession
 from app.report.validity import list_trust_signs
+from app.report.verdict_style import verdict_role
 from app.report.wording import (
     detectable_text,
     is_measured,
@@ -144,8 +145,17 @@ def _has_judgement(session: RunSession) -> bool:
 
 
 def _trusted_answer(session: RunSession) -> Answer | None:
-    """Return what was found out; first of all that it does not hold, where a sign of the trust line is red."""
+    """Return what was found out; first of all that it does not hold, where a sign of the trust line is red. Nothing is
+    good where a row of its table is red.
+    """
     result = _clearest_answer(session)
+    if result is not None and result.weight == "ok":
+        roles = {verdict_role(v) for v in session.verdicts.values() if not v.control and is_measured(v)}
+        worst = next((role for role in LOUD if role in roles), None)
+        if (
+            worst is not None
+        ):  # the scenario's own answer knows why a red row is no alarm: not red then, nor green
+            result = result._replace(weight=worst if result.finding is None else "notice")
     moved = [v for v in session.verdicts.values() if v.control and v.is_different]
     if result is None:
         return None

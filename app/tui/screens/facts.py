@@ -19,7 +19,9 @@ NAME, SOURCE = 26, 40  # cells: most are shorter
 
 
 def fact_lines(session: RunSession, width: int) -> list[Line]:
-    out: list[Line] = [text_line("FACTS", "title")]
+    """What is missing comes first: it is what was pressed for, and what an admin can mend."""
+    out = _missing_lines(session, width)
+    out.append(text_line("FACTS", "title"))
     wide = width >= 100
     for fact in session.facts.values():
         words = value_words(fact.value, fact.unit)
@@ -36,15 +38,22 @@ def fact_lines(session: RunSession, width: int) -> list[Line]:
             out.append([*head, *pad_line(row, room + 2), *source] if source else [*head, *row])
     if not session.facts:
         out.append(text_line("none yet", "dim"))
+    return out
+
+
+def _missing_lines(session: RunSession, width: int) -> list[Line]:
+    out: list[Line] = []
     if session.absent:
-        out += [BLANK, text_line("COULD NOT BE READ", "title")]
+        out.append(text_line("COULD NOT BE READ", "title"))
         for absent in session.absent.values():
             out += wrap_text(f"? {absent.label}: {absent.reason}", width, "unknown", hang=2)
+        out.append(BLANK)
     unreadable = [c for c in session.checks.values() if c.state == "unreadable"]
     if unreadable:
-        out += [BLANK, text_line("CHECKS THAT COULD NOT DECIDE", "title")]
+        out.append(text_line("CHECKS THAT COULD NOT DECIDE", "title"))
         for check in unreadable:
             out += wrap_text(f"? {check.rule}: {check.reason}", width, "unknown", hang=2)
+        out.append(BLANK)
     return out
 
 

@@ -12,6 +12,7 @@ from textual.widget import Widget
 from app.feature import screens_at
 from app.recordings.progress import time_left
 from app.recordings.session import RunSession
+from app.report.headline import stopped_itself
 from app.report.numbers import is_imported
 from app.terminal.glyphs import clean_text
 from app.terminal.lines import Line, cell_width, ground_line, split_line, text_line
@@ -99,8 +100,12 @@ class RunHead(Panel):
         if is_imported(session):
             right: Line = [("imported ", "ok")]
         elif session.ended is not None:
-            role = "ok" if session.ended.status == "done" else "warning"
-            right = [(session.ended.status, role), (f" after {units.format_duration(session.time)} ", "dim")]
+            stopped = stopped_itself(session) is not None
+            role = "warning" if stopped or session.ended.status != "done" else "ok"
+            right = [
+                ("stopped" if stopped else session.ended.status, role),
+                (f" after {units.format_duration(session.time)} ", "dim"),
+            ]
         elif feed.dead and feed.playback.at_end:
             right = [("the runner is gone: it was killed, or the host went down ", "warning")]
         else:

@@ -5,8 +5,11 @@ from __future__ import annotations
 import msgspec
 import pytest
 
+from app.recordings import store
+from app.recordings.reader import load
 from app.recordings.session import RunSession
 from app.report.headline import DISTRUST, find_answer
+from app.report.verdict_style import verdict_role
 from scenarios.contract import events as ev
 from scenarios.contract.finding import Finding
 from scenarios.contract.plan import Metric, Plan, Variant, Workload
@@ -195,7 +198,7 @@ def test_a_finding_that_answers_stands_before_every_verdict() -> None:
         session.apply(ev.Found(t=2, finding=finding))
         session.apply(ev.RunEnded(t=3, status="done"))
         said = find_answer(session)
-        assert (said.sentence == title, said.weight) == ((True, "ok") if answers else (False, "critical"))
+        assert (said.sentence == title, said.weight) == ((True, "notice") if answers else (False, "critical"))
     session.apply(ev.Found(t=3, finding=msgspec.structs.replace(finding, confidence="hint")))
     assert find_answer(session).weight == "unknown"
     session.apply(ev.Found(t=3, finding=finding))
@@ -215,3 +218,10 @@ def test_a_rule_is_no_answer_of_a_run_that_compared_something() -> None:
         session.apply(ev.RunEnded(t=2, status="done"))
     assert find_answer(compared).weight == "unknown"
     assert find_answer(alone).sentence == level.title
+
+
+@pytest.mark.parametrize("demo", sorted(store.list_demos()))
+def test_no_answer_is_green_above_a_red_row(demo: str) -> None:
+    session = load(store.resolve_recording(demo))
+    red = [v for v in session.verdicts.values() if not v.control and verdict_role(v) == "critical"]
+    assert not (red and find_answer(session).weight == "ok")

@@ -13,7 +13,7 @@ from app.terminal.glyphs import SIGNS, clean_text
 from app.terminal.lines import Line, cell_width, crop_line, text_line, wrap_text
 from app.tui.widgets.picker import Picker, PickerRow
 from probes.units import count_noun
-from scenarios.contract.finding import SEVERITIES, Finding
+from scenarios.contract.finding import LOUD, SEVERITIES, Finding
 
 _KNOWN = {
     "measured": "measured",
@@ -31,9 +31,9 @@ def _count_by_severity(session: RunSession) -> str:
 
 
 def severity_words(finding: Finding) -> Line:
-    """A chip, `▲ warning`: always word and sign, then a colour."""
-    sign = SIGNS.get(finding.severity, "?")
-    return [(f"{sign} {finding.severity:<8}", f"{finding.severity}@chip")]
+    """Sign and word, `▲ warning`, in the colour of the severity; a filled block for a loud one alone."""
+    sign, ground = SIGNS.get(finding.severity, "?"), "@chip" if finding.severity in LOUD else ""
+    return [(f"{sign} {finding.severity:<8}", f"{finding.severity}{ground}")]
 
 
 def _load_titles(session: RunSession) -> dict[str, str]:
