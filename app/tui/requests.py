@@ -111,6 +111,7 @@ class Errands(App[int]):
 
         directory = state.recordings_dir()
         names = recordings.list_names()
+        before = self.recorded, self.running, self.running_words
         self.recorded = len(names)
         self.running, self.running_words = None, ""
         recent = []
@@ -140,7 +141,8 @@ class Errands(App[int]):
         if self.running is None and journals != self._journals:  # a run under way has one, too
             self._journals = journals
             self._look_for_changes()
-        self.draw()
+        if before != (self.recorded, self.running, self.running_words):  # an idle screen costs no bytes
+            self.draw()
 
     def _look_for_changes(self) -> None:
         """What a run that was killed meanwhile has left changed."""

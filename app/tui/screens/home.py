@@ -17,7 +17,7 @@ from app.tui.screens.base import Base
 from app.tui.widgets.home.findings_panel import LEFT_OVER, Suspects
 from app.tui.widgets.home.host_glance import Headline
 from app.tui.widgets.home.host_table import HostTable
-from app.tui.widgets.home.live_line import LiveLine
+from app.tui.widgets.home.live_line import TRACE, LiveLine
 from app.tui.widgets.home.next_step import NextStep
 from app.tui.widgets.home.recordings_line import RecordingsLine
 from app.tui.widgets.home.scenario_list import ASKED, ScenarioList
@@ -29,6 +29,7 @@ from scenarios.contract.events import Pulse
 MIN_ROWS = 13  # of the list beside the host's table, in borders
 ANSWERED = BOXED + 2  # rows of what a scenario answers
 MAX_ROWS = len(list_questions()) + 6  # with the head, and a scenario or two of a third party
+REDRAWN_PULSES = 4  # once the trace is full, one drawing for so many pulses: each moves the whole line
 WATCH_AFTER_S = 0.1  # the first screen comes first
 
 
@@ -46,6 +47,8 @@ class HomeScreen(Base):
     HomeScreen.-broad.-high ScenarioList { width: 96; }
     HomeScreen.-wide.-high Suspects { height: auto; min-height: 4; }
     HomeScreen.-wide.-high RecordingsLine { height: 1fr; max-height: 100%; min-height: 4; }
+    HomeScreen.-wide.-high.-unrecorded Suspects { height: 1fr; }
+    HomeScreen.-wide.-high.-unrecorded RecordingsLine { height: 1; min-height: 1; }
     HomeScreen.-wide.-high NextStep { display: block; }
     """
     VERTICAL_BREAKPOINTS = Base.FINER_BREAKPOINTS
@@ -64,6 +67,7 @@ class HomeScreen(Base):
     AUTO_FOCUS = "ScenarioList"
     _pulses: EventChild | None = None
     _soon: Timer | None = None
+    _pulse_count = 0
 
     def compose_head(self) -> Iterable[Widget]:
         yield Headline(self.shell.home_session)
@@ -110,8 +114,10 @@ class HomeScreen(Base):
     def show(self) -> None:
         """What the suspects need of a high screen, the recordings have the rest."""
         suspects, top = self.query_one(Suspects), self._top_rows()
+        self.set_class(not self.shell.recorded, "-unrecorded")
         if isinstance(top, int):
             self.query_one("#top").styles.height = top
+        if isinstance(top, int) and self.shell.recorded:
             suspects.styles.max_height = max(4, (self.app.size.height - top - 9 - ANSWERED) * 6 // 10)
         else:
             suspects.styles.max_height = None
@@ -154,8 +160,10 @@ class HomeScreen(Base):
             shell.first_pulse = pulse
             self.query_one(ScenarioList).redraw()
         shell.pulses.append(pulse)
-        self.query_one(LiveLine).redraw()
-        self.query_one(NextStep).redraw()
+        self._pulse_count += 1
+        if self._pulse_count <= TRACE or self._pulse_count % REDRAWN_PULSES == 0:
+            self.query_one(LiveLine).redraw()
+            self.query_one(NextStep).redraw()
 
     def on_resize(self) -> None:
         self.query_one(ScenarioList).styles.max_height = self._list_rows()

@@ -2,14 +2,17 @@
 
 import re
 
+from app.recordings.answers import other_findings
 from app.recordings.session import RunSession
-from app.terminal.glyphs import clean_text
+from app.terminal.glyphs import SIGNS, clean_text
 from app.terminal.lines import Line, cell_width, crop_line, ground_line, shorten_middle, text_line
 from app.tui.widgets.fact_words import fact_words, missing_reason, value_words
 from app.tui.widgets.panel import SessionPanel
+from scenarios.contract.finding import LOUD
 
 _NOISE = re.compile(r"\((?:R|TM|C)\)|\bCPU\b|\bProcessor\b|\d+-Core\b|@.*$")
 TITLE = "hostdx  "
+MIN_FINDING_CELLS = 30  # for a finding beside what the host is made of
 _NOT_DISKS = ("loop", "zram", "ram")
 
 
@@ -19,8 +22,20 @@ def _count(session: RunSession, subject: str, name: str, word: str) -> str:
 
 
 def host_lines(session: RunSession, width: int) -> list[Line]:
-    """Two lines: which host this is, and what it is made of. What says least gives way first."""
-    return [_name(session, width), text_line(_choose_fitting(_part_forms(session), " · ", width), "dim")]
+    """Two lines: which host this is; what it is made of and its worst finding. What says least gives way first."""
+    parts = text_line(_choose_fitting(_part_forms(session), " · ", width), "dim")
+    room = width - cell_width(parts) - 3
+    finding_line = _worst_finding(session, room) if room >= MIN_FINDING_CELLS else []
+    return [_name(session, width), [*parts, ("   ", "text"), *finding_line] if finding_line else parts]
+
+
+def _worst_finding(session: RunSession, width: int) -> Line:
+    """Return sign and title of what speaks against the host most; empty while the host is read."""
+    worst = next((f for f in other_findings(session) if f.severity != "ok"), None)
+    if worst is None:
+        return [("✓ no rule found anything", "ok")] if session.ended is not None else []
+    role = worst.severity if worst.severity in LOUD else "text"
+    return crop_line([(f"{SIGNS[worst.severity]} ", worst.severity), (clean_text(worst.title), role)], width)
 
 
 def _name(session: RunSession, width: int) -> Line:

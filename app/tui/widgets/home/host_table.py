@@ -1,10 +1,13 @@
 """Disks, network cards, the firewall and what is mounted, in lines: what a wide screen shows at its right."""
 
+from collections.abc import Sequence
+
 from app.recordings.session import RunSession
 from app.terminal.glyphs import clean_text
 from app.terminal.lines import (
     BLANK,
     Line,
+    cell_width,
     crop_line,
     flow_parts,
     frame_rows,
@@ -82,10 +85,19 @@ def _group_lines(session: RunSession, group: str, width: int, *, brief: bool = F
             start = pad_line(text_line(device or _LIMITS, "strong"), names)
             room = width - names - 2 - _HEAD
             folded = flow_parts([(fact, "text") for fact in facts], room, "  ")
-            for row in [crop_line(text_line("  ".join(facts)), room)] if brief else folded:
+            for row in [_whole_facts(facts, room)] if brief else folded:
                 rows.append([*start, ("  ", "text"), *row])
                 start = [(" " * names, "text")]
     return [[(f"{group if not n else '':<{_HEAD}}", "dim"), *row] for n, row in enumerate(rows)]
+
+
+def _whole_facts(facts: Sequence[str], room: int) -> Line:
+    """Return the facts that are whole in one line, without those that are too long; a first one is cut."""
+    shown = list(facts[:1])
+    for fact in facts[1:]:
+        if cell_width(text_line("  ".join((*shown, fact)))) <= room:
+            shown.append(fact)
+    return crop_line(text_line("  ".join(shown)), room)
 
 
 def _fit_groups(groups: list[list[Line]], height: int) -> list[Line]:

@@ -1,5 +1,4 @@
-"""What is running, what is left over, how much was recorded before; on a high screen the newest with what they found,
-the bundled examples where nothing was recorded yet."""
+"""What is running, what is left over, how much was recorded before; on a high screen the newest with what they found."""
 
 from app.report.figures.interval_chart import LogScale, bar_line
 from app.terminal.glyphs import SIGNS, clean_text
@@ -40,7 +39,7 @@ class RecordingsLine(Panel):
         super().__init__(id="recordings-line")
 
     def draw(self, width: int, height: int) -> list[Line]:
-        if not self.has_borders or height < 4:
+        if not self.has_borders or height < 4 or not self.shell.recorded:  # nobody asked for the bundled ones
             return [[("RECORDINGS  ", "title"), *self._state_line()]]
         inner = width - 4
         shown = self.shell.earlier_results.examples[: height - 3]

@@ -13,12 +13,14 @@ from app.recordings.session import RunSession
 from app.terminal.lines import Line, cell_width, flow_parts
 from app.tui import theme
 from app.tui.questions import list_questions
+from app.tui.screens.facts import fact_lines
 from app.tui.screens.finding import FindingScreen
 from app.tui.screens.home import HomeScreen
 from app.tui.shell import Shell
 from app.tui.widgets.fact_words import missing_reason, value_words
 from app.tui.widgets.home.host_glance import devices_line, host_lines
 from app.tui.widgets.home.host_table import draw_table, firewall_words
+from app.tui.widgets.home.recordings_line import RecordingsLine
 from app.tui.widgets.home.scenario_list import ScenarioList
 from app.tui.widgets.picker import Picker
 from app.tui.widgets.selected_line import Whole
@@ -317,3 +319,23 @@ async def test_a_list_that_is_cut_by_less_shows_the_rest(size: str, tmp_path: Pa
         above.styles.height = above.styles.min_height = high
         await settled(pilot)
         assert grid(app) == whole
+
+
+async def test_the_first_panel_has_the_worst_finding_and_nobody_asked_for_examples(tmp_path: Path) -> None:
+    async with opened(tmp_path, triage="triage", size="wide") as (app, pilot):
+        await settled(pilot)
+        worst = next(f for f in app.home_session().worst_first if f.severity != "ok")
+        head = "".join(part for line in host_lines(app.home_session(), 300) for part, _ in line)
+        assert worst.title in head
+        assert app.recorded == 0 and app.screen.query_one(RecordingsLine).size.height == 1
+
+
+def test_what_could_not_be_read_stands_before_the_facts() -> None:
+    session = RunSession()
+    session.apply(ev.FactRead(t=0, subject="cpu", name="model", value="x", source="/proc/cpuinfo"))
+    session.apply(ev.AbsentFact(t=0, subject="disk:sda", name="smart", reason="smartctl is not installed"))
+    lines = ["".join(part for part, _ in line) for line in fact_lines(session, 120)]
+    absent, fact = (
+        next(n for n, line in enumerate(lines) if words in line) for words in ("disk:sda", "/proc/cpuinfo")
+    )
+    assert absent < fact
