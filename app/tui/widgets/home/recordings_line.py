@@ -1,4 +1,4 @@
-"""What is running, what is left over, how much was recorded before; on a high screen the newest with what they found."""
+"""What is running, what is left over, how much was recorded; on a high screen the newest with what they found."""
 
 from app.report.figures.interval_chart import LogScale, bar_line
 from app.terminal.glyphs import SIGNS, clean_text
