@@ -63,10 +63,13 @@ def fill_in_options(card: Card, session: RunSession, pulse: ev.Pulse | None) -> 
     for finding in session.worst_first:
         if finding.prove == card.id and finding.prove_options:
             return list(finding.prove_options)
-    if not card.directories:
+    if (
+        card.directories != "busiest"
+    ):  # the picker asks: nothing is proposed for a trim, which cannot be undone
         return []
-    busy = _busiest_mount(session, pulse) if card.directories == "busiest" else ""
-    first = busy or next((path for path, _ in local_mounts(session) if path != "/"), "")
+    first = _busiest_mount(session, pulse) or next(
+        (path for path, _ in local_mounts(session) if path != "/"), ""
+    )
     # the system's own disk is not suggested for what switches or trims: the plan asks
     return [f"--dir={first}"] if first not in ("", "/") else []
 

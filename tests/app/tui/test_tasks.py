@@ -8,6 +8,7 @@ import pytest
 from textual.pilot import Pilot
 
 from app.recordings import store
+from app.tui.screens.before.directories import DirectoriesScreen
 from app.tui.screens.before.plan import PlanScreen
 from app.tui.screens.verdict import VerdictScreen
 from app.tui.shell import Shell
@@ -43,12 +44,15 @@ def started(monkeypatch: pytest.MonkeyPatch) -> list[list[str]]:
     return runs
 
 
-async def test_which_disk_for_scratch(tmp_path: Path, started: list[list[str]]) -> None:
+async def test_which_disk_for_scratch(
+    tmp_path: Path, started: list[list[str]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("app.tui.screens.before.directories.run_hostdx", lambda shell, argv, then: None)
     async with opened(tmp_path, triage="triage", size="wide") as (app, pilot):
         hand = Hand(pilot)
         await hand.presses("2")
-        await until(pilot, lambda: "directory A" in grid(app))
-        for path in ("a/jobs", "b/jobs"):
+        await until(pilot, lambda: isinstance(app.screen, DirectoriesScreen))
+        for path in ("/a/jobs", "/b/jobs"):
             await hand.types(path)
             await hand.presses("enter")
         await hand.presses("enter")  # these are all

@@ -43,10 +43,12 @@ class Explained(Panel):
         place = screen.selected_place
         if place is not None and place.refusal:
             return wrap_text(f"✗ {place.path}: {place.refusal}", width, "unknown")
-        words = "space marks one, / types its path; the first is the baseline A; Enter uses those that are marked."
+        words = "Enter takes the directory of this row; / types a path."
         if screen.several:
-            return wrap_text(words, width, "dim")
-        return wrap_text("space marks the directory, / types the path of one; Enter uses it.", width, "dim")
+            words = "Space marks a directory, / types a path. The first is the baseline A. Enter takes those marked."
+        if screen.several and not screen.marked:
+            words += " Without a mark it takes this row."
+        return wrap_text(words, width, "dim")
 
 
 class DirectoryPicker(Picker):
@@ -63,7 +65,10 @@ class DirectoryPicker(Picker):
 
 
 class DirectoriesScreen(Base):
-    """Gives the directories, in the order in which they were marked; None for Esc."""
+    """Gives the directories, in the order in which they were marked; nothing for Esc. `known` are listed, too. What is
+    marked as `proposed` goes with the first choice. Without a mark, or where one directory is asked for, Enter takes
+    the row under the cursor.
+    """
 
     BINDINGS = [
         Binding("enter", "take", "use these", priority=True),
@@ -72,12 +77,23 @@ class DirectoriesScreen(Base):
     ]
     title_words = "directories"
 
-    def __init__(self, chosen: Sequence[str], several: bool, then: Callable[[list[str]], None]) -> None:
+    def __init__(
+        self,
+        chosen: Sequence[str],
+        several: bool,
+        then: Callable[[list[str]], None],
+        known: Sequence[str] = (),
+        *,
+        proposed: bool = False,
+    ) -> None:
         super().__init__()
         self.marked = list(chosen)
         self.several = several
         self._then = then
-        self._places: list[ListedDirectory] = [ListedDirectory(path) for path in chosen]
+        self._is_proposed = proposed
+        self._places: list[ListedDirectory] = [
+            ListedDirectory(path) for path in dict.fromkeys((*chosen, *known))
+        ]
 
     @property
     def selected_place(self) -> ListedDirectory | None:
@@ -91,7 +107,7 @@ class DirectoriesScreen(Base):
     def on_mount(self) -> None:
         self.query_one(Picker).focus()
         self._fill_rows()
-        run_hostdx(self.app, ["places", "--mounts", "--", *self.marked], self._show_mounts)
+        run_hostdx(self.app, ["places", "--mounts", "--", *(p.path for p in self._places)], self._show_mounts)
 
     def _show_mounts(self, outcome: CommandOutcome) -> None:
         if not self.in_use:
@@ -177,10 +193,20 @@ class DirectoriesScreen(Base):
             self.shell.show_message(f"it cannot be measured: {place.refusal}")
             return
         else:
-            self.marked = [*self.marked, place.path] if self.several else [place.path]
+            self.marked = self._marked_with(place.path)
+        self._is_proposed = False
         self.show()
 
+    def _marked_with(self, path: str) -> list[str]:
+        return [*self.marked, path] if self.several and not self._is_proposed else [path]
+
     def action_take(self) -> None:
+        place = self.selected_place
+        if place is not None and (not self.several or not self.marked):
+            if place.refusal:
+                self.shell.show_message(f"it cannot be measured: {place.refusal}")
+                return
+            self.marked = [place.path]
         self._then(self.marked)
         self.action_back()
 
@@ -204,7 +230,7 @@ class DirectoriesScreen(Base):
             self._places.append(ListedDirectory(path))
         if path not in self.marked:
             before = self.marked
-            self.marked = [*before, path] if self.several else [path]
+            self.marked, self._is_proposed = self._marked_with(path), False
             run_hostdx(self.app, ["places", "--", path], partial(self._show_typed_path, before))
         self.query_one(Picker)._key = path
         self._fill_rows()

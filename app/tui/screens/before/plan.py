@@ -28,7 +28,6 @@ from app.tui.plan_text import (
 )
 from app.tui.screens.ask import AskScreen
 from app.tui.screens.base import Base
-from app.tui.screens.before.paths import ask_paths
 from app.tui.widgets.panel import Box, Panel
 from app.tui.widgets.reader import Reader
 from probes import units
@@ -185,16 +184,7 @@ class PlanScreen(Base):
         if option.kind != "path":
             self.ask_option(option)
             return
-        now = self.values.get(option.name)
-        words = ", ".join(map(str, now)) if isinstance(now, list) else str(now or "")
-        proposal_text = words or ("" if option.required else "what the plan proposes")
-        ask_paths(
-            self.app,
-            option.multiple,
-            self.shell.earlier_results.directories,
-            clean_text(proposal_text),
-            self._set_directories,
-        )
+        self._choose_directories(option, proposed=True)
 
     def on_unmount(self) -> None:
         if self._child is not None:
@@ -410,14 +400,18 @@ class PlanScreen(Base):
             lambda words: None if words is None else self.set_option(option, words),
         )
 
-    def _choose_directories(self, option: Option) -> None:
+    def _choose_directories(self, option: Option, *, proposed: bool = False) -> None:
+        """`proposed`: nobody has chosen what is marked, so the first choice replaces it."""
         from app.tui.screens.before.directories import DirectoriesScreen
 
         now = self.values.get("dir")
         chosen = [str(path) for path in now] if isinstance(now, list) else [str(now)] if now else []
         if not chosen and option.multiple:
             chosen = self._default_directories()
-        self.app.push_screen(DirectoriesScreen(chosen, option.multiple, self._set_directories))
+        known = self.shell.earlier_results.directories
+        self.app.push_screen(
+            DirectoriesScreen(chosen, option.multiple, self._set_directories, known, proposed=proposed)
+        )
 
     def _set_directories(self, paths: list[str]) -> None:
         self._propose = None

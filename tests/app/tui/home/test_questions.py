@@ -103,7 +103,7 @@ ROOT, DATA, FAST = (
         ("storage", (ROOT,), None, []),
         ("storage", (ROOT, "/boot ext4 on /dev/vda2 (rw)", "/r xfs on /dev/sdc (ro)", "/n nfs on a:/n (rw)"), None, []),
         ("checkup", (ROOT, DATA, FAST), None, ["--dir=/var/tmp", "--dir=/data", "--dir=/fast"]),
-        ("fstrim", (ROOT,), None, []),
+        ("fstrim", (ROOT, DATA), None, []),  # a trim cannot be undone
         ("iosched", (ROOT, DATA, FAST), pulse(sdb=(1.0, 1.0, 0.1), nvme0n1=(9.0, 9.0, 0.9)), ["--dir=/fast"]),
         ("rpfilter", (ROOT,), None, []),
     ],
@@ -154,6 +154,7 @@ async def test_a_number_opens_the_plan_and_the_pulse_changes_one_line(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     asked = planned(monkeypatch, "storage")
+    monkeypatch.setattr("app.tui.screens.before.directories.run_hostdx", lambda shell, argv, then: None)
     async with opened(tmp_path, triage="triage", size="wide") as (app, pilot):
         app.pulses.append(pulse(io=0.22))
         app.draw()  # the next step has seen that tasks wait
@@ -167,7 +168,7 @@ async def test_a_number_opens_the_plan_and_the_pulse_changes_one_line(
         for words in ("load 3.1", "40 %", "15 MB/s", "45 %", "22 %"):
             assert words in changed[0], words
         await keys(pilot, "2")
-        assert isinstance(app.screen, AskScreen) and asked[-1][0] == "storage"
+        assert isinstance(app.screen, DirectoriesScreen) and asked[-1][0] == "storage"
         await keys(pilot, "escape", "escape", "4")
         assert "cannot run here: nft is not installed" in grid(app)
 
@@ -405,3 +406,43 @@ def test_a_checkups_list_fits_a_low_screen_and_tells_all_on_a_high_one() -> None
     two = checkup_lines(session, 78, 3)  # what there is room for is not cut
     assert len(two) == 3 and two[1][0][0] == "  " and "slow  " not in brief[0]
     assert len(low) == 3 and any(part == step.command for part, _ in low[1])
+
+
+@pytest.mark.parametrize(
+    ("several", "pressed", "taken"),
+    [
+        (False, ("down", "enter"), [["/data"]]),  # the row, without a space before
+        (True, ("down", "enter"), [["/scratch"]]),  # what is marked
+        (True, ("down", "space", "enter"), [["/data"]]),  # the first choice replaces what was proposed
+        (True, ("space", "down", "enter"), [["/data"]]),  # nothing is marked any more
+    ],
+)
+async def test_enter_takes_the_row_where_nothing_was_chosen(
+    several: bool,
+    pressed: tuple[str, ...],
+    taken: list[list[str]],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    answer = CommandOutcome(msgspec.json.encode([{"path": "/scratch"}, {"path": "/data"}]).decode(), "")
+    monkeypatch.setattr(
+        "app.tui.screens.before.directories.run_hostdx", lambda shell, argv, then: then(answer)
+    )
+    took: list[list[str]] = []
+    async with opened(tmp_path, triage="triage") as (app, pilot):
+        app.push_screen(DirectoriesScreen(["/scratch"], several, took.append, proposed=True))
+        await settled(pilot)
+        await keys(pilot, *pressed)
+        assert took == taken
+
+
+async def test_a_scenario_that_needs_a_directory_opens_the_picker(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("app.tui.screens.before.directories.run_hostdx", lambda shell, argv, then: None)
+    planned(monkeypatch, "storage")
+    async with opened(tmp_path, triage="triage") as (app, pilot):
+        for key in ("2", "3"):
+            await keys(pilot, key)
+            await until(pilot, lambda: isinstance(app.screen, DirectoriesScreen))
+            await keys(pilot, "escape", "escape")
