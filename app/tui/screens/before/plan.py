@@ -67,7 +67,8 @@ class PlanHead(Panel):
             under_way: Line = [
                 (f" ● {screen.blocking_run.scenario} measures since {screen.blocking_run.since}", "warning")
             ]
-            for words in (" follows it; this can start when it has ended ", " follows it "):
+            then = "this starts when it has ended" if screen.waits_for_end else "Enter starts this afterwards"
+            for words in (f" follows it; {then} ", " follows it "):
                 follow: Line = [("a", "key"), (words, "strong")]
                 if cell_width(under_way) + cell_width(follow) < width:
                     break
@@ -96,6 +97,7 @@ class PlanScreen(Base):
     """
     BINDINGS = [
         Binding("enter", "start", "start"),
+        Binding("enter", "wait", "start when it has ended"),  # while another run measures
         Binding("a", "attach", "follow the run"),
         Binding("enter", "name", "name it", priority=True),  # as long as something needed has no value
         Binding("d", "directories", "directory", priority=True),
@@ -123,6 +125,7 @@ class PlanScreen(Base):
         self._exact = False
         self._child: EventChild | None = None
         self._busy: LockHolder | None = None  # whose run goes on meanwhile
+        self.waits_for_end = False  # this one starts when that run has ended
         self._former: tuple[EventChild, dict[str, Json]] | None = None  # the last plan that could be made
         self._asked: tuple[Option, str] | None = None  # the option set last, and the words for it
         self._opens_page = False  # an explanation is being read: it comes on top
@@ -196,6 +199,8 @@ class PlanScreen(Base):
             if action == "name" or self.missing_options:
                 return bool(self.missing_options) == (action == "name")
             return self.plan is not None and not self.plan.refusal and self.blocking_run is None
+        if action == "wait":
+            return self.plan is not None and not self.plan.refusal and self.blocking_run is not None
         if action == "attach":
             return self.blocking_run is not None
         if action == "exact":
@@ -253,6 +258,9 @@ class PlanScreen(Base):
         before, self._busy = self._busy, measuring_holder()
         if before != self._busy:
             self.show()
+        if self.waits_for_end and self._busy is None and self.app.screen is self:  # never below another page
+            self.waits_for_end = False
+            self.action_start()
 
     def _plan_lines(self, width: int) -> list[Line]:
         child, plan = self._child, self.plan
@@ -338,6 +346,11 @@ class PlanScreen(Base):
         self.shell.look_for_runs()
         self.shell.attach_running()
 
+    def action_wait(self) -> None:
+        """Start this when the other run has ended; pressed once more, do not."""
+        self.waits_for_end = not self.waits_for_end
+        self.show()
+
     def action_start(self) -> None:
         plan = self.plan
         if self._opens_page:
@@ -361,8 +374,9 @@ class PlanScreen(Base):
     def _begin(self, plan: Plan) -> None:
         self._check_busy()
         if self.blocking_run is not None:  # it began while this was read
+            self.waits_for_end = True
             self.shell.show_message(
-                f"{self.blocking_run.scenario} is measuring; a follows it, this can start when it has ended"
+                f"{self.blocking_run.scenario} is measuring; this starts when it has ended"
             )
             return
         self.shell.start_run(self.offer.id, command_arguments(self.values, self.offer.options), plan)

@@ -237,11 +237,17 @@ async def test_a_plan_is_not_started_beside_a_run_that_measures(
         await ready(app, pilot)
         assert screen.plan is not None and screen.plan.measuring_s > 0 and screen.blocking_run == now[0]
         assert not screen.check_action("start", ()) and screen.check_action("attach", ())
+        await keys(pilot, "enter", "enter")
+        assert not started and not screen.waits_for_end  # asked for, and taken back
         await keys(pilot, "enter")
-        assert not started
+        app.push_screen(ExplainScreen("storage", "# storage"))
+        await settled(pilot)
         now.clear()
         screen._check_busy()
-        await keys(pilot, "enter")
+        assert not started and screen.waits_for_end  # never below another page
+        app.pop_screen()
+        await settled(pilot)
+        screen._check_busy()
         assert started == ["storage"] and not screen.check_action("attach", ())
 
 
