@@ -7,7 +7,7 @@ import click
 
 from app.terminal.output import set_colour
 
-THEMES = ("dark", "light", "terminal")
+THEMES = ("dark", "light", "colour-blind", "high-contrast", "terminal")
 MIN_COLUMNS, MAX_COLUMNS = 40, 160  # cells
 
 

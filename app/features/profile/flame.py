@@ -6,9 +6,12 @@ blue: less, by the share of the box that the difference is; grey: within its int
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from html import escape
 from typing import NamedTuple
+
+import msgspec
 
 from app.recordings.session import RunSession
 from app.terminal.failure import USAGE, Failure
@@ -20,6 +23,7 @@ from scenarios.contract.results.document import Part, Picture
 WIDE, HIGH = 720, 17  # of the drawing, of a row
 MAX_ROWS = 40
 MIN_BOX_WIDTH = 0.5
+ADDRESS = re.compile(r"\[(.+)\+0x[0-9a-f]+\]")  # as probes name a place without a symbol
 GREY, MORE, LESS = "#9e9e9e", (198, 40, 40), (21, 101, 192)
 LINES = 15
 
@@ -28,7 +32,7 @@ def call_path_parts(result: CallPaths, width: int) -> tuple[Part, ...]:
     """Return a flame graph of each tree, then what it holds inside system calls; the lines have their own width."""
     return tuple(
         part
-        for tree in result.value
+        for tree in map(merge_addresses, result.value)
         for part in (Picture(tuple(flame_lines(tree)), flame_svg(tree)), *tree.seconds_inside_calls)
     )
 
@@ -39,6 +43,52 @@ def folded_text(session: RunSession, name: str) -> str:
     if call_paths is None:
         raise Failure(f"report: {name} holds no call paths: its run was made without --call-paths", USAGE)
     return "".join(f"{line}\n" for tree in call_paths.value for line in fold_stacks(tree))
+
+
+def merge_addresses(tree: PathTree) -> PathTree:
+    """Return the tree with one node for all addresses without a name in one library: neighbours below one caller, and
+    those that call each other. Its interval is the sum of theirs, which is too wide rather than too narrow.
+    """
+    numbers: list[int] = []  # of each node's frame among the merged ones
+    merged: list[CallNode] = []
+    addresses: list[int] = []  # of each frame
+    frames: dict[tuple[int, str], int] = {}  # a caller and a library to their frame
+    libraries: dict[int, str] = {}
+    for node in tree.nodes:
+        up = numbers[node.up] if 0 <= node.up < len(numbers) else -1
+        match = ADDRESS.fullmatch(node.name)
+        library = match[1] if match else ""
+        if library and libraries.get(up) == library:  # its time is the caller's already
+            addresses[up] += 1
+            numbers.append(up)
+            continue
+        at = frames.get((up, library)) if library else None
+        if at is None:
+            at = len(merged)
+            merged.append(msgspec.structs.replace(node, up=up))
+            addresses.append(1)
+            if library:
+                frames[up, library], libraries[at] = at, library
+        else:
+            merged[at] = _sum_nodes(merged[at], node)
+            addresses[at] += 1
+        numbers.append(at)
+    nodes = [
+        node if count < 2 else msgspec.structs.replace(node, name=f"{libraries[at]} ({count} addresses)")
+        for at, (node, count) in enumerate(zip(merged, addresses, strict=True))
+    ]
+    return msgspec.structs.replace(tree, nodes=tuple(nodes))
+
+
+def _sum_nodes(one: CallNode, other: CallNode) -> CallNode:
+    return msgspec.structs.replace(
+        one,
+        baseline_s=one.baseline_s + other.baseline_s,
+        variant_s=one.variant_s + other.variant_s,
+        difference_s=one.difference_s + other.difference_s,
+        ci95_s=(one.ci95_s[0] + other.ci95_s[0], one.ci95_s[1] + other.ci95_s[1]),
+        differs=one.differs or other.differs,
+    )
 
 
 class FlameBox(NamedTuple):

@@ -4,16 +4,26 @@ Red and `+`: more in the variant, blue and `−`: less, grey: within its interva
 """
 
 from collections.abc import Sequence
+from itertools import zip_longest
 
 from textual.binding import Binding
 
-from app.features.profile.flame import FlameBox, call_path, describe_node, difference_share, lay_out_boxes
+from app.features.profile.flame import (
+    FlameBox,
+    call_path,
+    describe_node,
+    difference_share,
+    lay_out_boxes,
+    merge_addresses,
+)
 from app.terminal.glyphs import clean_text
 from app.terminal.lines import Line, crop_line, pad_line, split_line, text_line, wrap_text
 from app.tui.widgets.reader import Reader
+from probes.units import format_percent
 from scenarios.analysis.profile.results import PathTree
 
 TOLD = 3  # lines about the box under the cursor
+NAMES_CELLS, MIN_CELLS_WITH_NAMES = 40, 100  # of the list beside the picture, and of a panel that has one
 MIN_NAMED_CELLS = 5  # cells of a box that has a part of its name
 NONE = PathTree(baseline="", variant="", groups=0, kernel=False, waits=False, lost=0, nodes=())
 
@@ -29,7 +39,7 @@ class Icicle(Reader):
 
     def __init__(self, trees: Sequence[PathTree]) -> None:
         super().__init__(lambda _: [])
-        self._trees, self._number = trees or (NONE,), 0
+        self._trees, self._number = tuple(map(merge_addresses, trees)) or (NONE,), 0
         self._show()
 
     @property
@@ -55,12 +65,33 @@ class Icicle(Reader):
             return [*out, text_line("no call paths", "dim")]
         room = max(1, height - len(out) - TOLD)
         top = max(0, chosen.depth - room + 1)
+        beside = NAMES_CELLS if width >= MIN_CELLS_WITH_NAMES else 0
         rows = [
-            self._depth_line(depth, width)
+            self._depth_line(depth, width - beside)
             for depth in range(top, 1 + max(b.depth for b in self._boxes.values()))
         ]
+        if beside:
+            no_line: Line = []
+            names = self._name_lines(chosen, room, beside - 2)
+            rows = [
+                [*pad_line(row, width - beside), ("  ", "text"), *name]
+                for row, name in zip_longest(rows[:room], names, fillvalue=no_line)
+            ]
         details = wrap_text(describe_node(chosen.node, tree), width)[:TOLD]
         return [*out, *(row for row in rows[:room] if row), *([[]] * (room - len(rows))), *details]
+
+    def _name_lines(self, chosen: FlameBox, room: int, width: int) -> list[Line]:
+        """Return what the box under the cursor calls, the widest first, each with its share of that box."""
+        nodes = self.shown_tree.nodes
+        below = [box for box in self._boxes.values() if nodes[box.number].up == chosen.number]
+        head = text_line(f"calls of {clean_text(chosen.node.name)}" if below else "calls nothing", "dim")
+        out = [crop_line(head, width)]
+        for box in sorted(below, key=lambda b: -b.width)[: room - 1]:
+            part = difference_share(box.node)
+            role = "critical" if part > 0 else "notice" if part < 0 else "text"
+            share = format_percent(box.width / chosen.width) if chosen.width else ""
+            out.append(split_line(text_line(clean_text(box.node.name), role), text_line(share, "dim"), width))
+        return out
 
     def _depth_line(self, depth: int, width: int) -> Line:
         out: Line = []
@@ -108,7 +139,9 @@ class Icicle(Reader):
             self._move_cursor(row[min(len(row) - 1, max(0, row.index(chosen) + by))].number)
 
     def action_zoom(self) -> None:
-        self._show(self.at, self.at)
+        """Into the box under the cursor; one that calls nothing would fill the screen alone."""
+        if any(self.shown_tree.nodes[number].up == self.at for number in self._boxes):
+            self._show(self.at, self.at)
 
     def action_out(self) -> None:
         if self.root >= 0:

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import msgspec
 import pytest
 
+from app.features.profile.flame import merge_addresses
 from app.features.profile.icicle import Icicle
 from app.features.profile.screen import CallPathsScreen
 from app.tui.children.feed import RunFeed
@@ -75,3 +77,31 @@ async def test_a_foreign_tree_without_nodes_is_survived(tmp_path: Path) -> None:
     async with opened(tmp_path, run=feed, size="narrow") as (app, pilot):
         await keys(pilot, "Z", "z", "down", "left", "enter", "backspace", "up")
         assert isinstance(app.screen, CallPathsScreen)
+
+
+def test_addresses_of_one_library_are_one_frame() -> None:
+    lib, other = "[libcrypto.so.3+0x1f]", "[libc.so.6+0x9]"
+    nodes = (
+        node("main", -1, 1.0, 2.0), node(lib, 0, 0.3, 0.6, True), node("[libcrypto.so.3+0x2a]", 0, 0.2, 0.4),
+        node("[libcrypto.so.3+0x3b]", 1, 0.1, 0.2), node("memcpy", 3, 0.1, 0.1), node(other, 0, 0.1, 0.1),
+    )  # fmt: skip
+    merged = merge_addresses(msgspec.structs.replace(tree(), nodes=nodes)).nodes
+    assert [(n.up, round(n.baseline_s, 9), round(n.variant_s, 9)) for n in merged] == [
+        (-1, 1.0, 2.0), (0, 0.5, 1.0), (1, 0.1, 0.1), (0, 0.1, 0.1),
+    ]  # fmt: skip
+    assert merged[1].differs and merged[1].ci95_s == pytest.approx((0.3, 0.7))
+    assert merged[1].name.startswith("libcrypto.so.3 (3 ") and merged[3].name == other
+
+
+async def test_a_box_that_calls_nothing_is_not_zoomed_into_and_names_stand_beside(tmp_path: Path) -> None:
+    calls = CallPaths(t=39.0, value=(tree(),))
+    feed = RunFeed(write(tmp_path / "r.jsonl", [*story(), calls, ev.RunEnded(t=40.0, status="done")]))
+    async with opened(tmp_path, run=feed, size="wide") as (app, pilot):
+        await keys(pilot, "Z", "z")
+        icicle = app.screen.query_one(Icicle)
+        listed = "".join(
+            part for line in icicle._name_lines(icicle._boxes[icicle.at], 9, 38) for part, _ in line
+        )
+        assert "fsync" in listed and "read" in listed
+        await keys(pilot, "down", "down", "enter")
+        assert icicle.shown_tree.nodes[icicle.at].name == "jbd2_log_wait_commit" and icicle.root == -1
