@@ -40,9 +40,9 @@ class TwoSides(click.Command):
 @click.option(
     "--odd",
     is_flag=True,
-    help="All recordings are one pile: which of five and more lie apart, in which load.",
+    help="Which of five or more recordings differs from the others, and in which load.",
 )
-@click.option("--anyway", is_flag=True, help="Compare loads that were not the same as well.")
+@click.option("--anyway", is_flag=True, help="Also compare loads that were not the same.")
 @form_option(
     "md", "html", "json", "csv", help="csv: the numbers, a row a load; `hostdx man` says the columns."
 )

@@ -22,7 +22,7 @@ SUMMARY_LABELS = {
     "How": "Takes",
     "Safety": "Changes",
     "What the verdict means": "Verdict",
-    "What it cannot tell": "Cannot tell",
+    "What it cannot tell": "Not covered",
 }
 
 

@@ -102,7 +102,7 @@ def _outlier_words(judgement: peers.FleetJudgement, odd: peers.FleetOutlier) -> 
     )
     if odd.settings and not odd.few:
         first = odd.settings[0]
-        words += f"; it alone has {_fact_label(first.subject, first.name)} {_value(first.value)}" * (
+        words += f"; no other node has {_fact_label(first.subject, first.name)} {_value(first.value)}" * (
             not first.matching
         )
     return words

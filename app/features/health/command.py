@@ -52,7 +52,7 @@ class PluginCommand(click.Command):
 @click.option(
     "--explain",
     is_flag=True,
-    help="Print how often fit nodes are drained and slow nodes are found, and stop.",
+    help="Print how often a check of this class drains a fit node and finds a slow one, and stop.",
 )
 def health(within: float, class_name: str | None, directory: str | None, form: Form, explain: bool) -> int:
     """Is this idle node fit for the next job? Changes no setting; answers in time even if a mount hangs.

@@ -47,7 +47,7 @@ def judge(
     save_class: str | None,
     output: str | None,
 ) -> int:
-    """Which of many nodes differs from its peers, by how much, and which setting it alone has.
+    """Which of many nodes differs from the others, by how much, and which setting no other node has.
 
     Reads the folder of a `fleet run`, or recordings and the JSON of `hostdx triage --json` that anything else launched
     (clush, pdsh, Ansible, sbatch --array). Nodes are compared with nodes of the same hardware. Without a retest

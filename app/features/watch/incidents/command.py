@@ -43,7 +43,7 @@ def _check_since(_context: click.Context, _parameter: click.Parameter, value: st
 def incident(at: str | None, since_s: float | None, worst: bool, form: str, output: str | None) -> int:
     """Show what happened on this host: when, which resource, by which process, and who waited.
 
-    The book is written by `hostdx watch --incidents`.
+    Reads the incident book, which `hostdx watch --incidents` writes.
     """
     from app.features.watch.incidents.answer import answer_of, choose_incidents
     from app.features.watch.incidents.book import book_dir, read_book
