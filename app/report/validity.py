@@ -151,10 +151,10 @@ def _unseen_reason(session: RunSession) -> str:
         return "not looked at (neither /proc/stat nor /proc/diskstats can be read)"
     loaded = any(block.bytes > 0 for blocks in session.blocks.values() for block in blocks)
     if loaded and not any(w.devices for w in session.watched):
-        return "others' I/O was not looked at: this run watches no disk"
+        return "I/O of other programs was not checked: this run uses no disk"
     moved = [look for look in looks if look.device_bytes is not None]
     if loaded and not moved:
-        return "others' I/O was not looked at (the devices have no counters here)"
+        return "I/O of other programs was not checked (the devices have no counters here)"
     if moved and all(not look.exact and look.attributed is None for look in moved):
         return "others' I/O cannot be told from what our writes cause (run as root)"
     # Up to the limit in all, whoever used it: nobody used more.
@@ -162,7 +162,10 @@ def _unseen_reason(session: RunSession) -> str:
     unread = [look.cpu for look in looks if look.users_cpu is None or look.hidden]
     unknown = sum(cpu is None or cpu > limit for cpu in unread)
     if unknown > len(looks) / 2:
-        return "others' CPU use was not looked at most of the time (the processes cannot be read, or are too many)"
+        return (
+            "CPU use of other programs was not checked most of the time (the processes cannot be read, or are too "
+            "many)"
+        )
     return ""
 
 
@@ -210,12 +213,13 @@ def _order_signs(session: RunSession, verdicts: list[ev.RunVerdict]) -> list[Sig
     if claimed:
         widest, order = max(claimed, key=lambda each: _order_distance(each[1]))
         title = wording.verdict_title(session, widest)
-        words = f"{title}: {widest.verdict} in both orders: {order_words(order)}"
+        words = f"{title}: {widest.verdict} whichever variant ran first: {order_words(order)}"
         if len(claimed) > 1:
-            words = f"{len(claimed)} differences hold in both orders; farthest apart: {title}, {order_words(order)}"
+            words = f"{len(claimed)} differences hold whichever variant ran first"
+            words += f"; least alike: {title}, {order_words(order)}"
         signs.append(Sign("ok", words))
     elif any(v.is_decided and v.order is not None for v in verdicts):
-        signs.append(Sign("ok", "both orders give the same verdict"))
+        signs.append(Sign("ok", "the verdicts are the same whichever variant ran first"))
     if undrawn := [v for v in verdicts if v.order is None and not session.groups.get(v.workload)]:
         titles = dict.fromkeys(wording.verdict_title(session, v) for v in undrawn if not v.control)
         signs += [Sign("unlooked", f"one order only: {units.join_names(list(titles), 3)}")] if titles else []
@@ -235,5 +239,7 @@ def _resolution_signs(verdicts: list[ev.RunVerdict]) -> list[Sign]:
         (v.smallest_effect or 0.0) > v.margin and not v.control and wording.may_miss_effect(v)
         for v in verdicts
     )
-    words = f"smallest detectable effect in this run: {effects}"
+    words = f"smallest effect that this run could detect: {effects}"
+    if misses:
+        words += f"; one of {units.format_percent(min(v.margin for v in verdicts))} may be missed"
     return [Sign("unknown" if misses else "ok", words)] if effects else []

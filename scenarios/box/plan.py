@@ -52,7 +52,7 @@ TITLES = {
 VARIANTS = (
     Variant(id="easy", label="easy", detail="a file or a directory for each worker"),
     Variant(id="hard", label="hard", detail="one shared file, one shared directory"),
-    Variant(id="all", label="all", detail="the files of both"),
+    Variant(id="all", label="all", detail="the files of easy and hard together"),
 )
 
 

@@ -128,8 +128,8 @@ def drift_text(drifting: Sequence[Drift], unit: str) -> str:
 def moves_text(moving: Sequence[Drift], unit: str) -> str:
     """Return `A rises from 10 k to 200 k ops/s while it is measured, as the other variant does ...`."""
     return (
-        f"{_drift_courses(moving, unit)}; the variants do so alike: the effect holds, the values depend on the "
-        "moment of measuring"
+        f"{_drift_courses(moving, unit)}; all variants do so alike: the comparison holds, but the values depend on "
+        "the moment of measuring"
     )
 
 

@@ -15,9 +15,9 @@ SAME_OWN, APART_OWN, SAME_SHARED = "one-node", "nodes-apart", "shared-cores"
 NET_NEAR, NET_FAR = "loopback-near", "loopback-far"
 TITLES = {
     UNPINNED: "not pinned",
-    SAME_OWN: "pinned to one node, a core each",
-    APART_OWN: "pinned across the nodes, a core each",
-    SAME_SHARED: "pinned to one node, two to each core",
+    SAME_OWN: "pinned to one node, one worker a core",
+    APART_OWN: "pinned across the nodes, one worker a core",
+    SAME_SHARED: "pinned to one node, two workers on each core",
     RANDOM: "pinned to CPUs drawn at random",
     EACH_PINNED: "pinned, each to a CPU of its own",
 }

@@ -127,7 +127,7 @@ class CpuRates(Result, frozen=True, tag="numa.cpu/1"):
             for rate in self.value
             if rate.of_n is not None
         )
-        table = Table(("load", "one core", "all cores, of n times one"), rows, frozenset({1, 2}))
+        table = Table(("load", "one core", "all cores, share of the ideal"), rows, frozenset({1, 2}))
         return ReportSection("one core against all cores", (table,)) if rows else None
 
 

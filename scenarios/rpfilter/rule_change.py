@@ -69,7 +69,7 @@ def _handle_check_command(rule: ReversePathRule) -> str:
     listing = f"nft -a list chain {_chain_path(rule)}"
     if rule.handle is None:
         return f"{listing}  # shows the HANDLE of the rule: {printable_statement(rule)}"
-    return f"{listing}  # go on only if handle {rule.handle} still is: {printable_statement(rule)}"
+    return f"{listing}  # go on only if handle {rule.handle} is still this rule: {printable_statement(rule)}"
 
 
 def _in_place_remedy(rule: ReversePathRule, sense: str) -> Remedy:

@@ -24,7 +24,7 @@ from scenarios.workload.variant_bench import (
 )
 
 REST = "rest"
-OTHER = "other parts, each too small for a line"
+OTHER = "all other parts together"
 ROUNDED = 1e-3  # of the wall time: less is what rounding leaves
 MIN_NAMED_SHARE = 0.01  # of the wall time: smaller parts are not named in the first line
 EQUAL = 0.05  # of the wall time: within it an interval says that nothing material is there

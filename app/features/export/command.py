@@ -16,7 +16,11 @@ from probes.units import count_noun
 @click.command()
 @click.argument("recordings", nargs=-1, metavar="RECORDING|RESULT|DIR|BASELINE...")
 @click.option(
-    "-o", "--output", type=click.Path(), metavar="DIR", help="New or empty directory for the tables; the directory it lies in must exist."
+    "-o",
+    "--output",
+    type=click.Path(),
+    metavar="DIR",
+    help="New or empty directory for the tables. Its parent must exist.",
 )
 @click.option(
     "--format",

@@ -213,7 +213,7 @@ class LoadCourse(Panel):
         rows = draw_plot(series, width - 4, height - 2, Axis(0.0, last - first + 1.0), y)
         roles = {"●": "a", "▲": "warning"}
         usual = units.metric_quantity(load.centre, load.metric.unit) if load.centre is not None else "–"
-        note = text_line(f"% of the baseline ({usual}), down is slower; across: nights", "dim")
+        note = text_line(f"% of the baseline ({usual}), lower is slower; from left to right: nights", "dim")
         name = text_line(clean_text(load_name(load)), "title")
         return frame_rows(name, note, [colour_row(row, roles) for row in rows], width, height)
 

@@ -17,8 +17,8 @@ from scenarios.experiment.wording import title_of_workload
 MIN_OPERATIONS_ABOVE = 5  # operations beyond a percentile: one or two say how the worst one went
 SHARES = (("p50", 0.5), ("p99", 0.99), ("p99.9", 0.999))
 MEANING = (
-    "p99: one operation in a hundred took longer; – where fewer than five did. Latencies are for information: "
-    "no verdict is based on them."
+    "p99: 1 % of the operations took longer than this; –: fewer than five operations did. Latencies are for "
+    "information: no verdict is based on them."
 )
 
 

@@ -19,6 +19,7 @@ from scenarios.contract.results.document import Bar, Cell, Effects, Intervals, T
 from scenarios.contract.verdict.verdict import Word
 from scenarios.experiment.wording import effect_cells, title_of_workload
 
+_TIMES = ("s", "ms", "µs", "ns")
 MAX_REGIMES = 2  # loads of which two regimes are said
 NO_VALUES = "–: this verdict rests on other groups than the values of its variants, which do not divide to its effect."
 
@@ -88,7 +89,8 @@ def _cost_note(session: RunSession) -> str:
         if metric.better == "less" and row.verdict.is_different and ratio and not units.is_factor(ratio):
             way = "more" if ratio < 1 else "less"
             share = units.format_percent(abs(1 / ratio - 1))
-            return f"{units.format_effect(ratio)} (speed) is {share} {way} {metric.unit}."
+            of = "time" if metric.unit.partition("/")[0] in _TIMES else metric.unit
+            return f"{units.format_effect(ratio)} (speed) is the same as {share} {way} {of}."
     return ""
 
 

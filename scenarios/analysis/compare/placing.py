@@ -64,7 +64,7 @@ def placing_finding(box: BoundingBoxFigures, point: Placed) -> Finding:
 
 def jobs_table(boxes: Sequence[BoundingBoxFigures]) -> Table:
     """Every point of the boxes: a row for each axis on which it was measured."""
-    header = ("job", "level", "way from hard to easy", "range", "of hard", "of easy", "processes")
+    header = ("job", "level", "position from hard to easy", "range", "of hard", "of easy", "processes")
     rows = [row for box in boxes for point in box.placed for row in _job_rows(box, point)]
     return Table(header, tuple(rows), frozenset({1, 2, 4, 5})).without_empty_columns()
 
@@ -85,7 +85,7 @@ def _job_rows(box: BoundingBoxFigures, point: Placed) -> Iterator[tuple[Cell, ..
             if span and place is not None and 0 <= place <= 1
             else "–",
             *(units.format_percent(value / end.median) if end.median else "–" for end in (hard, easy)),
-            f"{point.processes or '?'} (box {box.processes or '?'})",
+            f"{point.processes or '?'} (the box: {box.processes or '?'})",
         )
 
 

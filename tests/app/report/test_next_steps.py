@@ -142,7 +142,7 @@ LOUD = Finding(
         (ended(verdict("slower", ratio=0.5)), "look at the groups", "hostdx replay r.jsonl"),
         (ended(verdict("slower", ratio=0.5), ev.Found(t=9.0, finding=LOUD)), "trim it", "fstrim /x"),
         (ended(verdict("inconclusive", seconds_to_decide=100.0, ratio=1.0), dir=["/a b", "/c"]),
-         "measure for 2 min: that should decide it", "hostdx run storage '--dir=/a b' --dir=/c --budget=120"),
+         "measure for 2 min", "hostdx run storage '--dir=/a b' --dir=/c --budget=120"),
         (ended(verdict("inconclusive", seconds_to_decide=1e6, ratio=1.0)), "on a quieter host", "hostdx run storage"),
         (ended(verdict("not measured", groups=0)), "run it with more time", "hostdx run storage --budget=240"),
         (ended(verdict("not measured", groups=0, seconds_to_decide=439.2)), "run it with more time",

@@ -28,8 +28,8 @@ FAR_FROM_ONE = 4.0  # times the margin: where all values lie further out the axi
 MIN_BROKEN_LINES = 8
 _FAR = 1.3  # times the 95th percentile: what lies further out stands at the edge
 MAX_NAMED_PAIRS = 4
-WAY = "down is slower"
-GROUP = "group: all sides in turn"
+WAY = "lower is slower"
+GROUP = "each group measures all variants"
 GREY = "grey: after it was decided"
 
 
