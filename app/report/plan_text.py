@@ -113,7 +113,9 @@ def change_rows(action: Action) -> list[PlanRow]:
 
 def written_text(item: Written) -> str:
     share = item.endurance_share
-    wear = "rated endurance unknown" if share is None else f"{format_percent(share)} of its rated endurance"
+    wear = (
+        "rated endurance unknown" if share is None else f"{format_percent(share)} of its rated endurance used"
+    )
     place_text = f" at {item.where}" if item.where else ""
     return f"at most {format_size(item.bytes)} to {item.device}{place_text}, {wear}"
 

@@ -12,14 +12,14 @@ from scenarios.contract.ranges import Count, Value
 _BRIEF = {
     "cpu": "other processes used the CPUs",
     "steal": "the hypervisor took CPU time",
-    "device": "others' I/O on the measured disk",
+    "device": "I/O of other programs on the measured disk",
     "frequency": "the CPU clock fell",
     "heat": "the processor throttled itself because of heat",
     "quota": "the CPU quota of this control group throttled hostdx",
     "pressure": "tasks waited for I/O",
     "memory": "tasks waited for memory",
     "queue": "other tasks were waiting for a CPU",
-    "bystanders": "others' I/O waits long, without our load as well",
+    "bystanders": "I/O of other programs waits long, without our load as well",
     "stall": "no operation finished in a block",
     "not applicable": "not applicable",
 }
@@ -107,9 +107,9 @@ class Disturbance(msgspec.Struct, frozen=True, omit_defaults=True):
             case "device", "B":
                 return f"others moved {amount} on the measured disk, hostdx {self._format_amount(self.usual or 0.0)}"
             case "device", "B/s":
-                return f"others moved {amount} on the measured disk{usually}"
+                return f"other programs moved {amount} on the measured disk{usually}"
             case "device", "IOPS":
-                return f"others did {self.figure:.0f} small operations a second on the measured disk"
+                return f"other programs did {self.figure:.0f} small operations a second on the measured disk"
             case "queue", _:
                 return f"{self.figure:.0f} other tasks were waiting for a CPU"
             case "memory", _:
@@ -117,7 +117,7 @@ class Disturbance(msgspec.Struct, frozen=True, omit_defaults=True):
             case "device", _ if self.subject:
                 return f"busy for {amount} of the time"
             case "device", _:
-                return f"others' I/O on the measured disk was {amount} of its usual traffic"
+                return f"I/O of other programs on the measured disk was {amount} of its usual traffic"
             case "frequency", _:
                 return f"the CPU clock fell to {amount}{usually}"
             case "quota", _:
@@ -138,7 +138,7 @@ class Disturbance(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 def most_frequent_cause(disturbances: Sequence[Disturbance]) -> str:
-    """Return what disturbed most often, in a few words without figures: "others' I/O on the measured disk: rsync
+    """Return what disturbed most often, in a few words without figures: "I/O of other programs on the measured disk: rsync
     [77]".
 
     Disturbances are counted by process name or device, else by what happened. Of equally frequent ones the first is

@@ -16,8 +16,8 @@ from probes.units import format_percent, join_names
 from scenarios.analysis.peers.judgement import FleetJudgement, FleetMeasure, MissingNode
 from scenarios.contract.verdict.verdict import OPEN
 
-Order: TypeAlias = Literal["farthest off", "this measure", "name"]
-ORDERS: tuple[Order, ...] = ("farthest off", "this measure", "name")
+Order: TypeAlias = Literal["largest deviation", "this measure", "name"]
+ORDERS: tuple[Order, ...] = ("largest deviation", "this measure", "name")
 MAX_LEAD_LINES = 3  # lines
 _NAME, _CELL = 18, 10  # cells of a column
 _ROLES = {"odd": "critical", "suspect": "warning", "cleared": "ok", "": "text"}
@@ -37,7 +37,7 @@ class FleetView:
     def __init__(self, judgement: FleetJudgement) -> None:
         self.judgement = judgement
         self.at = 0  # the measure that is looked at
-        self.order: Order = "farthest off"
+        self.order: Order = "largest deviation"
         self.names = list(
             dict.fromkeys([*(n for m in judgement.measures for n in m.values), *judgement.files])
         )
@@ -76,7 +76,7 @@ class FleetView:
     def ordered_names(self) -> list[str]:
         """Nodes without an answer come last."""
         names = sorted(self.names)
-        if self.order == "farthest off":
+        if self.order == "largest deviation":
             first = {"odd": 0, "suspect": 1}
             names.sort(key=lambda name: (first.get(self.state_of(name), 2), -self._off[name]))
         elif self.order == "this measure" and self.ratios:

@@ -147,7 +147,7 @@ class LoadList(Picker):
                 (f"{SIGNS['warning']} {metric_ratio_text(turn.ratio, turn.metric)} since {since}", "warning")
             ]
         last = night_ratios(load)[-1][1] - 1
-        return [(f"last night {'+' if last >= 0 else '−'}{format_percent(abs(last))}", "dim")]
+        return [(f"last night {'+' if last >= 0 else '−'}{format_percent(abs(last))} to the baseline", "dim")]
 
     def turns_of(self, load: LoadNights) -> list[tuple[Slowdown, Turn]]:
         return [

@@ -158,7 +158,7 @@ class Preview(Panel):
             return screen.answer_lines(listing, width)[:height] if listing is not None else []
         rows = screen.answer_lines(listing, width - 4) if listing is not None else []
         if len(rows) > height - 2:
-            rows = [*rows[: height - 3], text_line("Enter opens all of it", "dim")]
+            rows = [*rows[: height - 3], text_line("Enter opens it whole", "dim")]
         name = text_line(
             clean_text(listing.entry.label or listing.name) if listing is not None else "", "dim"
         )

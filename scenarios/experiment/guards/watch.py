@@ -211,7 +211,7 @@ class InterferenceWatch:
         cause_names: dict[str, str] = {
             "cpu": "CPU use of others",
             "steal": "the hypervisor",
-            "device": "others' I/O on the measured disk",
+            "device": "I/O of other programs on the measured disk",
             "memory": "waiting for memory",
             "queue": "tasks of others",
         }
