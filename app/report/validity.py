@@ -239,7 +239,8 @@ def _resolution_signs(verdicts: list[ev.RunVerdict]) -> list[Sign]:
         (v.smallest_effect or 0.0) > v.margin and not v.control and wording.may_miss_effect(v)
         for v in verdicts
     )
-    words = f"smallest effect that this run could detect: {effects}"
-    if misses:
-        words += f"; one of {units.format_percent(min(v.margin for v in verdicts))} may be missed"
+    margin = (
+        f", above the margin of {units.format_percent(min(v.margin for v in verdicts))}" if misses else ""
+    )
+    words = f"smallest detectable effect: {effects}{margin}"
     return [Sign("unknown" if misses else "ok", words)] if effects else []
