@@ -146,8 +146,4 @@ def _finding_parts(session: RunSession) -> list[Part]:
 def _finding_line(finding: Finding) -> Words:
     mark = f"{wording.SIGNS[finding.severity]} " if finding.severity in LOUD else ""  # the list has a bullet
     sign = Toned(f"{mark}{finding.severity}:", finding.severity)
-    return (
-        (sign, "a hint:", finding.title)
-        if finding.confidence == "hint"
-        else (sign, finding.title)
-    )
+    return (sign, "a hint:", finding.title) if finding.confidence == "hint" else (sign, finding.title)
