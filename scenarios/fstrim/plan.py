@@ -108,7 +108,7 @@ def refusal_reason(asked: TrimRequest, layout: TrimSetup) -> str:
     return ""
 
 
-def untrimmed_note(layout: TrimSetup) -> str:
+def without_trim_note(layout: TrimSetup) -> str:
     """Return what a session without its trim can tell, and what to do for more: said before it measures."""
     return (
         f"{layout.no_trim}, and the run shows only what idling does to {layout.device_names}; to measure what a "
@@ -285,7 +285,7 @@ def _plan_sentences(
         lines += _trim_sentences(layout)
         lines.append("a trim cannot be undone: deleted files can no longer be recovered from the raw disk")
     elif not asked.round:
-        lines.append(f"does not trim: {untrimmed_note(layout)}")
+        lines.append(f"does not trim: {without_trim_note(layout)}")
     else:
         lines.append("does not trim: it adds one round to the series of this file system")
     lines.append(STOPS_ITSELF)

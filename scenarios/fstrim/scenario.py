@@ -24,7 +24,7 @@ from scenarios.fstrim.ledger import Ledger
 from scenarios.fstrim.measurement.load import BuiltInLoad, CommandLoad, EngineSettings
 from scenarios.fstrim.measurement.phase import PhaseMeasurer, StoppedByGuards
 from scenarios.fstrim.measurement.trim import TrimPattern, after_warm_up
-from scenarios.fstrim.plan import TrimRequest, make, untrimmed_note
+from scenarios.fstrim.plan import TrimRequest, make, without_trim_note
 from scenarios.fstrim.rounds import measure_one_round
 from scenarios.fstrim.rules import RULES
 from scenarios.fstrim.session import TrimSession
@@ -68,7 +68,7 @@ class Fstrim(Scenario):
     async def _run(self, layout: TrimSetup, asked: TrimRequest, pattern: TrimPattern, run: Run) -> None:
         plan = run.plan
         if layout.no_trim and not asked.round:
-            run.emit_note(untrimmed_note(layout))
+            run.emit_note(without_trim_note(layout))
         timer = trim_timer(run.host)
         if layout.chain is not None:
             entries = (

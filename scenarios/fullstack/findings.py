@@ -23,7 +23,7 @@ def fullstack_findings(
     for stream_limit in measured.limits:
         yield _limit_finding(stream_limit, measured)
     yield from _loss_findings(measured, verdicts, machine)
-    yield from _faster_way_findings(measured, verdicts)
+    yield from _faster_than_copy_findings(measured, verdicts)
     yield from _placement_findings(measured, verdicts)
     yield from _setting_findings(measured, verdicts, machine)
     yield from _rates_findings(measured)
@@ -74,7 +74,7 @@ def _loss_findings(
             )  # fmt: skip
 
 
-def _faster_way_findings(measured: FullstackFigures, verdicts: Sequence[ev.RunVerdict]) -> Iterator[Finding]:
+def _faster_than_copy_findings(measured: FullstackFigures, verdicts: Sequence[ev.RunVerdict]) -> Iterator[Finding]:
     """A way that is faster than a copy through the page cache."""
     for verdict in verdicts:
         if verdict.baseline == "copy" and verdict.is_faster and verdict.ratio and verdict.ci95:

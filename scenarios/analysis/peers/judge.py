@@ -65,7 +65,7 @@ def judge_fleet(
         compared=len({name for column in screened.columns for name in column.logs}),
         rounds=len(rounds),
         margin=margin,
-        groups=tuple(_alike_nodes(n, group, screened) for n, group in enumerate(screened.groups)),
+        groups=tuple(_judge_hardware_group(n, group, screened) for n, group in enumerate(screened.groups)),
         measures=tuple(
             _judged_measure(n, column, titles[n], loads, judged, margin, table, places)
             for n, column in enumerate(screened.columns)
@@ -97,7 +97,7 @@ def _is_open(standing: RetestedSuspect, margin: float) -> bool:
     return not (standing.is_decided or back)
 
 
-def _alike_nodes(number: int, group: HardwareGroup, screened: Screen) -> Alike:
+def _judge_hardware_group(number: int, group: HardwareGroup, screened: Screen) -> Alike:
     few = len(group.nodes) < MIN_PEERS
     largest = Counter(screened.groups[0].hardware)
     own = Counter(group.hardware)
