@@ -74,7 +74,9 @@ def _loss_findings(
             )  # fmt: skip
 
 
-def _faster_than_copy_findings(measured: FullstackFigures, verdicts: Sequence[ev.RunVerdict]) -> Iterator[Finding]:
+def _faster_than_copy_findings(
+    measured: FullstackFigures, verdicts: Sequence[ev.RunVerdict]
+) -> Iterator[Finding]:
     """A way that is faster than a copy through the page cache."""
     for verdict in verdicts:
         if verdict.baseline == "copy" and verdict.is_faster and verdict.ratio and verdict.ci95:
