@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import functools
 import inspect
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
 from typing import Any, TypeVar
 
 C = TypeVar("C")
@@ -23,12 +24,28 @@ def assert_each(cases: Iterable[C], check: Callable[[C], object], *, name: Calla
     assert not failures, f"{len(failures)} of {count} cases fail:\n" + "\n".join(failures)
 
 
+@contextmanager
+def own_fixtures(fixtures: dict[str, Any], number: int) -> Iterator[dict[str, Any]]:
+    """Yield the fixtures as a case has them: pytest makes one of each for the whole test."""
+    with ExitStack() as stack:
+        own = dict(fixtures)
+        if "tmp_path" in own:
+            own["tmp_path"] = own["tmp_path"] / f"case{number}"
+            own["tmp_path"].mkdir()
+        if "monkeypatch" in own:
+            own["monkeypatch"] = stack.enter_context(own["monkeypatch"].context())
+        if "capsys" in own:
+            own["capsys"].readouterr()
+        yield own
+
+
 def every_case(
     names: str | Sequence[str], cases: Iterable[Any]
 ) -> Callable[[Callable[..., None]], Callable[..., None]]:
     """Return a decorator like `pytest.mark.parametrize` that makes one test of all cases. Two of them multiply.
 
-    Only for a test whose fixtures are those of a file or of the session: all cases share them.
+    Each case has a directory, patches and output of its own; all share the other fixtures, which must be those of a
+    file or of the session.
     Raises TypeError where a case has a mark.
     """
     words = [name.strip() for name in names.split(",")] if isinstance(names, str) else list(names)
@@ -39,11 +56,13 @@ def every_case(
     def decorate(function: Callable[..., None]) -> Callable[..., None]:
         @functools.wraps(function)
         def check_every_case(**fixtures: Any) -> None:
-            def check(case: Any) -> None:
+            def check(numbered: tuple[int, Any]) -> None:
+                number, case = numbered
                 values = (case,) if len(words) == 1 else case
-                function(**fixtures, **dict(zip(words, values, strict=True)))
+                with own_fixtures(fixtures, number) as own:
+                    function(**own, **dict(zip(words, values, strict=True)))
 
-            assert_each(listed, check, name=lambda case: f"{case!r:.300}")
+            assert_each(enumerate(listed), check, name=lambda numbered: f"{numbered[1]!r:.300}")
 
         signature = inspect.signature(function)
         kept = [value for name, value in signature.parameters.items() if name not in words]

@@ -54,6 +54,7 @@ def run(fleet: FakeFleet, *, together: bool = False) -> Path:
     return made.folder.path
 
 
+@pytest.mark.soak("`test_rounds.py` measures suspects again; `peers/test_retest.py` names the slower node")
 def test_a_slower_node_is_measured_again_and_named(tmp_path: Path) -> None:
     fleet = FakeFleet(tmp_path)
     prepared(tmp_path, 0.75)  # rates: fewer a second is slower
