@@ -210,7 +210,7 @@ def test_results_and_findings_have_the_figures_that_stand_beside_the_verdicts(pa
     assert list_unlike_figures(load(path)) == []
 
 
-@pytest.mark.parametrize("name", RUNS)
+@every_case("name", RUNS)
 def test_so_have_those_of_todays_runs(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     session, run = RunSession(), RUNS[name](tmp_path, monkeypatch)
     for event in (ev.Planned(t=0.0, plan=run.plan), *run.events):

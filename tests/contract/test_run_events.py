@@ -15,6 +15,7 @@ from scenarios.contract import registry
 from scenarios.contract.events import AnyEvent
 from tests.contract.fake_runs import RUNS
 from tests.contract.frozen import assert_frozen, without_sentences
+from tests.every_case import every_case
 
 TREE = Path(__file__).parents[2]  # wherever this checkout lies
 MADE_DIRECTORY = re.compile(r"\.hostdx-\w+")
@@ -24,7 +25,7 @@ def test_every_scenario_has_a_run() -> None:
     assert set(RUNS) == set(registry.scenario_names())
 
 
-@pytest.mark.parametrize("name", RUNS)
+@every_case("name", RUNS)
 def test_events_of_a_run(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     run = RUNS[name](tmp_path, monkeypatch)
     events = [to_json(event, tmp_path) for event in run.events]

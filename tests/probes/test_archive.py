@@ -13,6 +13,7 @@ import pytest
 from probes.reading.captured import archive as archive_module
 from probes.reading.captured import archive as bounds
 from probes.reading.captured.archive import ArchiveRefusedError, unpack_archive
+from tests.every_case import every_case
 
 
 def member(tar: tarfile.TarFile, name: str, data: bytes = b"x", **fields: object) -> None:
@@ -45,9 +46,7 @@ def test_what_leads_out_is_left_out(tmp_path: Path) -> None:
     assert (into / "evil").is_symlink() and not (into / "pipe").exists()
 
 
-@pytest.mark.parametrize(
-    "data", [b"", b"nonsense" * 1000, b"\x1f\x8b" + b"x" * 400, b"\xfd7zXZ\x00" + b"y" * 99]
-)
+@every_case("data", [b"", b"nonsense" * 1000, b"\x1f\x8b" + b"x" * 400, b"\xfd7zXZ\x00" + b"y" * 99])
 def test_what_is_no_tar_is_said_in_one_line(tmp_path: Path, data: bytes) -> None:
     (tmp_path / "a").write_bytes(data)
     (tmp_path / "in").mkdir()
@@ -93,7 +92,7 @@ def test_what_is_left_out_counts_too(tmp_path: Path, monkeypatch: pytest.MonkeyP
         unpack_archive(str(tmp_path / "a.tar.xz"), str(tmp_path / "in"))
 
 
-@pytest.mark.parametrize("how", ["", ":gz", ":bz2", ":xz"])
+@every_case("how", ["", ":gz", ":bz2", ":xz"])
 def test_every_packer_is_read(tmp_path: Path, how: str) -> None:
     with tarfile.open(tmp_path / "a", f"w{how}") as tar:  # type: ignore[call-overload]
         member(tar, "sys/" + "long/" * 60 + "x", bytes(3 << 20))
@@ -134,7 +133,7 @@ def test_what_is_left_out_of_a_crowd_counts(tmp_path: Path, monkeypatch: pytest.
                 unpack_archive(str(tmp_path / "a"), str(tmp_path / "in"))
 
 
-@pytest.mark.parametrize("form", [tarfile.USTAR_FORMAT, tarfile.GNU_FORMAT, tarfile.PAX_FORMAT])
+@every_case("form", [tarfile.USTAR_FORMAT, tarfile.GNU_FORMAT, tarfile.PAX_FORMAT])
 def test_a_crowd_takes_nothing_from_its_neighbours(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, form: int
 ) -> None:

@@ -7,8 +7,6 @@ from collections.abc import Callable
 from itertools import chain
 from pathlib import Path
 
-import pytest
-
 from probes.reading.host import Host
 from probes.system.firewall.summary import firewall_facts
 from probes.system.summary import summary_facts
@@ -17,7 +15,7 @@ from scenarios.analysis.compare.differences import compare_fingerprints
 from scenarios.analysis.compare.run_summary import FactKey
 from scenarios.analysis.peers.facts import FactTable, spell_facts
 from scenarios.triage.triage import scenario_facts
-from tests.every_case import assert_each
+from tests.every_case import assert_each, every_case
 from tests.fakes.hosts import odd_machines
 from tests.fakes.hosts.server import Server
 from tests.fakes.hosts.tree import Tree
@@ -93,7 +91,7 @@ def test_the_smallest_limit_of_nested_groups_is_the_fact(tmp_path: Path) -> None
     assert limit.value == 100 and limit.source.endswith("/batch.slice")
 
 
-@pytest.mark.parametrize("changed", PARAMETERS)
+@every_case("changed", PARAMETERS)
 def test_a_boot_parameter_that_differs_is_seen_by_compare_and_fleet(tmp_path: Path, changed: str) -> None:
     server = Server(tmp_path)
     one = boot_facts(server, " ".join(f"{name}=on" for name in PARAMETERS))

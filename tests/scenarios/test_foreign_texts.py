@@ -17,6 +17,7 @@ from scenarios.triage import triage
 from scenarios.triage.rules.read import Read, read_value
 from scenarios.triage.rules.rule_file import parse_rule_file
 from scenarios.workload.group import ScoreReader
+from tests.every_case import every_case
 from tests.fakes.hosts.tree import Tree
 
 MANY_DIGITS = "9" * 5000  # int() raises ValueError beyond 4,300
@@ -76,7 +77,7 @@ def test_the_command_ends_a_rule_that_is_busy_for_ever(
     assert isinstance(seen[-1], ev.RunEnded)
 
 
-@pytest.mark.parametrize(
+@every_case(
     ("what", "text", "value"),
     [
         (Read(path="/proc/a", key="name"), "other 1\nname   =  7 \n", 7),

@@ -28,7 +28,7 @@ OUR_PAGES = [
 ]
 
 
-@pytest.mark.parametrize("name", registry.scenario_names())
+@every_case("name", registry.scenario_names())
 def test_every_scenario_is_explained(name: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert run_command_line(["explain", name, "--long"]) == 0
     page = capsys.readouterr().out

@@ -8,9 +8,8 @@ import subprocess
 import sys
 from pathlib import Path
 
-import pytest
-
 from app import __version__
+from tests.every_case import every_case
 from tests.syntax import ROOT
 
 
@@ -23,7 +22,7 @@ def started(place: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
     )
 
 
-@pytest.mark.parametrize("name", ["app/__init__.py", "app.py", "probes/__init__.py", "scenarios/__init__.py"])
+@every_case("name", ["app/__init__.py", "app.py", "probes/__init__.py", "scenarios/__init__.py"])
 def test_another_package_of_the_name_is_one_line(tmp_path: Path, name: str) -> None:
     (tmp_path / name).parent.mkdir(exist_ok=True)
     (tmp_path / name).touch()

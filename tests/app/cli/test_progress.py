@@ -22,7 +22,7 @@ FIXTURES = sorted((Path(__file__).parents[2] / "fixtures" / "recordings").glob("
 OURS = re.compile(r"\x1b\[(?:[0-9;]*m|\d*A|2K|1A|\?25[lh])")
 
 
-@pytest.mark.parametrize("path", FIXTURES, ids=lambda p: p.stem)
+@every_case("path", FIXTURES)
 def test_plain_lines(path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     view = Plain()
     for event in read_events(path):
@@ -65,7 +65,7 @@ def test_a_reason_is_said_once(capsys: pytest.CaptureFixture[str]) -> None:
     assert capsys.readouterr().err.count("\n") == 2
 
 
-@pytest.mark.parametrize("seconds_left", [0.0, -2.9, None])
+@every_case("seconds_left", [0.0, -2.9, None])
 def test_a_load_that_is_late_has_no_time_left(
     seconds_left: float | None, capsys: pytest.CaptureFixture[str]
 ) -> None:

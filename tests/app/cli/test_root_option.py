@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import pytest
-
 from app.cli.root_option import captured_name
 from probes.reading.host import Host
+from tests.every_case import every_case
 
 
-@pytest.mark.parametrize(
+@every_case(
     ("path", "content", "name"),
     [
         ("etc/hostname", "wn104.example.org\n", "wn104.example.org"),

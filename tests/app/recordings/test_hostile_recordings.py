@@ -17,6 +17,7 @@ from app.report.forms import html as document_html
 from app.report.forms import markdown as document_markdown
 from app.report.full_report import report
 from app.terminal.output import print_result
+from tests.every_case import every_case
 from tests.needs import some_always
 
 FIXTURES = sorted((Path(__file__).parents[2] / "fixtures" / "recordings").glob("*.jsonl"))
@@ -59,7 +60,7 @@ def survived(path: Path) -> bool:
     return True
 
 
-@pytest.mark.parametrize("source", FIXTURES, ids=lambda p: p.stem)
+@every_case("source", FIXTURES)
 def test_flipped_and_cut_bytes(tmp_path: Path, source: Path) -> None:
     rng = random.Random(source.stem)
     data = source.read_bytes()

@@ -87,7 +87,7 @@ def test_unknown_type_and_field_are_survived(tmp_path: Path) -> None:
     assert follower.unknown == 1
 
 
-@pytest.mark.parametrize(
+@every_case(
     ("content", "says"),
     [
         (b"", "line 1: is empty"),
@@ -207,7 +207,7 @@ def test_where_nothing_could_be_written_nothing_is_left(
     assert len(said) == 2 and "only printed" in said[0]
 
 
-@pytest.mark.parametrize("cut", [30, 100, 700])
+@every_case("cut", [30, 100, 700])
 def test_a_truncated_gz_keeps_what_can_be_read(tmp_path: Path, cut: int) -> None:
     path = tmp_path / "r.jsonl.gz"
     events: list[ev.AnyEvent] = [HEAD, *(block(t) for t in range(8_000))]

@@ -76,7 +76,7 @@ def test_what_was_recorded_without_a_type_is_read_with_one(tag: str) -> None:
         assert type(load(path).find_result(KINDS[tag])) is KINDS[tag]
 
 
-@pytest.mark.parametrize("tag", KINDS)
+@every_case("tag", KINDS)
 def test_what_is_written_is_read_again_as_the_same_and_every_view_shows_it(tag: str, tmp_path: Path) -> None:
     event = _built(types()[tag], 0, 1.0)
     assert isinstance(event, ev.Result)
@@ -99,7 +99,7 @@ def test_no_two_results_have_one_name_and_each_says_its_version() -> None:
         assert what.split(".")[0] == FORMER_FOLDERS.get(folder, folder) and version.isdecimal()
 
 
-@pytest.mark.parametrize(
+@every_case(
     "change",
     [{"blocks": "many"}, {"median": 1e300}, {"median": None}, {"ci95": [1.0]}, {"link_share": 10**400}],
 )

@@ -211,7 +211,7 @@ def test_what_a_rule_could_not_read_is_unknown_and_not_fine() -> None:
     assert {check["rule"]: check["answer"] for check in json_document.list_checks(session)} == states  # type: ignore[index,call-overload]
 
 
-@pytest.mark.parametrize("path", sorted(DEMOS.glob("*.jsonl")), ids=lambda p: p.stem)
+@every_case("path", sorted(DEMOS.glob("*.jsonl")))
 def test_a_run_has_at_most_200_lines_of_markdown_and_a_first_page_that_stands_alone(path: Path) -> None:
     session = load(path)
     whole = report(session, path.name)

@@ -18,7 +18,7 @@ from tests.every_case import every_case
 DEMO = Path(__file__).parents[3] / "app" / "recordings" / "demos" / "iosched.jsonl"
 
 
-@pytest.mark.parametrize("value", [1e308, -1e308, 0.0, 5e-324])
+@every_case("value", [1e308, -1e308, 0.0, 5e-324])
 def test_blocks_beyond_all_measure(tmp_path: Path, value: float) -> None:
     made = []
     for line in DEMO.read_text().splitlines():

@@ -20,6 +20,7 @@ from probes.reading.process_stat import start_time
 from scenarios.contract import events as ev
 from scenarios.contract.option_value import command_arguments
 from scenarios.contract.plan import Option
+from tests.every_case import every_case
 from tests.fakes.streams.stories import failed, triage, write
 from tests.fakes.streams.story import storage
 
@@ -68,7 +69,7 @@ def test_a_refused_runner_is_quoted(tmp_path: Path) -> None:
     assert feed.refusal_text() == "hostdx: run storage: tmpfs is no disk"
 
 
-@pytest.mark.parametrize(
+@every_case(
     "content",
     [b"", b"not json\n", b'{"type":"pulse","t":0,"load1":1,"cpu":0}\n', b"\xff\xfe\n", b"[" * 5000 + b"\n"],
 )

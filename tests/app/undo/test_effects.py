@@ -10,6 +10,7 @@ import pytest
 from app.undo import effects
 from app.undo.journal import JournalEntry
 from scenarios.contract.action import Action, private_directory
+from tests.every_case import every_case
 
 
 def attribute(path: Path, new: str, **more: object) -> Action:
@@ -123,7 +124,7 @@ def test_private_directory(tmp_path: Path) -> None:
     assert "gone" in effects.revert_entry(entry).reason
 
 
-@pytest.mark.parametrize("name", ["precious", "..", ".hostdx-x/../precious"])
+@every_case("name", ["precious", "..", ".hostdx-x/../precious"])
 def test_what_does_not_carry_our_mark_is_never_removed(tmp_path: Path, name: str) -> None:
     (tmp_path / "precious").mkdir()
     (tmp_path / ".hostdx-x").mkdir()

@@ -19,6 +19,7 @@ from app.undo.journal import SCHEMA, FileSystemId, Journal, JournalEntry, Journa
 from app.undo.kinds import bounded_child, file_system_identity, own_files
 from app.undo.kinds.file_system_identity import file_system_of, is_device_gone, is_on_file_system
 from scenarios.contract.action import private_directory
+from tests.every_case import every_case
 from tests.real.loop_disk import LoopDisk
 from tests.real.own_disk import sh, unmount
 
@@ -106,7 +107,7 @@ def test_who_goes_on_has_time(child: Callable[[str], None]) -> None:
 PLACE = FileSystemId(device="7:7", number=5, boot=boot_id(), mountpoint="/mnt/x", source="/dev/loop7")
 
 
-@pytest.mark.parametrize(
+@every_case(
     ("place", "there", "state", "says"),
     [
         (PLACE, True, "reverted", "is gone: nothing left to undo"),

@@ -17,6 +17,7 @@ from probes.engine import loops, operations
 from probes.engine.loads import metadata
 from probes.engine.operations import POOL_BYTES, WorkerState, run_block
 from probes.engine.worker import fill_file
+from tests.every_case import every_case
 
 PAGE = 4096
 PAGES = 64
@@ -254,7 +255,7 @@ def test_where_names_are_links_no_inode_is_freed_and_the_file_stays(tmp_path: Pa
         os.close(fd)
 
 
-@pytest.mark.parametrize("number", [errno.EPERM, errno.EOPNOTSUPP, errno.EMLINK])
+@every_case("number", [errno.EPERM, errno.EOPNOTSUPP, errno.EMLINK])
 def test_a_file_system_without_links_is_told(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, number: int
 ) -> None:

@@ -139,8 +139,8 @@ def test_operations_in_each_fourth_of_a_slice(latencies: list[int], expected: li
     assert operations_by_quarter(array("q", latencies)) == pytest.approx(expected)
 
 
-@pytest.mark.parametrize("links", [False, True])
-@pytest.mark.parametrize(("slice_s", "most"), [(0.0001, None), (0.003, None), (0.02, 1), (0.02, 7)])
+@every_case("links", [False, True])
+@every_case(("slice_s", "most"), [(0.0001, None), (0.003, None), (0.02, 1), (0.02, 7)])
 def test_a_slice_holds_whole_cycles_of_create_stat_delete(
     tmp_path: Path, slice_s: float, most: int | None, links: bool
 ) -> None:

@@ -24,6 +24,7 @@ from probes.engine.measured import BenchRefused, NotApplicable, WriteBudgetSpent
 from probes.engine.pool import SharedWorkers, WorkerFailed
 from probes.engine.workloads import IDS, load_of
 from probes.reading.host import Host
+from tests.every_case import every_case
 from tests.fakes.held import held
 
 SIZE = 16 << 20
@@ -276,7 +277,7 @@ def test_without_o_tmpfile_it_is_unlinked_at_once(tmp_path: Path, monkeypatch: p
         os.close(found.fd)
 
 
-@pytest.mark.parametrize(
+@every_case(
     ("number", "says"),
     [
         (errno.EACCES, "Permission denied"),

@@ -17,6 +17,7 @@ from probes.imports.hep import prmon
 from probes.imports.model import ImportRefusedError, ImportResult
 from probes.imports.source import ImportSource
 from probes.imports.sysstat import sar, sysstat_table, vmstat
+from tests.every_case import every_case
 from tests.needs import one_always
 
 ROWS = 14_000  # two batches; a table of vmstat is read row by row for the first 9,000
@@ -122,7 +123,7 @@ def test_column_by_column_gives_what_row_by_row_gives_with_odd_rows_too(
     assert found[0] == kind and same(found, row_by_row(monkeypatch, lines))
 
 
-@pytest.mark.parametrize("kind", LINES)
+@every_case("kind", LINES)
 def test_the_most_of_a_long_table_is_not_read_one_by_one(monkeypatch: pytest.MonkeyPatch, kind: str) -> None:
     lines = list(LINES[kind](random.Random(1)))
     asked = 0

@@ -13,6 +13,7 @@ import pytest
 from probes.profile.call_profile import KERNEL
 from probes.profile.elf_symbols import MAX_NAME_BYTES, ElfSymbols
 from probes.profile.symbols import Symbols, clean_name, kernel_symbols
+from tests.every_case import every_case
 
 
 def elf(
@@ -45,7 +46,7 @@ def test_a_place_in_the_file_has_the_function_that_it_lies_in(tmp_path: Path) ->
     assert found.name(0x1050) is found.name(0x900) is found.name(0x9999) is None
 
 
-@pytest.mark.parametrize(
+@every_case(
     "data",
     [
         b"",
@@ -63,7 +64,7 @@ def test_what_is_no_sound_elf_file_is_refused(tmp_path: Path, data: bytes) -> No
         ElfSymbols(str(path))
 
 
-@pytest.mark.parametrize("seed", range(30))
+@every_case("seed", range(30))
 def test_a_hostile_elf_file_is_read_to_an_end_or_refused(tmp_path: Path, seed: int) -> None:
     rng = random.Random(seed)
     data = bytearray(elf([(b"f%d" % n, 0x401000 + 16 * n, 16) for n in range(8)]))

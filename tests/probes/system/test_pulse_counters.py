@@ -9,6 +9,7 @@ import pytest
 from probes.reading.host import Host
 from probes.system.disk.diskstats import disk_counters
 from probes.system.pulse import HostCounters, compute_host_rates, read_counters
+from tests.every_case import every_case
 
 CPUS = "cpu0 1 1 1 1 1 1 1 1 0 0\ncpu1 1 1 1 1 1 1 1 1 0 0\nprocs_running 3\n"
 STAT = "cpu  100 10 50 {idle} 20 5 5 {steal} 30 0\n" + CPUS
@@ -26,7 +27,7 @@ def tree(root: Path, **files: str) -> Host:
     return Host(str(root))
 
 
-@pytest.mark.parametrize(
+@every_case(
     ("line", "discards", "discard_bytes", "flushes"),
     [(LINE_14, None, None, None), (LINE_18, 4, 4096 * 512, None), (LINE_20, 4, 4096 * 512, 6)],
 )

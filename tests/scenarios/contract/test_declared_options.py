@@ -11,6 +11,7 @@ from scenarios.contract.declared_options import COMMON_OPTIONS, apply_declaratio
 from scenarios.contract.knowledge_file import read_tables
 from scenarios.contract.plan import Option
 from scenarios.contract.registry import load, scenario_names
+from tests.every_case import every_case
 
 ROOT = Path(__file__).parents[3] / "scenarios"
 
@@ -31,7 +32,7 @@ def test_a_file_is_read_in_its_order_with_what_code_goes_by(tmp_path: Path) -> N
     assert b.help.endswith(" 7")
 
 
-@pytest.mark.parametrize("wrong", ['nmae = "b"', 'least = "5"', 'kind = "nubmer"'])
+@every_case("wrong", ['nmae = "b"', 'least = "5"', 'kind = "nubmer"'])
 def test_what_does_not_fit_is_no_option(tmp_path: Path, wrong: str) -> None:
     name = _file(tmp_path, f'[[option]]\nname = "b"\nhelp = ""\n{wrong}\n')
     with pytest.raises(msgspec.ValidationError):

@@ -20,6 +20,7 @@ from scenarios.dstate.location import place_of
 from scenarios.dstate.results import InD
 from scenarios.dstate.rules import tasks_now
 from scenarios.dstate.scenario import Dstate
+from tests.every_case import every_case
 from tests.fakes import FakeRun
 from tests.fakes.run import conduct
 from tests.needs import KERNEL_THREADS, LOOP, need, needs, not_here, program
@@ -121,7 +122,7 @@ def test_the_plan_changes_nothing() -> None:
         Dstate().prepare(Host(), Options({"seconds": -1}, Dstate.options))
 
 
-@pytest.mark.parametrize(
+@every_case(
     ("comm", "cmdline", "mountpoint", "how"),
     [
         ("touch", "touch\0/data/x\0", "/data", "argument"),

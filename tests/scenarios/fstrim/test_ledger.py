@@ -140,7 +140,7 @@ def test_the_answer_to_the_repeating_number(tmp_path: Path) -> None:
     assert "walks all of its free space" in text
 
 
-@pytest.mark.parametrize(
+@every_case(
     ("fstype", "release", "counted", "row"),
     [
         ("xfs", "6.18.0", 12, "6.18.0"),

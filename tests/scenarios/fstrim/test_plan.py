@@ -136,7 +136,7 @@ def test_the_trim_needs_consent_and_names_its_risk() -> None:
     assert "sda" in action.risk and queued.risk and "sda" not in queued.risk
 
 
-@pytest.mark.parametrize(
+@every_case(
     ("status", "why"),
     [
         ("CapEff:\t000001ffffffffff\n", ""),

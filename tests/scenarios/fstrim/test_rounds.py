@@ -32,6 +32,7 @@ from scenarios.fstrim.rounds import (
     trend_of_rounds,
 )
 from scenarios.fstrim.trim_setup import TrimSetup
+from tests.every_case import every_case
 from tests.fakes import FakeRun
 from tests.fakes.hosts.drive import Drive
 from tests.fakes.hosts.tree import Tree
@@ -61,7 +62,7 @@ def test_a_line_cut_short_costs_only_itself(tmp_path: Path) -> None:
     assert [r.value for r in kept.rounds] == [1.0, 3.0] and kept.bad == 1
 
 
-@pytest.mark.parametrize(
+@every_case(
     "line", [b"[]", b'"x"', b"{}", b'{"value": "fast"}', b"\xff\xfe", b"[" * 100_000, b'{"value": NaN}']
 )
 def test_what_is_no_round_is_passed_over(tmp_path: Path, line: bytes) -> None:

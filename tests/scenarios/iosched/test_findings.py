@@ -5,7 +5,6 @@ from __future__ import annotations
 from pathlib import Path
 
 import msgspec
-import pytest
 
 from probes.reading.host import Host
 from probes.system.disk.scheduler_origin import SchedulerOrigin
@@ -14,6 +13,7 @@ from scenarios.iosched.findings import held_finding, verdict_finding
 from scenarios.iosched.measurement.mixes import MIXES
 from scenarios.iosched.remedies import make_scheduler_remedy, throughput_of_bfq, tuned_path, udev_rule
 from scenarios.iosched.scheduler_setup import PairLoad, build_workload
+from tests.every_case import every_case
 from tests.scenarios.iosched.test_scenario import target_on, tree
 
 
@@ -50,7 +50,7 @@ ROWS = [
 ]
 
 
-@pytest.mark.parametrize(("words", "control", "severity", "title", "remedy"), ROWS)
+@every_case(("words", "control", "severity", "title", "remedy"), ROWS)
 def test_a_pair_is_summed_up(
     tmp_path: Path, words: list[str], control: str, severity: str, title: str, remedy: bool
 ) -> None:

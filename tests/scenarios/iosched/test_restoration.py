@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import pytest
-
 from probes.reading.host import Host
 from scenarios.contract.events import ActionState
 from scenarios.iosched.restoration import QueueFileTracker
+from tests.every_case import every_case
 
 
-@pytest.mark.parametrize(
+@every_case(
     ("state", "ids"), [("reverted", ["iosched.restored"]), ("failed", []), ("kept", ["iosched.restored"])]
 )
 def test_ok_is_said_only_where_nothing_is_left_open(

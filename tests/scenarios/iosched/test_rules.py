@@ -16,6 +16,7 @@ from scenarios.contract.rule import Inapplicable, Unreadable
 from scenarios.dstate.rules import RULES as HANG_RULES
 from scenarios.iosched.rules import RULES
 from scenarios.triage.knowledge.schedulers import offered_names
+from tests.every_case import every_case
 
 DATA = Path(__file__).parents[2] / "data" / "kernel_log"
 CHECKS = {rule.id: rule.check for rule in (*RULES, *HANG_RULES)}
@@ -65,7 +66,7 @@ def check(host: Host, rule: str) -> list[Finding]:
 EL8_5 = "4.18.0-348.7.1.el8_5.x86_64"
 
 
-@pytest.mark.parametrize(
+@every_case(
     ("release", "scheduler", "queues", "severity"),
     [
         (EL8_5, "mq-deadline [bfq]", 8, "warning"),
@@ -88,7 +89,7 @@ def test_a_kernel_known_to_stall(
         assert finding.subject == "sda" and finding.remedy and finding.references
 
 
-@pytest.mark.parametrize(
+@every_case(
     ("release", "speaks"),
     [
         ("4.18.0-331.el8.x86_64", True),
@@ -107,7 +108,7 @@ def test_the_release_that_cannot_be_read_is_said(tmp_path: Path) -> None:
         check(Host(str(tmp_path)), "iosched.known-stall")
 
 
-@pytest.mark.parametrize(
+@every_case(
     ("scheduler", "rotational", "speaks"),
     [
         ("mq-deadline [none] bfq", 1, True),  # a hard disk without any order
@@ -127,7 +128,7 @@ def test_a_scheduler_that_does_not_suit_the_disk(
         assert "echo mq-deadline > /sys/block/sda/queue/scheduler" in found[0].remedy[0].commands
 
 
-@pytest.mark.parametrize(
+@every_case(
     ("offered", "expected"),
     [
         (("none", "mq-deadline", "kyber", "bfq"), ("mq-deadline", "bfq")),
@@ -170,7 +171,7 @@ def test_the_remedy_is_a_rule_where_tuned_leaves_schedulers_alone(tmp_path: Path
     assert "60-hostdx-ioscheduler-sda.rules" in text and "tuned" not in text
 
 
-@pytest.mark.parametrize(("wbt", "speaks"), [(75000, False), (2000, False), (0, False), (5000, True)])
+@every_case(("wbt", "speaks"), [(75000, False), (2000, False), (0, False), (5000, True)])
 def test_write_back_throttling_by_hand(tmp_path: Path, wbt: int, speaks: bool) -> None:
     assert bool(check(tree(tmp_path, wbt=wbt), "iosched.wbt")) == speaks
 
@@ -201,7 +202,7 @@ def test_a_rule_that_does_not_hold(tmp_path: Path) -> None:
     assert all(said in finding.title for said in ("bfq", "sda", "mq-deadline"))
 
 
-@pytest.mark.parametrize(
+@every_case(
     ("section", "speaks"),
     [
         ("[disk]\nelevator=bfq\n", True),
@@ -276,7 +277,7 @@ def test_no_log_is_unreadable_not_fine(tmp_path: Path) -> None:
         check(tree(tmp_path), "iosched.hung-tasks")
 
 
-@pytest.mark.parametrize(
+@every_case(
     ("warnings", "timeout", "speaks"),
     [("10", "120", False), ("0", "120", True), ("10", "0", True), ("-1", "120", False)],
 )

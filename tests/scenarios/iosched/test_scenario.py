@@ -236,7 +236,7 @@ ROWS = [
 ]
 
 
-@pytest.mark.parametrize(("more", "active", "wbt", "root", "words"), ROWS)
+@every_case(("more", "active", "wbt", "root", "words"), ROWS)
 def test_refusals(
     tmp_path: Path,
     more: dict[str, str],

@@ -68,7 +68,7 @@ def test_what_cannot_matter_here_is_not_said(tmp_path: Path) -> None:
     assert "kernel.ibrs-entry" not in _found(Host(str(tmp_path)))
 
 
-@pytest.mark.parametrize(
+@every_case(
     ("vendor", "flags", "said"),
     [
         ("GenuineIntel", "fpu ibrs ibpb", True),
@@ -112,7 +112,7 @@ def test_every_need_and_symptom_that_is_named_is_known() -> None:
         assert not fault.quiet or fault.symptom
 
 
-@pytest.mark.parametrize("probe", [*NEEDS.values(), *SYMPTOMS.values()], ids=[*NEEDS, *SYMPTOMS])
+@every_case("probe", [*NEEDS.values(), *SYMPTOMS.values()])
 def test_every_probe_answers_on_an_empty_capture_and_here(probe: symptoms.Probe, tmp_path: Path) -> None:
     for host in (_host(tmp_path, sys__x="1"), Host()):
         assert isinstance(probe(host), str | Absent)

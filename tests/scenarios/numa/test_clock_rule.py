@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import pytest
-
 from probes.system.processor.clocksource import ROOT
 from scenarios.numa.rules import check_clock
+from tests.every_case import every_case
 from tests.fakes.hosts.tree import Tree
 
 
-@pytest.mark.parametrize(
+@every_case(
     ("line", "told"),
     [
         ("root=/dev/vda quiet", False),

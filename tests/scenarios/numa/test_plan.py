@@ -21,6 +21,7 @@ from scenarios.numa.plan import MIN_ROUNDS, lay_out
 from scenarios.numa.results import Bios, Shape
 from scenarios.numa.scenario import NumaScenario
 from scenarios.triage.cpus.usable import usable_cpus
+from tests.every_case import every_case
 from tests.fakes.hosts.tree import Tree
 from tests.fakes.run import FakeRun, conduct
 
@@ -135,7 +136,7 @@ async def test_settings_and_the_bios_are_read_without_measuring(tmp_path: Path) 
     assert "SECRET" not in repr(run.events)
 
 
-@pytest.mark.parametrize(
+@every_case(
     "content",
     [
         None,

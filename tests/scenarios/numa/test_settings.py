@@ -4,17 +4,16 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import pytest
-
 from probes.system.processor.frequency import read_frequency
 from scenarios.numa.settings import held_by, limited_khz
+from tests.every_case import every_case
 from tests.fakes.hosts.tree import Tree
 
 P = "cpufreq/policy0"
 CPU = "/sys/devices/system/cpu"
 
 
-@pytest.mark.parametrize(
+@every_case(
     ("files", "limit", "held"),
     [
         ({}, None, None),

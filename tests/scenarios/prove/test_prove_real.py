@@ -64,7 +64,9 @@ def words(group: Path, value: str) -> tuple[str, ...]:
 @needs(ROOT)
 @pytest.mark.real("cpu")
 @pytest.mark.noisy("the CPU time of two processes beside whatever else runs", false_failures="0 of 3")
-@pytest.mark.soak("stopped in the middle the share is as before; outcomes of planted effects in `test_scenario.py`")
+@pytest.mark.soak(
+    "stopped in the middle the share is as before; outcomes of planted effects in `test_scenario.py`"
+)
 def test_a_larger_share_of_a_core_helps_as_much_as_it_is_larger(
     tmp_path: Path, competing: tuple[Path, Path]
 ) -> None:

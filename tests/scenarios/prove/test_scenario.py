@@ -10,6 +10,7 @@ from probes.engine.measured import Measured
 from scenarios.contract import events as ev
 from scenarios.contract.model import RunRefused
 from scenarios.prove.results import ProofResult, ScreeningResult
+from tests.every_case import every_case
 from tests.fakes.noise import autoregressive, product, step
 from tests.fakes.run import FakeRun
 from tests.scenarios.prove.planted import MadeLoad, planted_run, proven
@@ -21,7 +22,7 @@ def assert_all_put_back(run: FakeRun) -> None:
     assert run.applied and sorted(a.target for a in run.applied) == sorted(a.target for a in run.reverted)
 
 
-@pytest.mark.parametrize(("effect", "outcome"), [(0.3, "helps"), (-0.2, "harms"), (0.0, "equal")])
+@every_case(("effect", "outcome"), [(0.3, "helps"), (-0.2, "harms"), (0.0, "equal")])
 def test_one_setting_is_judged_by_its_effect(
     monkeypatch: pytest.MonkeyPatch, effect: float, outcome: str
 ) -> None:

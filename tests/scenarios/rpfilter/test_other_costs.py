@@ -5,8 +5,6 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-import pytest
-
 from probes.types import Absent
 from scenarios.contract import events as ev
 from scenarios.contract.finding import Finding
@@ -14,6 +12,7 @@ from scenarios.contract.model import Options
 from scenarios.rpfilter import cost
 from scenarios.rpfilter.facts import read
 from scenarios.rpfilter.plan import trials_of
+from tests.every_case import every_case
 from tests.fakes.streams.rpfilter_story import Story
 
 LOADS = ("udp-ipv4", "tcp-offload-off")
@@ -39,7 +38,7 @@ def beside(root: Path, words: tuple[Any, ...], **more: Any) -> Finding:
 EQUAL = "no material difference"
 
 
-@pytest.mark.parametrize(
+@every_case(
     ("words", "severity", "confidence", "named"),
     [
         ((EQUAL, EQUAL), "ok", "measured", ()),

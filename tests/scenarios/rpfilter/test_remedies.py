@@ -4,15 +4,14 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import pytest
-
 from probes.system.firewall.firewalld import CONF
 from scenarios.rpfilter.rules import check_loaded
+from tests.every_case import every_case
 from tests.fakes.hosts.rulesets import FIB
 from tests.scenarios.rpfilter.test_rules import FIXTURES, captured, card, firewalld, host
 
 
-@pytest.mark.parametrize(
+@every_case(
     ("files", "state", "its"),
     [
         ({}, "inactive\n", False),

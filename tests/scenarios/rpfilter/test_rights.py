@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import pytest
-
 from scenarios.rpfilter.plan import why_no_namespaces
+from tests.every_case import every_case
 from tests.fakes.answering import Answering
 
 ROOT = "CapEff:\t000001ffffffffff\n"
@@ -14,7 +13,7 @@ NOBODY = "CapEff:\t0000000000000000\n"
 CONTAINER = "CapEff:\t00000000a80425fb\n"  # Docker's default set, without CAP_SYS_ADMIN
 
 
-@pytest.mark.parametrize(
+@every_case(
     ("status", "settings", "part"),
     [
         (ROOT, {}, ""),

@@ -14,6 +14,7 @@ from probes.types import Absent
 from scenarios.contract.finding import Finding
 from scenarios.contract.rule import Inapplicable, Unreadable
 from scenarios.rpfilter.rules import RULES, check_firewalld, check_loaded, check_settings
+from tests.every_case import every_case
 from tests.fakes.answering import Answering
 from tests.fakes.hosts.rulesets import FIB, NFT, nft_text
 
@@ -75,7 +76,7 @@ SPARED = (
 SPARED += ("docker-kube-nftables", "plain-nftables", "source-type", "empty")
 
 
-@pytest.mark.parametrize("name", [*ACCUSED, "nixos", "iptables-nft-ipv4-loose"])
+@every_case("name", [*ACCUSED, "nixos", "iptables-nft-ipv4-loose"])
 def test_a_check_that_every_packet_meets_is_said(tmp_path: Path, name: str) -> None:
     (finding,) = check_loaded(captured(tmp_path, name))
     assert finding.severity == "notice"  # no fast card here
@@ -85,14 +86,12 @@ def test_a_check_that_every_packet_meets_is_said(tmp_path: Path, name: str) -> N
         assert remedy.commands and remedy.verify and remedy.undo
 
 
-@pytest.mark.parametrize("name", SPARED)
+@every_case("name", SPARED)
 def test_where_not_every_packet_pays_nobody_is_accused(tmp_path: Path, name: str) -> None:
     assert list(check_loaded(captured(tmp_path, name))) == []
 
 
-@pytest.mark.parametrize(
-    ("mbit", "severity"), [(100_000, "warning"), (25_000, "warning"), (10_000, "notice")]
-)
+@every_case(("mbit", "severity"), [(100_000, "warning"), (25_000, "warning"), (10_000, "notice")])
 def test_a_fast_card_makes_it_a_warning(tmp_path: Path, mbit: int, severity: str) -> None:
     (finding,) = check_loaded(captured(tmp_path, "firewalld-1.3", card(mbit)))
     assert finding.severity == severity
@@ -225,7 +224,7 @@ def test_not_root_is_unreadable_and_the_configuration_still_speaks(tmp_path: Pat
     assert "must be root" in texts(finding)
 
 
-@pytest.mark.parametrize(("state", "said"), [("active\n", True), ("inactive\n", False), ("", True)])
+@every_case(("state", "said"), [("active\n", True), ("inactive\n", False), ("", True)])
 def test_a_stopped_daemon_s_file_accuses_nobody(tmp_path: Path, state: str, said: bool) -> None:
     denied = Absent("must be root", "permission", "nft")
     running = {"systemctl is-active firewalld.service": state} if state else {}
@@ -233,7 +232,7 @@ def test_a_stopped_daemon_s_file_accuses_nobody(tmp_path: Path, state: str, said
     assert [f.id for f in check_firewalld(asked)] == (["rpfilter.firewalld-asks"] if said else [])
 
 
-@pytest.mark.parametrize(
+@every_case(
     ("name", "value", "titles"),
     [
         ("firewalld-1.3", "IPv6_rpfilter=no", ["is loaded although"]),
@@ -289,7 +288,7 @@ def conf(**values: int) -> dict[str, str]:
     return {f"/proc/sys/net/ipv4/conf/{name}/rp_filter": f"{value}\n" for name, value in values.items()}
 
 
-@pytest.mark.parametrize(
+@every_case(
     ("values", "drops", "ids"),
     [
         ({"all": 0, "eth0": 1}, 0, []),
@@ -329,7 +328,7 @@ def test_what_lasts_is_a_command_or_a_comment_and_the_undo_names_the_old_values(
     assert "sysctl -w net/ipv4/conf/eth1/rp_filter=0" in remedy.undo
 
 
-@pytest.mark.parametrize("name", [*ACCUSED, "nixos", "iptables-nft-ipv4-loose"])
+@every_case("name", [*ACCUSED, "nixos", "iptables-nft-ipv4-loose"])
 def test_every_line_of_a_remedy_is_shell(tmp_path: Path, name: str) -> None:
     """Parsed and not run: `sh -n` reads it."""
     files = firewalld("1.3.4", "IPv6_rpfilter=yes") if "firewalld" in name else {}

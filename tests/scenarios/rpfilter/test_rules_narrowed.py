@@ -8,6 +8,7 @@ import pytest
 
 from scenarios.contract.finding import Finding
 from scenarios.rpfilter.rules import check_loaded
+from tests.every_case import every_case
 from tests.fakes.answering import Answering
 from tests.fakes.hosts.rulesets import FIB, NFT, ip6, nft_text
 
@@ -21,7 +22,7 @@ def one(root: Path, *rules: str, priority: int = -150, sub: bool = False) -> Fin
     return finding
 
 
-@pytest.mark.parametrize(
+@every_case(
     ("rule", "whom", "text"),
     [
         (
@@ -93,7 +94,7 @@ def test_an_accepting_check_that_is_narrowed_is_left_alone(tmp_path: Path) -> No
     assert not any(c.startswith(("nft insert", "nft replace")) for c in by_hand.commands)
 
 
-@pytest.mark.parametrize(
+@every_case(
     ("saved", "whom", "commands"),
     [
         (

@@ -152,7 +152,7 @@ def test_a_clouds_volume_is_compared_with_what_is_published_of_it_and_is_no_ssd_
     assert caps == {("IOPS", 1500.0), ("MB/s", 262.0)}
 
 
-@pytest.mark.parametrize(
+@every_case(
     ("dmi", "model", "cloud"),
     [
         ({"sys_vendor": "Google", "product_name": "Google Compute Engine"}, "PersistentDisk", "Google"),
@@ -169,7 +169,7 @@ def test_the_cloud_is_the_one_that_the_firmware_names(
     assert {one.title.split()[0] for one in cloud_disks(machine(tmp_path, **dmi), disk)} == {cloud}
 
 
-@pytest.mark.parametrize(
+@every_case(
     "dmi",
     [
         {},

@@ -7,11 +7,10 @@ import pytest
 from probes.reading.host import Host
 from scenarios.storage import plan
 from scenarios.storage.plan import StorageSetup
+from tests.every_case import every_case
 
 
-@pytest.mark.parametrize(
-    ("directories", "keeps", "expected"), [(1, True, False), (2, True, True), (2, False, False)]
-)
+@every_case(("directories", "keeps", "expected"), [(1, True, False), (2, True, True), (2, False, False)])
 def test_one_directory_is_measured_by_real_files(
     directories: int, keeps: bool, expected: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -20,6 +20,7 @@ from scenarios.storage import rules as storage
 from scenarios.triage.rules.engine import check_rule
 from scenarios.triage.rules.known import written_rules
 from scenarios.triage.triage import apply_rule
+from tests.every_case import every_case
 
 PCI = "sys/devices/pci0000:00/0000:00:01.0/0000:01:00.0"
 
@@ -114,12 +115,12 @@ def sata(root: Path, **files: str) -> Host:
     return Host(str(root))
 
 
-@pytest.mark.parametrize(("depth", "ids"), [("1\n", ["storage.ncq"]), ("32\n", []), ("31\n", [])])
+@every_case(("depth", "ids"), [("1\n", ["storage.ncq"]), ("32\n", []), ("31\n", [])])
 def test_a_queue_of_one_means_no_ncq(tmp_path: Path, depth: str, ids: list[str]) -> None:
     assert [f.id for f in asked_ncq(sata(tmp_path, queue_depth=depth))] == ids
 
 
-@pytest.mark.parametrize(
+@every_case(
     ("guest", "caches", "off"),
     [
         (True, ("write back", "write through"), ["sdb"]),
@@ -217,7 +218,7 @@ def test_a_healthy_disk_with_an_old_entry_in_its_log_is_not_accused(
     assert list(asked_smart(with_smartctl(tmp_path, answer, status, monkeypatch))) == []
 
 
-@pytest.mark.parametrize(
+@every_case(
     ("answer", "said"),
     [
         (

@@ -93,7 +93,7 @@ def test_a_file_says_the_same_as_the_command_line(tmp_path: Path) -> None:
         parse_request(Options({"file": str(file), "cmd": "true"}), "/tmp")
 
 
-@pytest.mark.parametrize(
+@every_case(
     "text",
     [
         "x =",

@@ -13,6 +13,7 @@ import pytest
 
 from app.features.bundle import build
 from app.terminal.failure import USAGE, Failure
+from tests.every_case import every_case
 
 
 @pytest.fixture
@@ -39,7 +40,7 @@ def test_it_is_reproducible(two_wheels: None, monkeypatch: pytest.MonkeyPatch) -
     assert manifest["time_s"] == 1700000000
 
 
-@pytest.mark.parametrize("epoch", ["yesterday", "-1", "0", "99999999999"])
+@every_case("epoch", ["yesterday", "-1", "0", "99999999999"])
 def test_an_epoch_that_is_none_is_refused(epoch: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(build.EPOCH, epoch)
     with pytest.raises(Failure) as refused:

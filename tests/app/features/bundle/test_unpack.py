@@ -19,6 +19,7 @@ from app.features.bundle.unpack import (
     prepare_place,
     unpack_if_needed,
 )
+from tests.every_case import every_case
 from tests.needs import ROOT, needs, one_always
 from tests.syntax import ROOT as TREE
 
@@ -200,7 +201,7 @@ def test_an_old_python_reads_the_stub() -> None:
     assert not [node for node in ast.walk(tree) if isinstance(node, newer) or getattr(node, "returns", None)]
 
 
-@pytest.mark.parametrize("version", [(2, 7), (3, 6), (3, 10)])
+@every_case("version", [(2, 7), (3, 6), (3, 10)])
 def test_an_older_python_gets_one_line(bundle: Path, version: tuple[int, int], tmp_path: Path) -> None:
     """As one says it is: what it would do with a stub that it can read."""
     pretend = f"import sys; sys.version_info = {version}; sys.argv = ['hostdx.pyz']; "

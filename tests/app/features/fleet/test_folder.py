@@ -8,6 +8,7 @@ import pytest
 
 from app.features.fleet.folder import SCHEMA, FleetFolder, FleetRunHead, NodeAnswer
 from app.terminal.failure import USAGE, Failure
+from tests.every_case import every_case
 
 HEAD = FleetRunHead(
     schema=SCHEMA, scenario="null", nodes=["n1", "n2"], seed=7, started="2026-01-01T00:00:00Z"
@@ -33,7 +34,7 @@ def test_one_that_holds_something_is_not_written_over(tmp_path: Path) -> None:
     assert refused.value.status == USAGE
 
 
-@pytest.mark.parametrize("text", ["", "{}", '{"schema": "hostdx-fleet/9"', "[" * 5000])
+@every_case("text", ["", "{}", '{"schema": "hostdx-fleet/9"', "[" * 5000])
 def test_what_is_no_fleet_run(tmp_path: Path, text: str) -> None:
     (tmp_path / "fleet.json").write_text(text)
     with pytest.raises(Failure):

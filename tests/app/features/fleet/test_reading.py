@@ -17,6 +17,7 @@ from app.features.fleet.rows import judgement_rows
 from app.recordings import store
 from app.report.forms import html, markdown
 from app.terminal.failure import Failure
+from tests.every_case import every_case
 
 DEMO = store.resolve_recording("demo:kernel").read_text(encoding="utf-8").splitlines()
 HOSTILE = "node\x1b]0;owned\x07[red]<script>alert(1)</script>/../../etc/passwd"
@@ -118,14 +119,14 @@ def test_a_fleet_runs_folder_with_its_rounds_and_who_did_not_answer(tmp_path: Pa
     assert states == {"n6": "hung", "n7": "rubbish", "n8": "rubbish", "n9": "interrupted"}
 
 
-@pytest.mark.parametrize(
+@every_case(
     "what",
     [
         b"", b"{", b"[]", b"\x00" * 100, b"[" * 100_000, b'{"type":"run"}\n', b"\xff\xfe\n", b"Permission denied\n",
         gzip.compress(b"0" * (8 << 20)),
     ],
 )  # fmt: skip
-@pytest.mark.parametrize("name", ["bad.jsonl", "bad.json", "bad.jsonl.gz"])
+@every_case("name", ["bad.jsonl", "bad.json", "bad.jsonl.gz"])
 def test_rubbish_is_a_node_without_an_answer(tmp_path: Path, name: str, what: bytes) -> None:
     (tmp_path / name).write_bytes(what)
     for n in range(5):
@@ -143,7 +144,7 @@ def test_what_is_too_large_is_not_read(tmp_path: Path, monkeypatch: pytest.Monke
     assert [one.node for one in fleet.missing] == ["a.json"] and list(fleet.rounds[0]) == ["b"]
 
 
-@pytest.mark.parametrize("scale", [1e-300, 1e-24, 1e20])
+@every_case("scale", [1e-300, 1e-24, 1e20])
 def test_wild_figures_end_nothing(tmp_path: Path, scale: float) -> None:
     """As few nodes as are judged: the interval of a retest is as wide as it can be."""
     for n in range(5):

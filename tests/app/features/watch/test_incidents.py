@@ -20,6 +20,7 @@ from app.features.watch.incidents.recorder import (
 )
 from probes.system.running.host_looks import CloseLook, HostLook, LookState
 from tests.app.launcher import hostdx, started
+from tests.every_case import every_case
 from tests.fakes.looks import STEP_S, make_close_look, make_looks
 
 
@@ -227,7 +228,7 @@ def test_without_pressure_files_the_wait_is_a_wait(tmp_path: Path) -> None:
     triggers.close()
 
 
-@pytest.mark.parametrize("arguments", [["--at", "25:00"], ["--since", "soon"], ["--since", "0m"]])
+@every_case("arguments", [["--at", "25:00"], ["--since", "soon"], ["--since", "0m"]])
 def test_wrong_times_are_refused(tmp_path: Path, arguments: list[str]) -> None:
     assert hostdx(tmp_path, "incident", *arguments).returncode == 2
 

@@ -344,9 +344,7 @@ async def test_an_answer_may_come_while_a_screen_goes(
             awaited.clear()
 
 
-@pytest.mark.parametrize(
-    ("sides", "several", "alone"), [("A", True, True), ("AB", True, False), ("A", False, False)]
-)
+@every_case(("sides", "several", "alone"), [("A", True, True), ("AB", True, False), ("A", False, False)])
 def test_a_plan_with_one_directory_says_that_there_is_nothing_to_compare_it_with(
     sides: str, several: bool, alone: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:

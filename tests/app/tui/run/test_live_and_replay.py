@@ -167,7 +167,7 @@ def test_an_ssh_line_gets_fewer_frames_and_nothing_moves_by_itself() -> None:
         assert "TEXTUAL_FPS" not in os.environ and os.environ["TEXTUAL_ANIMATIONS"] == "basic"
 
 
-@pytest.mark.parametrize(
+@every_case(
     ("values", "expected"),
     [
         ({"LC_ALL": "C", "TERM": "xterm-256color"}, True),

@@ -13,6 +13,7 @@ import pytest
 from probes.engine.command.command import CommandBench
 from probes.engine.measured import BenchRefused, NotApplicable
 from probes.reading.host import Host
+from tests.every_case import every_case
 from tests.fakes.held import held
 from tests.needs import need, on_disk
 
@@ -65,7 +66,7 @@ async def test_a_failure_is_one_line(tmp_path: Path, command: str, says: str) ->
     assert "\n" not in str(caught.value)
 
 
-@pytest.mark.parametrize("command", ["", "  ", "echo 'open"])
+@every_case("command", ["", "  ", "echo 'open"])
 def test_a_command_that_is_none(tmp_path: Path, command: str) -> None:
     with pytest.raises(BenchRefused, match="the command"):
         bench(command, tmp_path)

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from probes.engine.command.energy import Energy, counter_access
+from tests.every_case import every_case
 
 
 def zone(root: Path, name: str, kind: str, energy: int) -> None:
@@ -37,7 +38,7 @@ def test_without_it_nothing_is_told(tmp_path: Path) -> None:
     assert energy.joules_by_name() == {"energy_package_j": None, "energy_dram_j": None}
 
 
-@pytest.mark.parametrize(
+@every_case(
     ("energy", "error", "found"),
     [
         (5, None, "readable"),

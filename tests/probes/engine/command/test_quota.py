@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import pytest
-
 from probes.engine.command.group_counters import TreeQuota
+from tests.every_case import every_case
 
 
 def lay(path: Path, text: str) -> None:
@@ -14,7 +13,7 @@ def lay(path: Path, text: str) -> None:
     path.write_text(text)
 
 
-@pytest.mark.parametrize(
+@every_case(
     ("line", "folder", "stat", "unit"),
     [
         ("0::/a", "", "usage_usec 9\nthrottled_usec {}", 1_000_000),

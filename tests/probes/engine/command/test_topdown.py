@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from probes.engine.command.topdown import BACK, BAD, FRONT, RETIRING, TopDown, top_down
+from tests.every_case import every_case
 
 INTEL = {
     "events/slots": "event=0x00,umask=0x4",
@@ -90,7 +91,7 @@ def test_an_arm_that_counts_cycles_only(tmp_path: Path) -> None:
     assert told.slot_shares(counts) == {FRONT: 0.2, BACK: 0.3}
 
 
-@pytest.mark.parametrize(
+@every_case(
     ("family", "model", "width"),
     [(25, 1, 0), (25, 0x21, 0), (25, 0x11, 6), (25, 0x61, 6), (26, 2, 8), (23, 49, 0)],
 )

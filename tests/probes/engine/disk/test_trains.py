@@ -212,7 +212,7 @@ async def test_nothing_is_laid_where_the_bytes_hold_for_one_side_only(tmp_path: 
     assert not any(list((tmp_path / variant).iterdir()) for variant in "AB")
 
 
-@pytest.mark.parametrize("mib", [32, 64, 96, 104, 128, 160, 224, 256, 480, 512, 1024])
+@every_case("mib", [32, 64, 96, 104, 128, 160, 224, 256, 480, 512, 1024])
 def test_workers_of_a_stream_are_spread_over_the_files_of_a_place(mib: int, tmp_path: Path) -> None:
     bench = StorageBench(Host(), str(tmp_path), None, mib * MIB, 1, [])
     for load in map(load_of, ("read-1m-qd8", STREAM)):

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import pytest
-
 from probes.reading.host import Host
 from probes.system.disk.scheduler import Scheduling, parse_bracketed, read_inflight, read_scheduling
 from probes.system.disk.scheduler_origin import find_scheduler_origin, is_rule_for
@@ -65,9 +63,7 @@ def test_a_device_is_read_whole(tmp_path: Path) -> None:
     assert not read.wbt_by_hand
 
 
-@pytest.mark.parametrize(
-    ("value", "by_hand"), [("75000", 0), ("2000", 0), ("0", 0), ("5000", 1), ("74999", 1)]
-)
+@every_case(("value", "by_hand"), [("75000", 0), ("2000", 0), ("0", 0), ("5000", 1), ("74999", 1)])
 def test_write_back_throttling_set_by_hand(tmp_path: Path, value: str, by_hand: int) -> None:
     host = tree(tmp_path, disk() | {"/sys/block/sda/queue/wbt_lat_usec": value})
     assert state(host).wbt_by_hand == bool(by_hand)
@@ -84,7 +80,7 @@ UDEV = (
 TUNED = "[main]\ninclude=throughput-performance\n[disk]\nelevator={}\n"
 
 
-@pytest.mark.parametrize(
+@every_case(
     ("active", "queues", "files", "kind", "source"),
     [
         ("[mq-deadline] none", 1, {}, "default", "/sys/block/sda/mq"),

@@ -11,6 +11,7 @@ from probes.system.firewall.firewalld import parse_settings, read_firewalld
 from probes.system.firewall.rp_filter import rp_filter
 from probes.system.firewall.rules import _read_legacy, read_ruleset
 from probes.types import Absent
+from tests.every_case import every_case
 from tests.fakes.answering import Answering
 from tests.fakes.hosts.rulesets import NFT
 
@@ -147,7 +148,7 @@ def rp_tree(root: Path, **values: int) -> Host:
     return Host(str(root))
 
 
-@pytest.mark.parametrize(
+@every_case(
     ("everywhere", "own", "effective"), [(0, 0, 0), (0, 1, 1), (1, 0, 1), (2, 1, 2), (0, 2, 2), (1, 2, 2)]
 )
 def test_the_larger_of_all_and_the_interface_counts(

@@ -9,6 +9,7 @@ import pytest
 from probes.reading.host import Host
 from probes.system.firewall.summary import firewall_facts
 from probes.types import Absent, Fact
+from tests.every_case import every_case
 from tests.fakes.answering import Answering
 from tests.fakes.hosts.rulesets import NFT
 from tests.fakes.hosts.tree import Tree
@@ -58,7 +59,7 @@ def test_firewalld_that_checks_every_packet(tmp_path: Path) -> None:
     assert reasons == {}
 
 
-@pytest.mark.parametrize(
+@every_case(
     ("name", "ipv6", "ipv4"),
     [
         ("iptables-nft-ipv4-loose", "none", "loose, every packet; rp_filter off"),

@@ -8,6 +8,7 @@ import pytest
 
 from probes.reading.host import Host
 from probes.system.running.host_looks import HostLook, LookState, compare_states, read_state
+from tests.every_case import every_case
 
 
 def write_tree(root: Path, turn: int, *, state: str = "S") -> None:
@@ -64,9 +65,7 @@ def test_counters_become_rates_and_shares(tmp_path: Path) -> None:
     assert [(use.name, use.cpus, use.io_rate) for use in made.processes] == [("dd of=x", 0.2, 500_000)]
 
 
-@pytest.mark.parametrize(
-    ("states", "stuck"), [(("D", "D"), 1), (("S", "D"), 0), (("D", "S"), 0), (("R", "R"), 0)]
-)
+@every_case(("states", "stuck"), [(("D", "D"), 1), (("S", "D"), 0), (("D", "S"), 0), (("R", "R"), 0)])
 def test_a_process_that_waits_in_both_looks_is_stuck(
     tmp_path: Path, states: tuple[str, str], stuck: int
 ) -> None:

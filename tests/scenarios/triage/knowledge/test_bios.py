@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import pytest
-
 from probes.system.bios.attribute_file import read_attribute_file
 from probes.types import Absent, is_present
 from scenarios.triage.knowledge.bios import (
@@ -106,7 +104,7 @@ def test_only_known_names_are_kept(vendor: str) -> None:
     assert "SECRET" not in repr(found)
 
 
-@pytest.mark.parametrize(
+@every_case(
     ("text", "name", "value"),
     [
         (
@@ -133,7 +131,7 @@ def test_what_a_restart_will_change(tmp_path: Path) -> None:
     assert (reading.value, reading.pending) == ("Disabled", "Enabled")
 
 
-@pytest.mark.parametrize("text", ["", "nothing here", "[" * 100_000, '{"Attributes": 3}' * 2, "\0\0"])
+@every_case("text", ["", "nothing here", "[" * 100_000, '{"Attributes": 3}' * 2, "\0\0"])
 def test_a_file_without_settings_is_one_line(tmp_path: Path, text: str) -> None:
     (tmp_path / "saved").write_text(text)
     found = read_attribute_file(str(tmp_path / "saved"), is_known_attribute)

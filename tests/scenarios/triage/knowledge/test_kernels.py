@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import pytest
-
 from scenarios.contract.knowledge_file import load, read_entries
 from scenarios.triage.knowledge.kernels import KernelFault, faults_of, kernel_faults, release_numbers
 from tests.every_case import every_case
@@ -141,7 +139,7 @@ def test_a_site_adds_entries_before_ours(tmp_path: Path) -> None:
     assert loaded.problems == ()
 
 
-@pytest.mark.parametrize(
+@every_case(
     ("text", "problem"),
     [
         ("[[kernel_fault]]\nid = 3\n", "kernel_fault number 1"),

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import pytest
-
 from probes.reading.host import Host
 from probes.types import Absent
 from scenarios.contract import events as ev
@@ -89,7 +87,7 @@ def test_a_service_that_is_installed_is_restarted(tmp_path: Path) -> None:
     assert "systemctl restart ours" in finding(tmp_path, host).remedy[0].commands
 
 
-@pytest.mark.parametrize(
+@every_case(
     ("line", "names"),
     [
         ("<4>[  900.1] frob 0000:c1:00.0: knob turned", ["frob 0000:c1:00.0"]),

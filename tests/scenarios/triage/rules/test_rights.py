@@ -6,9 +6,10 @@ import pytest
 
 from scenarios.triage.rules import words
 from scenarios.triage.rules.texts import texts
+from tests.every_case import every_case
 
 
-@pytest.mark.parametrize(
+@every_case(
     ("line", "typed"),
     [
         ("echo 0 > /sys/block/vda/queue/rotational", "sudo sh -c 'echo 0 > /sys/block/vda/queue/rotational'"),

@@ -62,7 +62,7 @@ def test_the_last_line_is_one_of_those_that_are_counted(tmp_path: Path) -> None:
     assert [e.finding.id for e in events if isinstance(e, ev.Found)] == ["site.limit"]
 
 
-@pytest.mark.parametrize(
+@every_case(
     ("what", "value"),
     [
         (Read(path="/sys/x/size"), 4 << 20),  # `4096 kB`, compared in bytes
@@ -106,7 +106,7 @@ def test_what_a_rule_reads_is_explained(what: Read, says: str) -> None:
     assert what.source_words() == says
 
 
-@pytest.mark.parametrize(
+@every_case(
     ("wrong", "line", "says"),
     [
         (GOOD + '\n[[rule]]\nid = "site.x"\n', 11, "missing required field"),

@@ -16,7 +16,7 @@ from probes.units import latency_quantity
 from scenarios.contract import registry
 from scenarios.contract.finding import Finding, Remedy
 from scenarios.triage.rules.texts import FindingText, FindingTexts, texts
-from tests.every_case import assert_each
+from tests.every_case import assert_each, every_case
 
 ROOT = Path(__file__).parents[4] / "scenarios"
 FOLDERS = sorted(str(path.parent.relative_to(ROOT)) for path in ROOT.rglob("findings.toml"))
@@ -135,7 +135,7 @@ def check_all_entries_are_used(folder: str) -> None:
     assert [key for key in left if not any(part and key[1].startswith(part) for part in begun)] == []
 
 
-@pytest.mark.parametrize(
+@every_case(
     ("text", "named"),
     [
         ("[finding.a]\nseverity = 'notice'", "finding.a"),

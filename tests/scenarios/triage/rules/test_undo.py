@@ -17,7 +17,7 @@ from scenarios.triage.rules.rule_file import RuleText
 from scenarios.triage.rules.settings import setting_lines
 from scenarios.triage.rules.texts import RemedyText
 from scenarios.triage.rules.words import fill_command
-from tests.every_case import assert_each
+from tests.every_case import assert_each, every_case
 from tests.fakes.hosts.server import Server
 from tests.scenarios.test_planted_faults import PLANTED, findings
 from tests.scenarios.triage.rules.test_rows import filled
@@ -209,9 +209,7 @@ def test_every_remedy_with_settings_is_tried() -> None:
     assert {rule for rule, _ in FAULTS} == set(WITH_SETTINGS)
 
 
-@pytest.mark.parametrize(
-    ("ratio", "size", "other"), [("20", "0", "10"), ("0", "1048576", "10"), ("0", "99999744", "0")]
-)
+@every_case(("ratio", "size", "other"), [("20", "0", "10"), ("0", "1048576", "10"), ("0", "99999744", "0")])
 def test_write_back_in_bytes_or_in_shares_comes_back(
     tmp_path: Path, ratio: str, size: str, other: str
 ) -> None:

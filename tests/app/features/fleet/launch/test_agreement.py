@@ -12,6 +12,7 @@ from app.features.fleet.launch.agreement import ask_consent, group_plans, read_p
 from probes.reading.lossless_json import encode
 from scenarios.contract.action import Action
 from scenarios.contract.plan import Plan
+from tests.every_case import every_case
 
 
 def plan(old: str | None = None, new: str = "bfq", *, consent: bool = True, target: str = "/sys/x") -> Plan:
@@ -50,7 +51,7 @@ def test_without_a_terminal_nothing_is_agreed_to(monkeypatch: pytest.MonkeyPatch
     assert ask_consent(PLANS, yes=True, show=lambda _line: None, fold=",".join) == set(PLANS)
 
 
-@pytest.mark.parametrize(
+@every_case(
     "changed",
     [
         {"digest": "x; rm -rf /"},

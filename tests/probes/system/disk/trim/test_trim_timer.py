@@ -34,7 +34,7 @@ def answer(load: str, active: str, enabled: str, last: str) -> str:
     return f"LoadState={load}\nActiveState={active}\nUnitFileState={enabled}\nLastTriggerUSec={last}\n"
 
 
-@pytest.mark.parametrize(
+@every_case(
     ("said", "enabled", "active", "trims", "last"),
     [
         (answer("loaded", "active", "enabled", "Mon 2026-11-16 00:13:11 UTC"), True, True, True, "Mon 2026-11-16"),
