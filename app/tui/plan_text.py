@@ -163,10 +163,14 @@ def panel_lines(
     name, has_comparison = ("COMPARES" if len(plan.variants) > 1 else "MEASURES"), bool(compared)
     if not has_comparison:
         name, compared = "STEPS", _step_lines(plan, left - 4)
+    cost_title, cost_key, cost_role = text_line("COSTS", "title"), _key("b", "budget", able), "rule"
+    if plan.refusal:  # no cost matters then
+        costs = wrap_text(f"✗ {clean_text(plan.refusal)}", width - left - 4, "critical", hang=2)
+        cost_title, cost_key, cost_role = text_line("CANNOT RUN HERE", "critical"), [], "critical"
     high = max(len(compared), len(costs)) + 2
     both = (
         frame_rows(text_line(name, "title"), _key("d", "directories", able), compared, left, high),
-        frame_rows(text_line("COSTS", "title"), _key("b", "budget", able), costs, width - left, high),
+        frame_rows(cost_title, cost_key, costs, width - left, high, cost_role),
     )
     out += [[*left_line, *other] for left_line, other in zip(*both, strict=True)]
     if plan.picture:
@@ -322,8 +326,6 @@ def _load_lines(plan: Plan, width: int, room: int, detects: Mapping[str, float])
 
 def _preparation_lines(plan: Plan, width: int, warned: list[str]) -> list[Line]:
     out = [line for words in warned for line in wrap_text(f"▲ {clean_text(words)}", width, "warning", hang=2)]
-    if plan.refusal:
-        out += wrap_text(f"✗ cannot: {clean_text(plan.refusal)}", width, "critical", hang=2)
     for action in plan.actions:
         if action.needs_consent:
             for row in change_rows(action):

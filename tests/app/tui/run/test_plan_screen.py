@@ -258,3 +258,29 @@ def test_a_panel_names_no_key_that_does_nothing(able: frozenset[str]) -> None:
     lines = panel_lines(plan, 118, 40, [], "hostdx run s", {}, able)
     drawn = "\n".join("".join(part for part, _ in line) for line in lines)
     assert ("d directories" in drawn, "b budget" in drawn) == ("directories" in able, "budget" in able)
+
+
+def test_a_plan_that_cannot_run_says_so_in_place_of_its_costs() -> None:
+    plan = Plan(scenario="s", title="t", question="q", seconds=72.0, measuring_s=60.0)
+    lines = {
+        refusal: panel_lines(
+            msgspec.structs.replace(plan, refusal=refusal),
+            118,
+            40,
+            [],
+            "hostdx run s",
+            {},
+            frozenset({"budget"}),
+        )
+        for refusal in ("", "the mount is read-only")
+    }
+    (able, cannot) = lines.values()
+    red = [
+        n
+        for n, line in enumerate(cannot)
+        for words, role in line
+        if role == "critical" and "read-only" in words
+    ]
+    assert len(red) == 1 and red[0] <= 4  # in the second row of panels
+    assert any(role == "key" and words == "b" for line in able for words, role in line)
+    assert not any(role == "key" and words == "b" for line in cannot for words, role in line)
