@@ -285,24 +285,26 @@ def _both_ways(session: RunSession, changed: list[ev.RunVerdict]) -> tuple[ev.Ru
 
 
 def _range_text(session: RunSession, worst: ev.RunVerdict, same: list[ev.RunVerdict]) -> str:
-    """`B (/data) is slower than A (/scratch) in 5 of 6 loads, 2.5 to 75 × (synced write to stream read); equal:
-    create/stat/delete; this stack`."""
+    """`B (/data) is slower than A (/scratch) in 5 of 6 loads, 2.5 × (synced write) to 75 × (stream read); equal:
+    create/stat/delete; measured: this stack`."""
     least = min(same, key=_effect_distance)
     compared = [
         v for v in session.verdicts.values() if (v.baseline, v.variant) == (worst.baseline, worst.variant)
     ]
     compared = [v for v in compared if not v.control]
     left, right = (variant_title(session, name) for name in (worst.variant, worst.baseline))
-    size = units.format_interval(worst.ratio or 1.0, least.ratio or 1.0, worst.ratio)
     one_load = len({v.workload for v in compared}) == 1
 
     def title(v: ev.RunVerdict) -> str:
         return metric_title(v.metric) if one_load else verdict_title(session, v)
 
-    ends = f"{title(least)} to {title(worst)}"
+    def size(v: ev.RunVerdict) -> str:
+        return f"{units.format_effect(v.ratio or 1.0, ('', '')).strip()} ({title(v)})"
+
     kinds = "metrics" if one_load else "loads"
     parts = [
-        f"{left} is {worst.verdict} than {right} in {len(same)} of {len(compared)} {kinds}, {size} ({ends})"
+        f"{left} is {worst.verdict} than {right} in {len(same)} of {len(compared)} {kinds}, "
+        f"{size(least)} to {size(worst)}"
     ]
     for word, some in (
         ("equal", [v for v in compared if v.is_equal]),
@@ -310,7 +312,7 @@ def _range_text(session: RunSession, worst: ev.RunVerdict, same: list[ev.RunVerd
     ):
         if some:
             parts.append(f"{word}: {units.join_names([title(v) for v in some], MAX_NAMED_LOADS)}")
-    return "; ".join(filter(None, (*parts, worst.scope)))
+    return "; ".join((*parts, *((f"measured: {worst.scope}",) if worst.scope else ())))
 
 
 def _effect_distance(verdict: ev.RunVerdict) -> float:

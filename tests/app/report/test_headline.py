@@ -176,7 +176,7 @@ def test_a_loss_comes_before_a_larger_gain_and_the_gain_is_said() -> None:
     session.apply(ev.RunEnded(t=2, status="done"))
     said = find_answer(session)
     assert said.sentence == (
-        "B is slower than A in 2 of 3 loads, 20 to 40 % (read to sync); but 2.9 × faster for metadata"
+        "B is slower than A in 2 of 3 loads, 20 % (read) to 40 % (sync); but 2.9 × faster for metadata"
     )
     assert said.weight == "critical" and said.verdict is not None and said.verdict.workload == "sync"
 
