@@ -92,7 +92,7 @@ _TABLE: tuple[tuple[str, Takes], ...] = (
     ("wpa_passphrase mkpasswd", Takes("()(?!-).{8,}")),
     ("net winexe wmic", Takes("(-U[^%]+%|--user=[^%]+%).+", "-U|--user", "([^%]*%).+")),
     ("lftp", Takes("(-u[^,]+,).+", "-u", "([^,]*,).+")),
-    ("sqlplus rman expdp impdp exp imp sqlldr", Takes(r"((?:userid=)?[\w$#]+/)[^/@\s]+(?:@\S+)?")),
+    ("sqlplus rman expdp impdp exp imp sqlldr", Takes(r"((?:userid=)?[\w$#]+/)(?:[^/@\s]+|\".*\")(?:@\S+)?")),
     ("etcdctl", Takes("(--user=[^:]+:).+", "--user", "([^:]*:).+")),
     ("vault:login", Takes(r"()(?!-)(?!\w+=[^=]).+")),
     ("kubectl oc", Takes("(--from-literal=[^=]+=).+", "--from-literal", "([^=]*=).+")),

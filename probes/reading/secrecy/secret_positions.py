@@ -26,6 +26,7 @@ _PROGRAM = re.compile(
     r"[\w.-]*(?:pass|secret|token|cred|auth|login|init|setpw|\bpam|key(?!s?can))[\w.-]*|rad(?:test|client)|munge|pdbedit"
 )
 _LETTER = re.compile(r"-(?:[pPwWkKsStTaAxXyYNEeC]|ap|au|pw|pwd|sp|pa)")
+_PASSWORD_LETTER = re.compile(r"-(?:[pPwWkK]|ap|pw|pwd|sp|pa)")  # whose value is no command, blanks or not
 _USER_OPTION = re.compile(r"-[uU]|--user(?:name)?|-[uU]\w+|--user(?:name)?=.+")
 _ATTACHED = re.compile(r"(-[pPwW])[^-=].{3,}")
 _USER_LETTER = re.compile(r"-[a-zA-Z]*[uUn]")
@@ -75,7 +76,7 @@ def _find(words: Sequence[str]) -> Iterator[int | None]:
             yield None
             continue
         pair = _PAIR.fullmatch(word)
-        if not program and pair is None:
+        if pair is None and (not program or (program in LAUNCHERS and _begins_program(word, before))):
             program = before if word.startswith("-") else re.split(r"[/(`]", word)[-1]
             about_secrets = bool(_PROGRAM.fullmatch(program)) or program in _REPEATS
             sets = _SETS.fullmatch(program) is not None and program not in WITHOUT_SECRETS
@@ -113,14 +114,22 @@ def _find(words: Sequence[str]) -> Iterator[int | None]:
         sets |= _SETS.fullmatch(word) is not None
 
 
+def _begins_program(word: str, before: str) -> bool:
+    """True of the word that a launcher starts: no option, no number, and no option's value unless it is a path."""
+    is_value = before.startswith("-") and "=" not in before
+    return not word.startswith("-") and not word[:1].isdigit() and (not is_value or word.startswith(("./", "/")))
+
+
 def _begin_in_value(word: str, option: str, program: str) -> int | None:
     """Where the secret begins in the value of an option, which is not harmless by its form."""
     if names_secret(option) or _BASE64.fullmatch(word) or holds_random_part(word):
         return 0
-    if " " in word or program in WITHOUT_SECRETS | LAUNCHERS:
-        return None  # what has blanks is a command or a text of its own
-    if _LETTER.fullmatch(option):
+    if program in WITHOUT_SECRETS | LAUNCHERS:
+        return None
+    if (_PASSWORD_LETTER if " " in word else _LETTER).fullmatch(option):
         return 0
+    if " " in word:
+        return None  # a command or a text of its own
     pair = _USER_PAIR.fullmatch(word)
     if pair and (_USER_LETTER.fullmatch(option) or pair[1][:-1].lower() in _USERS):
         return pair.end(1)
