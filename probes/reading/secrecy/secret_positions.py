@@ -117,7 +117,9 @@ def _find(words: Sequence[str]) -> Iterator[int | None]:
 def _begins_program(word: str, before: str) -> bool:
     """True of the word that a launcher starts: no option, no number, and no option's value unless it is a path."""
     is_value = before.startswith("-") and "=" not in before
-    return not word.startswith("-") and not word[:1].isdigit() and (not is_value or word.startswith(("./", "/")))
+    return (
+        not word.startswith("-") and not word[:1].isdigit() and (not is_value or word.startswith(("./", "/")))
+    )
 
 
 def _begin_in_value(word: str, option: str, program: str) -> int | None:
