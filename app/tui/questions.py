@@ -63,9 +63,8 @@ def fill_in_options(card: Card, session: RunSession, pulse: ev.Pulse | None) -> 
     for finding in session.worst_first:
         if finding.prove == card.id and finding.prove_options:
             return list(finding.prove_options)
-    if (
-        card.directories != "busiest"
-    ):  # the picker asks: nothing is proposed for a trim, which cannot be undone
+    # the picker asks: nothing is proposed for a trim, which cannot be undone
+    if card.directories != "busiest":
         return []
     first = _busiest_mount(session, pulse) or next(
         (path for path, _ in local_mounts(session) if path != "/"), ""
