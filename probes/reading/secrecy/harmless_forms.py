@@ -27,11 +27,13 @@ _RANDOM = re.compile(
     r"(?=[\w+-]*[A-Z])(?=[\w+-]*[a-z])(?=[\w+-]*\d)[\w+-]{16,}"
 )  # a part of a key, and no name
 _FILE = re.compile(
-    r"[\w@.+-]{1,80}\.(?:py|sh|jar|toml|ya?ml|json|conf|cfg|ini|txt|csv|log|fio|dat|data|bin|root|h5|nc|pl|rb|js|so|img|iso|"
+    r"[\w@.+-]{1,80}\.(?:py|sh|jar|toml|ya?ml|json|conf|cfg|ini|txt|csv|tsv|ipynb|tfvars|pol|mkv|mp4|wav|lock|log|fio|dat|data|bin|root|h5|nc|pl|rb|js|so|img|iso|"
     r"war|jmx|jtl|prof|pt|ckpt|npy|parquet|safetensors|png|zip|db|ko|qcow2|tar|gz|xz|zst|bz2|rpm|deb|service|mount|slice|scope|socket|"
     r"timer|exe|out|md|html|xml|sql|in|tmp|c|C|cc|cpp|go|rs|f90|R|r|jl|sub|sif|namd|mdp|tpr|inp|lmp|m|o)"
 )
-_NUMBER = re.compile(r"[+-]?\d[\d.,:x/-]*(?:[kmgtpe]i?b?|[ciB]|[nµu]?s|ms|min|h|d|%)?", re.IGNORECASE)
+_NUMBER = re.compile(
+    r"[+-]?\d[\d.,:x/-]*(?:e[+-]?\d{1,3}|[kmgtpe]i?b?|[ciB]|[nµu]?s|ms|min|h|d|%)?", re.IGNORECASE
+)
 # after one dash only short names and known ones: `-pSECRET` looks the same
 _OPTION = re.compile(
     r"--[A-Za-z][\w.-]{0,60}|--?|\+[A-Za-z]\w*|-[A-Za-z?]{1,3}|"

@@ -6,7 +6,10 @@
 WITHOUT_SECRETS = frozenset(
     "ls cp mv rm ln du df stat touch mkdir rmdir chmod chown tar xz gzip bzip2 zstd pigz pbzip2 lz4 sort uniq wc "
     "cat less tail head md5sum sha256sum cksum xxhsum dd find sync rsyncd vim vi nano make ninja gcc g++ cc1 "
-    "cc1plus ld gfortran fio ior mdtest mdworkbench io500 iozone bonnie++ dbench sysbench stress stress-ng iperf3 "
+    "cc1plus ld gfortran cmake ctest nvcc clang "
+    "clang++ rustc gdb valgrind pytest Rscript ffmpeg ffprobe grep egrep "
+    "fgrep awk gawk sed jupyter sbatch condor_submit mmlsquota mmapplypolicy cmsDriver.py "
+    "fio ior mdtest mdworkbench io500 iozone bonnie++ dbench sysbench stress stress-ng iperf3 "
     "iperf ping tracepath traceroute mtr ethtool ip ss netstat lspci lscpu lsblk lsof ps top htop iostat vmstat sar "
     "mpstat dstat perf strace ltrace smartctl nvidia-smi dcgmi rocm-smi zpool zfs lctl lfs lnetctl mmfsd mmlsfs "
     "mmdiag mmlscluster mmgetstate xfs_repair mkfs.xfs mkfs.ext4 fsck.ext4 e2fsck tune2fs xfs_info mdadm lvcreate "

@@ -23,8 +23,10 @@ _SETS = re.compile(
     r"\w*init|sasl|using)(?:[._-]\w*)?"
 )
 _PROGRAM = re.compile(
-    r"[\w.-]*(?:pass|secret|token|cred|auth|login|init|setpw|\bpam|key(?!s?can))[\w.-]*|rad(?:test|client)|munge|pdbedit"
+    r"[\w.-]*(?:pass|secret|token|cred|auth|login|unlock|init|setpw|\bpam|key(?!s?can))[\w.-]*|rad(?:test|client)|munge|pdbedit"
 )
+_PIN = re.compile(r"\d{4}")  # behind a program about secrets a number is one
+_VARIABLE = re.compile(r"[A-Z][A-Z0-9_]+")
 _LETTER = re.compile(r"-(?:[pPwWkKsStTaAxXyYNEeC]|ap|au|pw|pwd|sp|pa)")
 _PASSWORD_LETTER = re.compile(r"-(?:[pPwWkK]|ap|pw|pwd|sp|pa)")  # whose value is no command, blanks or not
 _USER_OPTION = re.compile(r"-[uU]|--user(?:name)?|-[uU]\w+|--user(?:name)?=.+")
@@ -89,11 +91,12 @@ def _find(words: Sequence[str]) -> Iterator[int | None]:
             value = word[pair.end(1) :]
             is_guarded = names_secret(pair[1]) or about_secrets or sets
             is_known = program in WITHOUT_SECRETS | LAUNCHERS or _takes_no_secret(pair[1][:-1], value)
+            is_known &= pair[1].startswith("-") or not _MADE_UP.fullmatch(value)
             yield None if is_harmless(value) or (is_known and not is_guarded) else pair.end(1)
         elif word.startswith("-") and before != "<<<":
             attached = _ATTACHED.fullmatch(word) if names_user and program not in WITHOUT_SECRETS else None
             yield 2 if attached and not is_harmless(word) and not is_harmless(word[2:]) else None
-        elif is_harmless(word):
+        elif is_harmless(word) and not (about_secrets and _PIN.search(word)):
             yield None
         elif about_secrets or (sets and not before.startswith("-")):
             yield 0
@@ -116,7 +119,7 @@ def _find(words: Sequence[str]) -> Iterator[int | None]:
 
 def _begins_program(word: str, before: str) -> bool:
     """True of the word that a launcher starts: no option, no number, and no option's value unless it is a path."""
-    is_value = before.startswith("-") and "=" not in before
+    is_value = (before.startswith("-") and "=" not in before) or _VARIABLE.fullmatch(before) is not None
     return (
         not word.startswith("-") and not word[:1].isdigit() and (not is_value or word.startswith(("./", "/")))
     )
@@ -147,8 +150,18 @@ def _takes_no_secret(option: str, value: str) -> bool:
 
 def _begin_in_argument(word: str, before: str, program: str) -> int | None:
     """Where the secret begins in a word behind another one, which is not harmless by its form."""
-    if before == "<<<" or before.lower() in _USERS or _BASE64.fullmatch(word) or holds_random_part(word):
+    named = _VARIABLE.fullmatch(before) is not None and names_secret(before)  # `-genv REDIS_AUTH hunter2`
+    if (
+        before == "<<<"
+        or named
+        or before.lower() in _USERS
+        or _BASE64.fullmatch(word)
+        or holds_random_part(word)
+    ):
         return 0
+    user_pair = _USER_PAIR.fullmatch(word)
+    if user_pair and user_pair[1][:-1].lower() in _USERS:
+        return user_pair.end(1)
     pair = _COLON_PAIR.fullmatch(word)
     if " " in word or program in WITHOUT_SECRETS | WITH_SUBCOMMANDS | LAUNCHERS | _WITH_COLONS:
         return None
