@@ -28,7 +28,7 @@ UNREADABLE = InterferenceCulprit(devices=("vda",), unnamed="another user's")
         ),
         (
             Disturbance("device", InterferenceCulprit(name="rsync", pid=77, rate=9e7, unit="B/s"), 0.8),
-            "others' I/O on the measured disk was 80 % of its usual traffic: rsync [77], 90 MB/s",
+            "I/O of other programs on the measured disk was 80 % of its usual traffic: rsync [77], 90 MB/s",
         ),
         (Disturbance("device", None, 9e7, 3e7, "B"), "others moved 90 MB on the measured disk, hostdx 30 MB"),
         (Disturbance("device", figure=0.93, subject="sda"), "sda: busy for 93 % of the time"),
@@ -41,7 +41,7 @@ UNREADABLE = InterferenceCulprit(devices=("vda",), unnamed="another user's")
         (Disturbance("stopped", text="the file system is full"), "the file system is full"),
         (
             Disturbance("bystanders", UNREADABLE),
-            "others' I/O waits long, without our load as well: another user's process on vda (run as root to name it)",
+            "I/O of other programs waits long, without our load as well: another user's process on vda (run as root to name it)",
         ),
         (Disturbance("of a newer hostdx"), "of a newer hostdx"),
     ],
@@ -73,16 +73,19 @@ CPU, DEVICE = Disturbance("cpu", figure=0.7, usual=0.03), Disturbance("device", 
                 Disturbance("cpu", by("rsync", 77), 0.4),
                 Disturbance("cpu", by("cc1plus", 79), 0.66),
             ],
-            "others' I/O on the measured disk: rsync [77]",
+            "I/O of other programs on the measured disk: rsync [77]",
         ),
         (
             [Disturbance("cpu", by("cc1plus", 78)), Disturbance("cpu", by("cc1plus", 79))],
             "other processes used the CPUs: cc1plus (2 processes)",
         ),
-        ([Disturbance("device", by("a: b] [1", 9)), CPU], "others' I/O on the measured disk: a: b] [1 [9]"),
+        (
+            [Disturbance("device", by("a: b] [1", 9)), CPU],
+            "I/O of other programs on the measured disk: a: b] [1 [9]",
+        ),
         (
             [Disturbance("device", UNREADABLE, share) for share in (0.7, 0.8)],
-            "others' I/O on the measured disk: another user's process on vda (run as root to name it)",
+            "I/O of other programs on the measured disk: another user's process on vda (run as root to name it)",
         ),
     ],
 )

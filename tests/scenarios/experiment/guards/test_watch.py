@@ -293,7 +293,7 @@ async def test_a_run_that_could_not_decide_is_told_what_stood_out(tmp_path: Path
     for number in range(30):
         block(machine, watch, foreign=4000 + number if number % 3 == 2 else 0, by=77)
     blame = watch.blame_text("randread")
-    assert blame.startswith("others' I/O on the measured disk disturbed ")
+    assert blame.startswith("I/O of other programs on the measured disk disturbed ")
     assert blame.endswith("(most often rsync [77])")
     assert watch.blame_text("fsync") == ""
 
