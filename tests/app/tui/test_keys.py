@@ -47,6 +47,8 @@ SCREENS = (
     KeysScreen, RecordingsScreen, ReportScreen, UndoScreen,
 )  # fmt: skip
 BY_STATE = (
+    {"start", "wait"},
+    {"name", "wait"},
     {"leave", "back"},
     {"start", "name"},
     {"play", "freeze"},

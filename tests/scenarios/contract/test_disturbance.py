@@ -41,7 +41,8 @@ UNREADABLE = InterferenceCulprit(devices=("vda",), unnamed="another user's")
         (Disturbance("stopped", text="the file system is full"), "the file system is full"),
         (
             Disturbance("bystanders", UNREADABLE),
-            "I/O of other programs waits long, without our load as well: another user's process on vda (run as root to name it)",
+            "I/O of other programs waits long, without our load as well: another user's process on vda "
+            "(run as root to name it)",
         ),
         (Disturbance("of a newer hostdx"), "of a newer hostdx"),
     ],
