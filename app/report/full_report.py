@@ -57,10 +57,11 @@ def report(
 
 def _verdict_parts(session: RunSession) -> list[doc.Part]:
     reached_verdicts = [v for v in session.verdicts.values() if wording.is_measured(v)]
-    appendix_effects = effects_part(session, appendix=True)
-    parts = [] if appendix_effects is None else [appendix_effects, *describe_variants(session, appendix=True)]
-    if note := lacking_values_note(session, appendix=True):
-        parts.insert(1, doc.paragraph_of(note))
+    parts: list[doc.Part] = []
+    if appendix_effects := effects_part(session, appendix=True):
+        note = lacking_values_note(session, appendix=True)
+        notes = [doc.paragraph_of(note)] if note else []
+        parts = [appendix_effects, *notes, *describe_variants(session, appendix=True)]
     items: list[doc.Words] = [(_explained_sentence(session, v),) for v in reached_verdicts if not v.control]
     if items:
         parts.append(doc.Bullets(tuple(items)))

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from itertools import cycle
 from pathlib import Path
 from statistics import median
-from typing import TypeAlias
+from typing import NamedTuple, TypeAlias
 
 from app.recordings.session import RunSession
 from app.recordings.values import counted_values, is_counted, shown_value
@@ -31,6 +31,13 @@ MARKS = "ABCDEFGH"
 VariantPoints: TypeAlias = Mapping[str, tuple[tuple[float, float], ...]]  # seconds and value
 MAX_POINTS = 2000  # of a side in a chart
 _LARGEST = " (max)"  # behind a metric's name
+
+
+class LoadCourse(NamedTuple):
+    """The steady blocks of a load by their leading metric; no points where fewer than two have a value."""
+
+    metric: str
+    points: VariantPoints
 
 
 def is_imported(session: RunSession) -> bool:
@@ -76,16 +83,16 @@ def run_galleries(session: RunSession) -> list[Gallery]:
     """Each load's blocks by the time; not those of imported results, which have no clock of their own."""
     if is_imported(session):
         return []
-    curves = {w: points for w in session.blocks if (points := _load_points(session, w))}
-    drawn = tuple(_load_chart(session, workload, points) for workload, points in curves.items())
-    return [Gallery(drawn, _quarters_table(session, curves))] if drawn else []
+    courses = {w: course for w in session.blocks if (course := _load_course(session, w)).points}
+    drawn = tuple(_load_chart(session, workload, course) for workload, course in courses.items())
+    return [Gallery(drawn, _quarters_table(session, courses))] if drawn else []
 
 
-def _quarters_table(session: RunSession, curves: Mapping[str, VariantPoints]) -> Table:
+def _quarters_table(session: RunSession, courses: Mapping[str, LoadCourse]) -> Table:
     """Return the median of each quarter of a load's time, a row a load and variant."""
     rows: list[tuple[str, ...]] = []
-    for workload, by_variant in curves.items():
-        unit = _unit(session, workload, _leading_metric(session, workload, session.blocks[workload]))
+    for workload, (metric, by_variant) in courses.items():
+        unit = _unit(session, workload, metric)
         times = [at_s for points in by_variant.values() for at_s, _ in points]
         took_s = (max(times) - min(times)) or 1.0
         for variant, points in by_variant.items():
@@ -202,21 +209,19 @@ def _trend_table(session: RunSession) -> Table:
     return Table(header, tuple(rows), frozenset({1, 3, 4, 5, 6})).without_empty_columns()
 
 
-def _load_points(session: RunSession, workload: str) -> VariantPoints:
-    """Return the steady blocks as seconds and values, by variant; empty where fewer than two have a value."""
+def _load_course(session: RunSession, workload: str) -> LoadCourse:
     blocks = [b for b in session.blocks[workload] if is_counted(b)]
     metric = _leading_metric(session, workload, blocks)
     finite = [b for b in blocks if math.isfinite(b.values.get(metric, math.nan))]
-    if len(finite) < 2:
-        return {}
-    by_variant = {}
-    for variant in session.order_variants(b.variant for b in finite):
+    by_variant: dict[str, tuple[tuple[float, float], ...]] = {}
+    for variant in session.order_variants(b.variant for b in finite) if len(finite) > 1 else ():
         points = tuple((b.t, b.values[metric]) for b in finite if b.variant == variant)
         by_variant[variant] = points[:: max(1, -(-len(points) // MAX_POINTS))]
-    return by_variant
+    return LoadCourse(metric, by_variant)
 
 
-def _load_chart(session: RunSession, workload: str, by_variant: VariantPoints) -> Chart:
+def _load_chart(session: RunSession, workload: str, course: LoadCourse) -> Chart:
+    metric, by_variant = course
     series = [
         ChartSeries(mark, points, wording.legend_text(session, mark, variant))
         for mark, (variant, points) in zip(cycle(MARKS), by_variant.items(), strict=False)
@@ -226,7 +231,6 @@ def _load_chart(session: RunSession, workload: str, by_variant: VariantPoints) -
     scale = ", log scale" if y.log else ""
     title = wording.workload_title(session, workload)
     mark = "group" if workload in session.trains else "block"
-    metric = _leading_metric(session, workload, session.blocks[workload])
     return Chart(f"{title}: {metric} by seconds into the run, one mark a {mark}{scale}", tuple(series), x, y)
 
 

@@ -194,5 +194,5 @@ def reserve_space(fd: int, length: int) -> None:
 
 def _failure_text(directory: str, error: OSError, size_bytes: int = 0) -> str:
     description = f"a test file of {units.format_size(size_bytes)}" if size_bytes else "a test file"
-    why = f"{os.strerror(error.errno or 0)}{cause_and_advice(directory, error.errno)}"
+    why = f"{os.strerror(error.errno or 0)}{cause_and_advice(error.errno, directory)}"
     return f"{directory}: cannot make {description}: {why}"

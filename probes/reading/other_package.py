@@ -21,14 +21,14 @@ _OURS = b"[hostdx."  # in entry_points.txt: the heading of each of our groups
 
 @cache
 def _all_entry_points() -> EntryPoints | None:
-    if not any(map(_names_ours, sys.path)):
+    if not any(map(_brings_something, sys.path)):
         return None
     from importlib import metadata  # it takes a tenth of a start
 
     return cast("EntryPoints", metadata.entry_points())
 
 
-def _names_ours(place: str) -> bool:
+def _brings_something(place: str) -> bool:
     """Return True if a package that lies in `place`, of the module search path, brings something for hostdx.
 
     Also where that cannot be seen from here: in a zip.

@@ -76,7 +76,7 @@ class ChurnBench:
             replies = await self._written_by_workers(seconds, most_bytes)
         except WorkerFailed as error:
             raise WorkerFailed(
-                f"{self.private.path}, new files: {error}{cause_and_advice(self.private.path, error.errno)}",
+                f"{self.private.path}, new files: {error}{cause_and_advice(error.errno, self.private.path)}",
                 error.errno,
             ) from error
         moved = counter_growth(before, self._written_bytes())

@@ -6,7 +6,7 @@ through bindings, so that what a slow line delivers in one piece is reordered (`
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from itertools import takewhile
 from typing import TypeAlias
 
@@ -82,7 +82,7 @@ class Field(Panel):
 class AskScreen(ModalScreen[str | None]):
     """Gives the text, None for Esc. `changed` is called at every keystroke; `check` says what is wrong with it;
     `complete` is asked at Tab and gives the words as far as they are certain, and the choices beyond that. Up and Down
-    go through `before`, what was answered earlier, the last one first."""
+    bring back the value that stood there at first."""
 
     DEFAULT_CSS = """
     AskScreen { background: transparent; align: left bottom; layout: vertical; }
@@ -100,13 +100,12 @@ class AskScreen(ModalScreen[str | None]):
         changed: Callable[[str], None] | None = None,
         check: Callable[[str], str] | None = None,
         complete: Completer | None = None,
-        before: Sequence[str] = (),
         replaced: bool = False,
     ) -> None:
         """`replaced`: the first letter takes the place of the value that stands there, until another key moved it."""
         super().__init__()
         self._is_replaced = replaced and bool(value)
-        self._before, self._at = [value, *before], 0
+        self._first_value = value
         self._hint = Words(hint)
         self._field = Field(question, value)
         self._changed, self._check, self._complete = changed, check, complete
@@ -131,7 +130,7 @@ class AskScreen(ModalScreen[str | None]):
             asked = self._field.value
             self._complete(asked, lambda words, choices: self._apply_completion(asked, words, choices))
         elif event.key in ("up", "down"):
-            self._recall_earlier(1 if event.key == "up" else -1)
+            self._restore_value()
         elif self._edit_field(event.key, event.character):
             self._report_edit()
 
@@ -141,9 +140,8 @@ class AskScreen(ModalScreen[str | None]):
         self._is_replaced = False
         return self._field.edit_text(key, character)
 
-    def _recall_earlier(self, by: int) -> None:
-        self._at = min(len(self._before) - 1, max(0, self._at + by))
-        self._field.value = self._before[self._at]
+    def _restore_value(self) -> None:
+        self._field.value = self._first_value
         self._field.cursor = len(self._field.value)
         self._report_edit()
 

@@ -34,7 +34,7 @@ def open_directory(directory: str) -> Iterator[int]:
 
 
 def cannot_use(directory: str, error: OSError) -> BenchRefused:
-    return BenchRefused(f"{directory}: {error.strerror}{cause_and_advice(directory, error.errno)}")
+    return BenchRefused(f"{directory}: {error.strerror}{cause_and_advice(error.errno, directory)}")
 
 
 async def fill_files(
@@ -70,7 +70,7 @@ async def fill_files(
         except WorkerFailed as error:
             raise BenchRefused(
                 f"{directory}: writing the test file of {units.format_size(file.bytes)} failed: "
-                f"{error}{cause_and_advice(directory, error.errno)}"
+                f"{error}{cause_and_advice(error.errno, directory)}"
             ) from error
         except OSError as error:
             raise cannot_use(directory, error) from error

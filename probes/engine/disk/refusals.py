@@ -141,7 +141,7 @@ def refused_directory(path: str) -> str:
     try:
         state = os.stat(path)  # noqa: PTH116
     except OSError as error:
-        return f"{path}: {os.strerror(error.errno or 0)}{cause_and_advice(path, error.errno)}"
+        return f"{path}: {os.strerror(error.errno or 0)}{cause_and_advice(error.errno, path)}"
     if not stat.S_ISDIR(state.st_mode):
         return f"{path} is not a directory; name one that is"
     if os.access(path, os.W_OK | os.X_OK, effective_ids=True):

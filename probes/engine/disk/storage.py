@@ -294,7 +294,7 @@ class StorageBench:
             replies = await self._worker_pool.run_block(specs, LEAD_S + 0.0002 * load.workers)
         except WorkerFailed as error:
             raise WorkerFailed(
-                f"{self.directory}, {load.id}: {error}{cause_and_advice(self.directory, error.errno)}",
+                f"{self.directory}, {load.id}: {error}{cause_and_advice(error.errno, self.directory)}",
                 error.errno,
             ) from error
         moved = counter_growth(device, self.device_bytes(load.kind))

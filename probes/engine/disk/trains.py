@@ -108,9 +108,9 @@ class StorageBatches(BatchSource[StorageBench]):
             )
         except WorkerFailed as error:
             failed = self._benches if error.side is None else [self._benches[error.side]]
-            owner_hint = "".join(dict.fromkeys(cause_and_advice(b.directory, error.errno) for b in failed))
+            hint = cause_and_advice(error.errno, *(b.directory for b in failed))
             raise WorkerFailed(
-                f"{_directory_names(failed)}, {load.id}: {error}{owner_hint}", error.errno
+                f"{_directory_names(failed)}, {load.id}: {error}{hint}", error.errno
             ) from error
         took = time.perf_counter() - began
         moved = {

@@ -109,10 +109,12 @@ def _name_call(spec: Spec, turns: Iterator[loops.Buffers], buffers: loops.Buffer
 
     def write_whole(name: bytes) -> None:
         file = opened(name, _NEW, _MODE)
-        moved = writev(file, next(turns))
-        if moved != size:
-            loops.fail_short_write(file, next(turns), 0, moved)
-        close(file)
+        try:
+            moved = writev(file, next(turns))
+            if moved != size:
+                loops.fail_short_write(file, next(turns), 0, moved)
+        finally:
+            close(file)
 
     def read_whole(name: bytes) -> None:
         file = opened(name, _OLD)

@@ -30,13 +30,12 @@ def whose_error(path: str, number: int | None) -> str:
     return f" ({mount.source}, {mount.fstype} on {mount.mountpoint}, fails or is gone: see dmesg)"
 
 
-def cause_and_advice(directory: str, number: int | None) -> str:
+def cause_and_advice(number: int | None, *directories: str) -> str:
     """To be put behind the error's own text: whose error it is, and what helps where a test wrote or read there.
 
     Empty without an error's number: then a worker has ended for a reason of its own.
     """
-    return (
-        f"{whose_error(directory, number)}; {write_advice(number, 'name another directory')}"
-        if number
-        else ""
-    )
+    if not number:
+        return ""
+    owners = "".join(dict.fromkeys(whose_error(directory, number) for directory in directories))
+    return f"{owners}; {write_advice(number, 'name another directory')}"

@@ -145,7 +145,7 @@ class CornerBench:
         self.budget.charge(sum(reply["n"] for reply in replies) * corner.record_bytes, None)
 
     def _refusal_for(self, why: WorkerFailed) -> BenchRefused:
-        return BenchRefused(f"{self.private.path}: {why}{cause_and_advice(self.private.path, why.errno)}")
+        return BenchRefused(f"{self.private.path}: {why}{cause_and_advice(why.errno, self.private.path)}")
 
     def _lay_files(self) -> list[TestFile]:
         self._files.begin()

@@ -56,7 +56,7 @@ BY_STATE = (
 )  # of two with one key, one is there at a time
 MEANINGS = {
     "move": ("move", "scroll", "other", "focus_next", "focus_previous"),
-    "go on": ("start", "name", "take", "choose", "change", "prove", "zoom", "open"),
+    "go on": ("start", "name", "take", "choose", "change", "prove", "zoom", "open", "wait"),
     "sideways": ("measure", "beside"),
     "leave": ("back", "leave", "refuse", "later", "clear"),
     "the item of that number": ("ask", "digit"),
@@ -70,7 +70,6 @@ IN_CONTEXT = {
     "slash": {"filter", "path"},  # a path begins with it, and such a list has no filter
     "c": {"compare", "copy"},  # two recordings, or commands and a report
     "y": {"yes", "copy_row"},  # a question is open, or a list
-    "enter": {"wait", "go on"},  # another run measures: then it starts when that one has ended
     "n": {"leave", "jump"},  # a question is open, or a recording
 }
 both = pytest.mark.parametrize("size", one_always("narrow", "wide"))

@@ -189,13 +189,18 @@ class DirectoriesScreen(Base):
             return
         if place.path in self.marked:
             self.marked.remove(place.path)
-        elif place.refusal:
-            self.shell.show_message(f"it cannot be measured: {place.refusal}")
+        elif self._is_refused(place):
             return
         else:
             self.marked = self._marked_with(place.path)
         self._is_proposed = False
         self.show()
+
+    def _is_refused(self, place: ListedDirectory) -> bool:
+        """Return True, and say why, where nothing can be measured there."""
+        if place.refusal:
+            self.shell.show_message(f"it cannot be measured: {place.refusal}")
+        return bool(place.refusal)
 
     def _marked_with(self, path: str) -> list[str]:
         return [*self.marked, path] if self.several and not self._is_proposed else [path]
@@ -203,8 +208,7 @@ class DirectoriesScreen(Base):
     def action_take(self) -> None:
         place = self.selected_place
         if place is not None and (not self.several or not self.marked):
-            if place.refusal:
-                self.shell.show_message(f"it cannot be measured: {place.refusal}")
+            if self._is_refused(place):
                 return
             self.marked = [place.path]
         self._then(self.marked)
