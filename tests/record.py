@@ -133,6 +133,7 @@ def workload(place: Path, recording: Path) -> None:
                 "235",
                 "--seed",
                 "5",
+                "--call-paths",
             ],
             recording,
         )
