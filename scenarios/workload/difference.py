@@ -249,8 +249,8 @@ def build_views(time_split: Split, least: float = 0.0) -> list[Part]:
     places = 4 - math.ceil(math.log10(wall)) if wall > 0 else 4  # no digit of less than a thousandth of it
     tables: list[Part] = []
     for name, lines in (
-        ("mean time by state", lines_by_state(time_split, least * wall)),
-        ("mean time by call", lines_by_call(time_split, least * wall)),
+        ("time by state", lines_by_state(time_split, least * wall)),
+        ("time by call", lines_by_call(time_split, least * wall)),
     ):
         if not lines:
             continue

@@ -58,7 +58,7 @@ def list_sentences(time_split: Split, limit: AtLimit | None = None) -> list[str]
     """The whole difference, what a memory limit did, each part by its size, and what could not be told apart."""
     wall_part, *parts = time_split.parts
     lines = [
-        f"mean wall time of a run: {time_split.baseline} {format_number(wall_part.baseline_s)} s, {time_split.variant} "
+        f"wall time of a run: {time_split.baseline} {format_number(wall_part.baseline_s)} s, {time_split.variant} "
         f"{format_number(wall_part.variant_s)} s: {difference_words(wall_part)}, over {time_split.groups} groups"
     ]
     if limit is not None:

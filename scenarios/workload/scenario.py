@@ -37,7 +37,13 @@ from scenarios.workload.plan import list_sentences as planned_sentences
 from scenarios.workload.request import MIN_SERIES_RUNS, CommandRequest, parse_request
 from scenarios.workload.results import MemoryLimits, Splits
 from scenarios.workload.series import measure_series
-from scenarios.workload.split import Profiles, collect_profiles, find_limit_cause, split_wall_time
+from scenarios.workload.split import (
+    Profiles,
+    collect_profiles,
+    find_limit_cause,
+    split_wall_time,
+    values_beside,
+)
 from scenarios.workload.variant_bench import WALL, Allowance, CommandVariantBench
 from scenarios.workload.variants import CommandVariant
 
@@ -149,8 +155,12 @@ async def _compare(run: Run, wanted: CommandRequest, benches: list[CommandVarian
         pairs=wanted.variant_pairs,
     )
     waits = {(bench.variant, wall_s): entry for bench in benches for wall_s, entry in bench.waited.items()}
+    walls = {(v.baseline, v.variant): v for v in verdicts if v.metric == WALL}
+    values = dict(zip(walls, values_beside(blocks, list(walls.values())), strict=True))
     splits = {
-        pair: entry for pair in wanted.variant_pairs if (entry := split_wall_time(blocks, *pair, waits))
+        pair: entry
+        for pair in wanted.variant_pairs
+        if (entry := split_wall_time(blocks, *pair, waits, walls.get(pair), values.get(pair)))
     }
     if splits:
         run.emit(Splits(t=run.elapsed_s(), value=tuple(splits.values())))
@@ -159,11 +169,11 @@ async def _compare(run: Run, wanted: CommandRequest, benches: list[CommandVarian
     limits = {pair: met for pair in splits if (met := find_limit_cause(blocks, *pair))}
     if limits:
         run.emit(MemoryLimits(t=run.elapsed_s(), value=tuple(limits.values())))
-    for verdict in verdicts:
-        entry = splits.get((verdict.baseline, verdict.variant))
-        if verdict.metric != WALL or entry is None:
+    for pair, verdict in walls.items():
+        entry = splits.get(pair)
+        if entry is None:
             continue
-        limit = limits.get((verdict.baseline, verdict.variant))
+        limit = limits.get(pair)
         make_finding = wall_finding if verdict.is_different else undecided_finding
         run.emit_finding(make_finding(verdict, entry, limit))
 

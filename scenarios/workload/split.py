@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from statistics import fmean
 from typing import NamedTuple, TypeAlias
 
-from msgspec.structs import asdict
+from msgspec.structs import asdict, replace
 
 from probes.engine.command import perf_events, topdown
 from probes.profile.symbols import Symbols
@@ -28,6 +28,7 @@ from scenarios.analysis.profile.locks import lock_table, waits_by_lock
 from scenarios.analysis.profile.results import LockTable, PathTree
 from scenarios.analysis.profile.waits import UNSEEN, Waited, longest_calls
 from scenarios.contract import events as ev
+from scenarios.experiment.levels import values_of_pair, variant_values
 from scenarios.experiment.statistics.stats import student_interval
 from scenarios.workload.difference import REST
 from scenarios.workload.parts import BlockedOn, CounterRate, Split, TimePart
@@ -132,6 +133,12 @@ def _key(wait_name: str, hard: bool) -> str:
     return f"{'D' if hard else 'S'} {wait_name}"
 
 
+def _scaled(run: Mapping[str, float], factor: float) -> dict[str, float]:
+    """Its seconds; counts and rates stay."""
+    counts = (MINOR_FAULTS, *RATES)
+    return {name: value if name in counts else value * factor for name, value in run.items()}
+
+
 class Groups(NamedTuple):
     """Groups that count, with every run of either side divided; `known_parts` parts are in all of them.
 
@@ -172,6 +179,24 @@ class Groups(NamedTuple):
         ratios = [math.log((b + least) / (a + least)) for a, b in zip(first, other, strict=True)]
         wide = student_interval(ratios, 0.05 / self.line_count)
         return not wide.low <= 0 <= wide.high
+
+    def use_first(self, count: int, values: tuple[float, float] | None) -> Groups:
+        """So many groups, with the seconds of each side scaled by one factor to its wall time in `values`.
+
+        Means of a few runs are not the values beside a verdict (see `experiment.levels`): they differ by a percent.
+        """
+        used = self.runs[: max(2, count)]
+        if values is None:
+            return self._replace(runs=used)
+        factors = {
+            side: value / fmean(fmean(run[WALL] for run in sides[side]) for sides in used)
+            for side, value in zip(used[0], values, strict=True)
+        }
+        runs = [
+            {side: [_scaled(run, factors[side]) for run in side_runs] for side, side_runs in sides.items()}
+            for sides in used
+        ]
+        return self._replace(runs=runs)
 
     def make_rates(self, baseline: str, variant: str) -> tuple[CounterRate, ...]:
         """Those that every run has."""
@@ -236,18 +261,50 @@ def groups_of(
     return Groups(known_parts, full_groups, calls) if len(full_groups) >= 2 else None
 
 
+def values_beside(
+    blocks: Sequence[ev.Block], verdicts: Sequence[ev.RunVerdict]
+) -> list[tuple[float, float] | None]:
+    """Return the wall times of baseline and variant beside each of these verdicts, as every view shows them."""
+    means: dict[tuple[str, str], tuple[list[float], list[float]]] = {}
+    effects = {(v.baseline, v.variant): -math.log(v.ratio) for v in verdicts if v.ratio}
+    for verdict in verdicts:
+        groups = groups_of(blocks, verdict.baseline, verdict.variant)
+        pair = (verdict.baseline, verdict.variant)
+        used = groups.runs[: verdict.groups] if groups is not None else []
+        left, right = ([fmean(run[WALL] for run in sides[name]) for sides in used] for name in pair)
+        means[pair] = (left, right)
+    values = variant_values(means, effects)
+    return [values_of_pair(values, verdict, -1) for verdict in verdicts]
+
+
 def split_wall_time(
-    blocks: Sequence[ev.Block], baseline: str, variant: str, waits: Waits | None = None
+    blocks: Sequence[ev.Block],
+    baseline: str,
+    variant: str,
+    waits: Waits | None = None,
+    verdict: ev.RunVerdict | None = None,
+    values: tuple[float, float] | None = None,
 ) -> Split | None:
-    """Over the groups that count; None with fewer than 2. `make_waits` of each run, by its variant and wall time."""
+    """Over the groups that count; None with fewer than 2. `make_waits` of each run, by its variant and wall time.
+
+    verdict: that on the wall time; then the split is over its groups. values: what stands beside it, in seconds; then
+    the parts of either side sum to them.
+    """
     groups = groups_of(blocks, baseline, variant, waits)
     if groups is None:
         return None
+    if verdict is not None:
+        groups = groups.use_first(verdict.groups, values)
+    wall_part, *parts = (
+        groups.sum_parts(baseline, variant, name) for name in (WALL, *groups.known_parts, REST)
+    )
+    if verdict is not None and verdict.delta_ci95 is not None:
+        wall_part = replace(wall_part, ci95_s=verdict.delta_ci95)
     return Split(
         baseline=baseline,
         variant=variant,
         groups=len(groups.runs),
-        parts=tuple(groups.sum_parts(baseline, variant, name) for name in (WALL, *groups.known_parts, REST)),
+        parts=(wall_part, *parts),
         unknown=tuple(name for name in PARTS if name not in (*groups.known_parts, QUOTA, MUTEX)),
         waits=groups.make_waits(baseline, variant),
         faults=_page_fault_difference(groups, baseline, variant),

@@ -11,7 +11,7 @@ from scenarios.analysis.profile.waits import Waited
 from scenarios.contract import events as ev
 from scenarios.workload.difference import REST, lines_by_call, lines_by_state, lines_of, rank_moved_parts
 from scenarios.workload.findings import list_sentences, undecided_finding
-from scenarios.workload.split import divide_wall_time, split_wall_time
+from scenarios.workload.split import divide_wall_time, split_wall_time, values_beside
 from scenarios.workload.variant_bench import (
     BLOCKED,
     MEMORY,
@@ -66,6 +66,26 @@ def test_the_planted_part_is_named_with_its_interval() -> None:
         assert told.severity == severity and len(told.evidence) == 8, (
             "the parts are kept where the whole is open"
         )
+
+
+def test_the_parts_sum_to_the_values_beside_the_verdict() -> None:
+    """Measured on after the decision: the groups that came later are in no figure."""
+    blocks = []
+    for group, noise in enumerate((0.0, 1.5, -1.0, 0.5, 6.0, 7.0)):
+        blocks += [block("A", group, wall=10 + noise, user=6.0, blocked=1.0 + noise)]
+        blocks += [block("B", group, wall=5 + noise / 3, user=2.0, blocked=1.0)]
+    verdict = ev.RunVerdict(
+        t=0.0, workload="command", metric=WALL, baseline="A", variant="B", verdict="faster", ratio=1.9, groups=4,
+        delta_ci95=(-6.0, -4.0),
+    )  # fmt: skip
+    values = values_beside(blocks, [verdict])[0]
+    assert values is not None and values[0] / values[1] == pytest.approx(1.9)
+    found = split_wall_time(blocks, "A", "B", None, verdict, values)
+    assert found is not None and found.groups == 4
+    assert (found.parts[0].baseline_s, found.parts[0].variant_s) == pytest.approx(values)
+    assert found.parts[0].ci95_s == (-6.0, -4.0)
+    assert math.fsum(part.baseline_s for part in found.parts[1:]) == pytest.approx(values[0])
+    assert math.fsum(part.variant_s for part in found.parts[1:]) == pytest.approx(values[1])
 
 
 def test_two_threads_on_one_cpu_wait_for_it_and_use_no_more() -> None:
