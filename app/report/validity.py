@@ -235,12 +235,11 @@ def _order_distance(order: OrderEffect) -> float:
 def _resolution_signs(verdicts: list[ev.RunVerdict]) -> list[Sign]:
     """Without a check mark where an effect that matters may have been missed."""
     effects = wording.detectable_text(verdicts)
-    misses = any(
-        (v.smallest_effect or 0.0) > v.margin and not v.control and wording.may_miss_effect(v)
-        for v in verdicts
-    )
-    margin = (
-        f", above the margin of {units.format_percent(min(v.margin for v in verdicts))}" if misses else ""
-    )
+    limited = [v for v in verdicts if v.smallest_effect and not v.control and wording.may_miss_effect(v)]
+    misses = [v for v in limited if (v.smallest_effect or 0.0) > v.margin]
+    margin = ""
+    if misses:
+        part = f" for {len(misses)} of {len(limited)} effects" if len(misses) < len(limited) else ""
+        margin = f", above the margin of {units.format_percent(min(v.margin for v in misses))}{part}"
     words = f"smallest detectable effect: {effects}{margin}"
     return [Sign("unknown" if misses else "ok", words)] if effects else []

@@ -2,6 +2,7 @@
 
 import shlex
 from collections.abc import Iterable, Iterator
+from itertools import islice
 
 from app.recordings.answers import ranked_items
 from app.recordings.session import RunSession
@@ -44,9 +45,13 @@ def about_parts(session: RunSession, width: int) -> Iterator[list[Line]]:
         yield [text_line(clean_text(row), "dim") for row in plan.picture]
     if not session.pulses and session.ended is None:  # in the first second nothing else is known
         yield from ([line] for line in (BLANK, *word_lines(width)))
+    yield from ([line] for line in fact_lines(session, width))
+
+
+def fact_lines(session: RunSession, width: int) -> Iterator[Line]:
+    """A line a fact that was read of the host, the newest first."""
     for fact in reversed(session.facts.values()):
-        fact_text = f"{fact.label}  {value_words(fact.value, fact.unit)}"
-        yield wrap_text(fact_text, width, "dim", hang=2)[:1]
+        yield wrap_text(f"{fact.label}: {value_words(fact.value, fact.unit)}", width, "dim", hang=2)[0]
 
 
 def whole_parts(parts: Iterable[list[Line]], most: int) -> list[Line]:
@@ -76,10 +81,11 @@ def read_panel(session: RunSession, width: int, height: int) -> list[Line]:
 
 
 def preparing_panel(session: RunSession, width: int, height: int) -> list[Line]:
-    """Before the first block: what is written to each side's disk, and what the host does meanwhile."""
+    """Before the first block: what is written to each side's disk or was read of the host, and what the host does."""
     inner, room = width - 4, height - 2
     is_writing = bool(session.plan is not None and session.plan.writes and "prepare" in session.began_at)
-    rows = with_graphs(session, [], inner, room, writing=is_writing)
+    facts = [] if is_writing else list(islice(fact_lines(session, inner), room // 2))
+    rows = with_graphs(session, facts, inner, room, writing=is_writing)
     title = "WRITING THE TEST FILES" if is_writing else "BEFORE THE FIRST BLOCK"
     note = text_line(units.count_noun(len(session.planned_workloads), "load") + " to come", "dim")
     return frame_rows(text_line(title, "title"), note, rows, width, height)

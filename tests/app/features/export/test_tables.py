@@ -28,7 +28,7 @@ Rows = list[dict[str, object]]
 def copied_demos(tmp_path: Path) -> Path:
     folder = tmp_path / "kept"
     folder.mkdir()
-    for name in ("demo:storage", "demo:fullstack", "demo:workload"):
+    for name in ("demo:storage", "demo:box", "demo:workload"):
         path = store.resolve_recording(name)
         shutil.copy(path, folder / path.name)
     return folder
@@ -145,7 +145,7 @@ def test_rubbish_is_named_and_stops_nothing(
     assert len(complaints) == 5
     states = {Path(str(row["file"])).name: row["status"] for row in rows("runs")}
     assert states == {
-        "again.jsonl": "done", "cut.jsonl": "unfinished", "damaged.jsonl.gz": "damaged", "fullstack.jsonl": "done",
+        "again.jsonl": "done", "cut.jsonl": "unfinished", "damaged.jsonl.gz": "damaged", "box.jsonl": "done",
         "workload.jsonl": "done",
     }  # fmt: skip
     ids = {Path(str(row["file"])).name: row["run_id"] for row in rows("runs")}
@@ -234,4 +234,4 @@ def test_every_reader_gets_the_same_sums(demos: Path, tmp_path: Path) -> None:
         f"select r.scenario, count(*) from read_parquet('{tmp_path}/out/runs.parquet') r "
         f"join read_parquet('{tmp_path}/out/groups.parquet') g using (run_id) group by 1 order by 1"
     ).fetchall()
-    assert [scenario for scenario, _ in joined] == ["fullstack", "storage", "workload"]
+    assert [scenario for scenario, _ in joined] == ["box", "storage", "workload"]
