@@ -1,7 +1,4 @@
-"""Long tables are read column by column, with the same result as row by row; no copy of a large file is made.
-
-What it takes: `python -m tests.measured.reading.imports SAMPLES --speed`.
-"""
+"""Long tables are read column by column, with the same result as row by row; no copy of a large file is made."""
 
 from __future__ import annotations
 
