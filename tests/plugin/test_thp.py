@@ -27,6 +27,7 @@ from scenarios.contract import events as ev
 from scenarios.contract.action import Action
 from scenarios.contract.model import Applied, RunRefused, missing_attributes
 from scenarios.contract.results.document import paragraph_of
+from tests.app import forked
 from tests.fakes.noise import white
 from tests.fakes.run import FakeRun, conduct
 from tests.needs import MOUNT_NAMESPACE, need, not_here
@@ -168,13 +169,13 @@ HOSTDX = (sys.executable, "-P", "-m", "app.cli")
 
 
 def test_installed_it_is_offered_and_planned(installed: dict[str, str], tmp_path: Path) -> None:
-    listed = subprocess.run([*HOSTDX, "scenarios", "--json"], env=installed, capture_output=True, text=True)
+    listed = forked.run([*HOSTDX, "scenarios", "--json"], env=installed, capture_output=True, text=True)
     [offer] = [one for one in json.loads(listed.stdout)["scenarios"] if one["id"] == "thp"]
     assert offer["question"] == hostdx_thp.Thp.question
     # the home screen: its complaint comes with its offer
     told = tmp_path / "triage.jsonl"
     with told.open("wb") as file:
-        subprocess.run([*HOSTDX, "triage", "--events", "-"], env=installed, stdout=file)
+        forked.run([*HOSTDX, "triage", "--events", "-"], env=installed, stdout=file)
     session = load(told)
     asked_for = all_questions(session.offers)[-1]
     assert hostdx_thp.Thp.card.complaint is not None
@@ -182,19 +183,19 @@ def test_installed_it_is_offered_and_planned(installed: dict[str, str], tmp_path
     assert card_for(asked_for, session).id == "thp"
     # a checkup names it, with why it is not run unasked
     checked = [*HOSTDX, "plan", "checkup", "--only", "thp", "--dir", str(tmp_path / "work"), "--json"]
-    left_out = json.loads(subprocess.run(checked, env=installed, capture_output=True, text=True).stdout)[
+    left_out = json.loads(forked.run(checked, env=installed, capture_output=True, text=True).stdout)[
         "left_out"
     ]
     assert any("thp" in line for line in left_out)
     asked = [*HOSTDX, "plan", "thp", "--command", "true", "--dir", str(tmp_path / "work"), "--json"]
-    plan = json.loads(subprocess.run(asked, env=installed, capture_output=True, text=True).stdout)
+    plan = json.loads(forked.run(asked, env=installed, capture_output=True, text=True).stdout)
     assert plan["scenario"] == "thp"
     assert plan.get("refusal") or {a["target"] for a in plan["actions"]} >= {hostdx_thp.SETTING}
 
 
 def test_installed_it_brings_one_of_each(installed: dict[str, str], tmp_path: Path) -> None:
     def told(*words: str) -> str:
-        return subprocess.run(
+        return forked.run(
             [*HOSTDX, *words], env=installed, capture_output=True, text=True, check=True
         ).stdout
 

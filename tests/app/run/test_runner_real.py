@@ -15,6 +15,7 @@ from app.recordings import store as recordings
 from app.recordings.reader import load
 from app.recordings.session import RunSession
 from tests.app.launcher import argv, environment, hostdx, started
+from tests.needs import one_always
 from tests.real.polled import within
 
 pytestmark = [pytest.mark.real]
@@ -90,7 +91,7 @@ def test_nothing_measured_is_no_success(place: Path) -> None:
     assert_clean(place)
 
 
-@pytest.mark.parametrize(("number", "status"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+@pytest.mark.parametrize(("number", "status"), one_always((signal.SIGTERM, 143), (signal.SIGINT, 130)))
 def test_told_to_stop(place: Path, number: int, status: int) -> None:
     process = started(place, *fake(place, "--how", "hang", "--json"))
     measured(process)

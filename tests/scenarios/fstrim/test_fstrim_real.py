@@ -166,6 +166,7 @@ def test_rounds_are_kept_for_the_file_system(tmp_path: Path, disk: TrimDisk) -> 
     assert len(kept.read_text().splitlines()) == 2
 
 
+@pytest.mark.soak("rounds are kept for the file system")
 def test_the_users_own_command_is_the_load(tmp_path: Path, disk: TrimDisk) -> None:
     command = "sh -c 'head -c 500000 /dev/urandom > $TMPDIR/made; sync $TMPDIR/made'"
     found = result(disk, tmp_path, *ONE_ROUND, "--workload", command)
@@ -173,7 +174,7 @@ def test_the_users_own_command_is_the_load(tmp_path: Path, disk: TrimDisk) -> No
     assert one["metric"] == "runs/h" and one["workload"] == command and one["value"] > 0
 
 
-@pytest.mark.soak("the users' own command is the load")
+@pytest.mark.soak("rounds are kept for the file system")
 def test_a_command_that_writes_too_much_is_stopped_at_the_bound(tmp_path: Path, disk: TrimDisk) -> None:
     before = read_discards(Host(), (disk.device,))
     command = "dd if=/dev/zero of=made bs=1M count=900 oflag=direct"

@@ -94,6 +94,7 @@ def left(place: Path, disk: TrimDisk) -> list[str]:
     return [*names, *(str(j) for j in journals(place)), *(str(pid) for pid in ours(place))]
 
 
+@pytest.mark.soak("a peer by hand and its cable; killed at both ends")
 def test_both_directions_to_the_end(place: Path, disk: TrimDisk) -> None:
     before = namespaces_in_use()
     done = hostdx(place, *arguments(disk, "22"), "--json", "--quiet", timeout=200)

@@ -115,6 +115,7 @@ def test_to_its_end(tmp_path: Path, net: PrivateNet) -> None:
     assert journal(tmp_path) == []
 
 
+@pytest.mark.soak("killed and undone")
 def test_told_to_stop(tmp_path: Path, net: PrivateNet) -> None:
     process = started(tmp_path, *SHORT, "--budget", "60", preexec_fn=net.join)
     holder, namespace = measuring(process, net)
@@ -139,7 +140,7 @@ def test_killed_and_undone(tmp_path: Path, net: PrivateNet) -> None:
     assert journal(tmp_path) == []
 
 
-@pytest.mark.soak("told to stop; killed and undone")
+@pytest.mark.soak("killed and undone")
 def test_the_namespaces_end_under_it(tmp_path: Path, net: PrivateNet) -> None:
     process = started(tmp_path, *SHORT, "--budget", "60", preexec_fn=net.join)
     holder, namespace = measuring(process, net)

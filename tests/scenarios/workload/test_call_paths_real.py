@@ -76,6 +76,7 @@ FAULTS = BURN + (
 
 
 @pytest.mark.noisy("waits of a shared disk", false_failures="0 of 4")
+@pytest.mark.soak("call paths hold the wait and the computing")
 def test_synced_writes_are_named(supervisors: Supervisors, tmp_path: Path) -> None:
     found, _ = measured(supervisors, (BURN, FSYNC), tmp_path)
     ranked = sorted(found.waits, key=lambda wait: -wait.difference_s)
@@ -84,7 +85,7 @@ def test_synced_writes_are_named(supervisors: Supervisors, tmp_path: Path) -> No
 
 
 @pytest.mark.noisy("the same command measured several times, in turn", false_failures="0 of 1")
-@pytest.mark.soak("synced writes are named")
+@pytest.mark.soak("call paths hold the wait and the computing")
 def test_a_sleep_is_named_and_its_length_is_right(supervisors: Supervisors, tmp_path: Path) -> None:
     found, _ = measured(supervisors, (BURN, SLEEP), tmp_path)
     largest, _ = rank_moved_parts(found)
@@ -92,7 +93,7 @@ def test_a_sleep_is_named_and_its_length_is_right(supervisors: Supervisors, tmp_
 
 
 @pytest.mark.noisy("the same command measured several times, in turn", false_failures="0 of 1")
-@pytest.mark.soak("synced writes and sleeps are named")
+@pytest.mark.soak("call paths hold the wait and the computing")
 def test_page_faults_show_as_system_cpu(supervisors: Supervisors, tmp_path: Path) -> None:
     found, _ = measured(supervisors, (BURN, FAULTS), tmp_path)
     parts = {part.name: part for part in found.parts}

@@ -52,6 +52,7 @@ def runs(bench: CommandVariantBench, count: int = 1) -> list[Measured]:
 
 
 @pytest.mark.noisy("three runs beside planted competitors and whatever else is busy", false_failures="0 of 4")
+@pytest.mark.soak("two that share a CPU wait for it: test_supervised_real.py")
 def test_a_competitor_shows_as_waiting_for_a_cpu(supervisors: Supervisors) -> None:
     cpu = min(os.sched_getaffinity(0))
     run = FakeRun()

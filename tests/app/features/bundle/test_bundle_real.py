@@ -50,6 +50,7 @@ def asked(bundle: Path, place: Path, *arguments: str) -> Any:
     return json.loads(done.stdout)
 
 
+@pytest.mark.soak("a killed run is undone from it")
 def test_it_measures_and_its_children_are_its_own(bundle: Path, place: Path) -> None:
     assert ran(bundle, place, "--version").stdout.startswith("hostdx ")
     document = asked(
@@ -75,7 +76,7 @@ def test_it_measures_and_its_children_are_its_own(bundle: Path, place: Path) -> 
     assert shown == json.loads(own.stdout)
 
 
-@pytest.mark.soak("it measures, and its children are its own")
+@pytest.mark.soak("a killed run is undone from it")
 def test_a_users_command_does_not_inherit_how_it_was_started(bundle: Path, place: Path) -> None:
     said = place / "said"
     command = f"sh -c 'env > {said}'"

@@ -80,6 +80,7 @@ def test_a_directory_that_never_answers_ends_in_time(tmp_path: Path) -> None:
 
 
 @pytest.mark.real("cpu")
+@pytest.mark.soak("a directory that never answers; the speed against a class: test_speed.py")
 def test_a_slow_node_is_told_from_a_fit_one(tmp_path: Path) -> None:
     """The class's level is far above, then far below what this machine gives."""
     status, document, seconds = health("--class", write_class(tmp_path / "c.json", math.log(1e9), 0.005))
