@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from app.features.bundle import unpack
+from app.features.bundle import build, unpack
 from app.features.bundle.unpack import (
     START,
     Bundle,
@@ -22,6 +22,29 @@ from app.features.bundle.unpack import (
 from tests.every_case import every_case
 from tests.needs import ROOT, needs, one_always
 from tests.syntax import ROOT as TREE
+
+FILES = ("app/__init__.py", "app/cli/__init__.py", "app/features/bundle/unpack.py", START)
+
+
+@pytest.fixture(scope="module")
+def bundle(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A hundredth of the files and a package of one file: a whole bundle takes half a second to unpack."""
+    path = tmp_path_factory.mktemp("small") / "hostdx.pyz"
+    with pytest.MonkeyPatch.context() as patched:
+        files = {name: data for name, data in build._own_files().items() if name in FILES}
+        patched.setattr(build, "_own_files", lambda: files)
+        patched.setattr(build, "fetch_wheels", fetch_small_package)
+        path.write_bytes(build.build_bundle().data)
+    path.chmod(0o755)
+    return path
+
+
+def fetch_small_package(into: Path) -> list[Path]:
+    """For this interpreter and machine alone."""
+    python = "cp3{0}-cp3{0}".format(sys.version_info[1])
+    wheel = into / f"part-1-{python}-manylinux2014_{os.uname().machine}.whl"
+    wheel.write_bytes(build.make_archive({"part.so": b"elf"}, build.OLDEST_S))
+    return [wheel]
 
 
 @pytest.fixture
@@ -95,7 +118,7 @@ def test_what_a_process_still_runs_from_stays(bundle: Path, place: Path, tmp_pat
 def test_a_part_that_was_damaged_on_its_way_is_refused(bundle: Path, place: Path, tmp_path: Path) -> None:
     damaged = tmp_path / "damaged.pyz"
     data = bytearray(bundle.read_bytes())
-    data[len(data) // 2] ^= 1
+    data[data.index(b"any.zip") + 200] ^= 1
     damaged.write_bytes(data)
     with pytest.raises(UnfitBundle, match="copy"):
         unpack_if_needed(Bundle(str(damaged)), str(place))
