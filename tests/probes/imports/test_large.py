@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable, Iterator
+from functools import partialmethod
 from typing import Any
 
 import msgspec
@@ -17,7 +18,8 @@ from probes.imports.sysstat import sar, sysstat_table, vmstat
 from tests.every_case import every_case
 from tests.needs import one_always
 
-ROWS = 14_000  # two batches; a table of vmstat is read row by row for the first 9,000
+ROWS = 14_000  # two batches
+VMSTAT_ROWS = 2_800  # three batches of `small_batches`, the first of which is always read row by row
 VMSTAT = (
     "procs -----------memory---------- ---swap-- -----io---- -system-- ------cpu-----\n"
     " r  b   swpd   free   buff  cache   si   so    bi    bo   in   cs us sy id wa st"
@@ -29,7 +31,7 @@ SAR = "Linux 5.14.0 (node1) \t11/22/2026 \t_x86_64_\t(2 CPU)\n"
 
 
 def vmstat_lines(rng: random.Random) -> Iterator[str]:
-    for row in range(ROWS):
+    for row in range(VMSTAT_ROWS):
         if row % 20 == 0:
             yield VMSTAT
         yield " ".join(f"{rng.randrange(10_000):4d}" for _ in range(12)) + "  1  2 93  4  0"
@@ -73,6 +75,11 @@ def sar_lines(rng: random.Random) -> Iterator[str]:
 LINES: dict[str, Callable[[random.Random], Iterator[str]]] = {
     "vmstat": vmstat_lines, "prmon-text": prmon_lines, "sar": sar_lines,
 }  # fmt: skip
+
+
+@pytest.fixture(autouse=True)
+def small_batches(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(ImportSource, "read_batches", partialmethod(ImportSource.read_batches, 1_000))
 
 
 def read(lines: list[str]) -> tuple[str, Any]:
