@@ -195,9 +195,7 @@ def test_installed_it_is_offered_and_planned(installed: dict[str, str], tmp_path
 
 def test_installed_it_brings_one_of_each(installed: dict[str, str], tmp_path: Path) -> None:
     def told(*words: str) -> str:
-        return forked.run(
-            [*HOSTDX, *words], env=installed, capture_output=True, text=True, check=True
-        ).stdout
+        return forked.run([*HOSTDX, *words], env=installed, capture_output=True, text=True, check=True).stdout
 
     tree = tmp_path / "tree"
     for path, text in ((hostdx_thp.SETTING, "[always] madvise never\n"), (DEFRAG, "[always] defer never\n")):
