@@ -12,7 +12,7 @@ from app.recordings.values import group_means, is_counted
 from app.report import wording
 from probes import units
 from scenarios.contract import events as ev
-from scenarios.contract.disturbance import most_frequent_cause, most_frequent_culprit
+from scenarios.contract.disturbance import most_frequent_cause, most_frequent_culprit, most_frequent_pid
 from scenarios.contract.verdict.order import order_words
 from scenarios.contract.verdict.verdict import OrderEffect
 from scenarios.experiment.guards.thresholds import threshold_of
@@ -35,6 +35,7 @@ _FIELDS = {
 class Sign(NamedTuple):
     state: State
     text: str
+    pid: int | None = None  # of the process that it names
 
 
 def list_trust_signs(session: RunSession) -> list[Sign]:
@@ -109,16 +110,20 @@ def _others_sign(session: RunSession, kind: str) -> Sign:
         or any(disturbance.kind == kind for disturbance in w.told)
     ]
     share = _total_seconds([w for w, _ in those]) / max(_total_seconds(could), 1e-3)
+    culprits = [disturbance.culprit for _, disturbance in those if disturbance.culprit is not None]
+    pid = most_frequent_pid(culprits)
     if share < MIN_LASTING_SHARE or kind not in ("device", "cpu"):
         often = most_frequent_cause([disturbance for _, disturbance in those])
-        return Sign("notice", f"{often}, in {units.format_percent(min(1.0, share))} of the measuring time")
-    culprit_name = most_frequent_culprit(
-        [disturbance.culprit for _, disturbance in those if disturbance.culprit is not None]
-    )
+        return Sign(
+            "notice", f"{often}, in {units.format_percent(min(1.0, share))} of the measuring time", pid
+        )
+    culprit_name = most_frequent_culprit(culprits)
     by = f" ({culprit_name})" if culprit_name else ""
     if kind == "cpu":
         used = units.format_percent(median(disturbance.figure or 0.0 for _, disturbance in those))
-        return Sign("notice", f"other programs used {used} of the CPUs all the time{by}: this host was busy")
+        return Sign(
+            "notice", f"other programs used {used} of the CPUs all the time{by}: this host was busy", pid
+        )
     read, written = (
         median(getattr(w.surroundings, name) for w, _ in those)
         for name in ("foreign_read", "foreign_written")
@@ -135,6 +140,7 @@ def _others_sign(session: RunSession, kind: str) -> Sign:
     return Sign(
         "notice",
         f"others {did}{rate} {way} {device_names} all the time{by}: these are figures of a busy disk",
+        pid,
     )
 
 

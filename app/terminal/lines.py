@@ -1,7 +1,8 @@
 """Lines of text with roles: what every panel draws, before it becomes cells in colours.
 
 A role is a meaning ("warning", "dim", "a" for the first variant), never a colour; `app/tui/theme.py` turns it into one.
-`role@ground` stands on a tinted ground: `bar`, `band` (the margin), `chip`, or a severity.
+`role@ground` stands on a tinted ground: `bar`, `band` (the margin), `chip`, or a severity. `target→role` opens what is
+drawn there: `load:read-4k→text`.
 """
 
 import re
@@ -21,6 +22,7 @@ BLANK: Line = []
 GAP = 3  # cells between two columns
 KEPT = "\u00a0"  # in place of a blank that no line ends at
 _UNIT = re.compile(r"(?<=\d) (?=[%×]|[kMGT](?: |$)|[KMGT]i?B\b|[a-zµ]?[sB](?:\b|/)|min\b|IOPS\b)")
+TARGET = "→"  # between what a span opens and its role
 HIGHLIGHT = "!"  # suffix of a role: the same meaning on the row that the cursor is on
 
 
@@ -91,10 +93,21 @@ def highlight_line(line: Sequence[Span], width: int) -> Line:
     return [(part, role + HIGHLIGHT) for part, role in pad_line(line, width)]
 
 
+def link_line(line: Iterable[Span], target: str) -> Line:
+    """The line whose spans open `target`, except those that open something already."""
+    return [
+        (part, role if TARGET in role or not target else f"{target}{TARGET}{role}") for part, role in line
+    ]
+
+
+def target_of(role: str) -> str:
+    return role.rpartition(TARGET)[0]
+
+
 def ground_line(line: Iterable[Span], width: int, ground: str) -> Line:
     """The line filled to the width, on a tinted ground."""
     return [
-        (part, role if "@" in role else f"{role}@{ground}")
+        (part, role if "@" in role.rpartition(TARGET)[2] else f"{role}@{ground}")
         for part, role in pad_line(clean_line(line), width)
     ]
 

@@ -9,8 +9,9 @@ from app.report.results.finding_parts import finding_parts, finding_title
 from app.report.validity import MARKS, TONES, Sign
 from app.terminal.glyphs import clean_text
 from app.terminal.invocation import command_to_paste
-from app.terminal.lines import Line, crop_line, flow_parts, split_line, text_line, wrap_text
+from app.terminal.lines import Line, crop_line, flow_parts, link_line, split_line, text_line, wrap_text
 from app.tui.option_values import is_scenario, keeps_all_options
+from app.tui.targets import digit_target, process_target
 from scenarios.contract.events import ScenarioOffer
 from scenarios.contract.finding import Finding, Remedy
 from scenarios.contract.results.document import Toned, paragraph_of
@@ -26,7 +27,9 @@ def finding_lines(finding: Finding, session: RunSession, width: int) -> list[Lin
 def sign_lines(signs: Iterable[Sign], width: int) -> list[Line]:
     """Return whether it can be trusted, the red ones first; a sign whose text is long takes lines of its own."""
     ordered = sorted(signs, key=lambda s: s.state != "critical")
-    return flow_parts([(f"{MARKS[s.state]} {s.text}", TONES[s.state]) for s in ordered], width, gap="   ")
+    parts = [(f"{MARKS[s.state]} {s.text}", TONES[s.state], process_target(s.pid)) for s in ordered]
+    linked = [span for text, role, target in parts for span in link_line([(text, role)], target)]
+    return flow_parts(linked, width, gap="   ")
 
 
 def next_lines(steps: Sequence[Remedy], width: int, room: int, *, digits: bool = True) -> list[Line]:
@@ -48,14 +51,14 @@ def next_lines(steps: Sequence[Remedy], width: int, room: int, *, digits: bool =
             break
     left = max(1, left)  # never without a command to paste
     out: list[Line] = []
-    for head, step, below in zip(heads, steps, commands, strict=True):
+    for number, (head, step, below) in enumerate(zip(heads, steps, commands, strict=True), 1):
         if len(below) > left:
             more = text_line(
                 f"  {len(step.commands)} commands: c" if len(step.commands) > 1 else "  c copies it", "dim"
             )
             below = [split_line(crop_line(below[0], width - 18), more, width)] if below and left > 0 else []
         left -= len(below)
-        out += [*head, *below]
+        out += [link_line(line, digit_target(number) if digits else "") for line in (*head, *below)]
     return out[:room]
 
 

@@ -24,12 +24,15 @@ from app.feature import call_target, external_screens, screens_at
 from app.terminal.failure import COULD_NOT, Failure
 from app.terminal.glyphs import clean_text
 from app.terminal.printable import make_printable
+from app.terminal.process import boot_id
 from app.tui import theme
 from app.tui.children.event_child import EventChild
 from app.tui.ending import ends_from_outside, resume_only_after_suspend
 from app.tui.requests import Errands
 from app.tui.screens.base import MIN_SIZE_CELLS, Base
+from app.tui.targets import DIGIT
 from probes.reading.other_package import load_entry
+from scenarios.contract.card import bundled_cards
 from scenarios.contract.events import Pulse
 
 if TYPE_CHECKING:
@@ -368,6 +371,29 @@ class Shell(Errands):
 
         if not isinstance(about, KeysScreen):
             self.push_screen(KeysScreen(about, filtering=filtering))
+
+    def open_target(self, target: str) -> None:
+        """Open what a panel's row, bar or point stands for (`targets.py`)."""
+        from app.tui.screens.load import LoadScreen
+
+        kind, _, name = target.partition(":")
+        if kind == "load":
+            self.push_screen(LoadScreen(lambda: self.feed.session, name))
+        elif kind == "process":
+            self._watch_process(name)
+        elif target.startswith(DIGIT):
+            self.call_later(self.screen.run_action, f"digit({name})")
+
+    def _watch_process(self, pid: str) -> None:
+        """Open the plan that watches it. A recording of another host or boot names a process that is not here."""
+        began = self.feed.session.began if self._feed is not None else None
+        if began is not None and began.boot_id != boot_id():
+            self.show_message(
+                f"process {pid} ran on {clean_text(began.host)} before its last boot, or elsewhere"
+            )
+            return
+        card = next(card for card in bundled_cards() if card.process_option)
+        self.open_plan(card.id, (f"--{card.process_option}", pid))
 
     def action_scenario(self, id: str) -> None:
         self.open_plan(id)

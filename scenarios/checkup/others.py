@@ -121,7 +121,7 @@ class HostUseSampler:
             step = priority.process_priority_remedy(self._run.host, user.pids[0], user.name).as_step
         else:
             step = SAYS.remedy("unnamed", what="the CPUs", command="top -b -n 1 | head -n 20").as_step
-        return _cause_item(words, step, fmean(pressures) if pressures else 0.0)
+        return _cause_item(words, step, fmean(pressures) if pressures else 0.0, user=user)
 
     def _memory_cause(self) -> Item | None:
         pressures = [
@@ -165,7 +165,7 @@ class HostUseSampler:
             step = SAYS.remedy(
                 "unnamed", what=device, command="cat /proc/pressure/io; iotop -b -o -n 3"
             ).as_step
-        return _cause_item(words, step, fmean(waited) if waited else 0.0)
+        return _cause_item(words, step, fmean(waited) if waited else 0.0, user=user)
 
     def _top_users(self, resource: Resource, least: float) -> list[HostUser]:
         """At most MOST_NAMED, who used most first; `least`: CPUs or bytes a second that make one worth a name."""
@@ -192,10 +192,12 @@ class HostUseSampler:
         return f": {', '.join(user_texts)}" if user_texts else ""
 
 
-def _cause_item(words: str, step: SuggestedStep, loss: float, about: tuple[str, ...] = ()) -> Item:
+def _cause_item(
+    words: str, step: SuggestedStep, loss: float, about: tuple[str, ...] = (), user: HostUser | None = None
+) -> Item:
     return Item(
         scenario=AREA, state="cause", words=words, severity="warning", loss=round(min(1.0, loss), 3),
-        following=(step,), about=about,
+        following=(step,), about=about, pid=user.pids[0] if user is not None else None,
     )  # fmt: skip
 
 

@@ -53,7 +53,8 @@ class Card(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 
     `compares`: its loads have windows of two variants, whose ratio is the answer. `rates`: its results have
     `line_rates`; `proves`: they have `proofs`.
-    `takes_s`: the usual time, for a scenario that is suggested as a next step.
+    `takes_s`: the usual time, for a scenario that is suggested as a next step. `process_option`: the option that takes
+    the id of a process whose behaviour the scenario watches.
     """
 
     id: str = ""
@@ -66,6 +67,7 @@ class Card(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     proves: bool = False
     takes_s: of.Duration = 0.0
     trace: SampleTrace | None = None
+    process_option: str = ""
 
 
 NO_RUNS = frozenset({"", "triage", "plan"})  # streams that begin like a run; no package has a card of theirs

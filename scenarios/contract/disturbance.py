@@ -173,9 +173,20 @@ def _cause_key(disturbance: Disturbance) -> tuple[str, str]:
 
 def most_frequent_culprit(culprits: Sequence[InterferenceCulprit]) -> str:
     """Return the name that was given most often, with the process id where it was always the same; "" without any."""
-    if not culprits:
+    matching = _most_frequently_named(culprits)
+    if not matching:
         return ""
-    name = Counter(culprit.name or culprit.label for culprit in culprits).most_common(1)[0][0]
-    matching = [culprit for culprit in culprits if (culprit.name or culprit.label) == name]
     pids = {culprit.pid for culprit in matching}
-    return matching[0].label if len(pids) == 1 else f"{name} ({len(pids)} processes)"
+    return matching[0].label if len(pids) == 1 else f"{matching[0].name} ({len(pids)} processes)"
+
+
+def most_frequent_pid(culprits: Sequence[InterferenceCulprit]) -> int | None:
+    """Return the process id of the name that was given most often; None where several processes have that name."""
+    pids = {culprit.pid for culprit in _most_frequently_named(culprits)}
+    return pids.pop() if len(pids) == 1 else None
+
+
+def _most_frequently_named(culprits: Sequence[InterferenceCulprit]) -> list[InterferenceCulprit]:
+    names = Counter(culprit.name or culprit.label for culprit in culprits)
+    name = max(names, key=lambda name: names[name], default="")
+    return [culprit for culprit in culprits if (culprit.name or culprit.label) == name]

@@ -2,4 +2,4 @@
 
 from scenarios.contract.card import Card, Complaint
 
-CARD = Card(id="cpuwatch", complaint=Complaint("one user starves the others", 6))
+CARD = Card(id="cpuwatch", complaint=Complaint("one user starves the others", 6), process_option="pid")

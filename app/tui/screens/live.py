@@ -8,8 +8,8 @@ from textual.binding import Binding
 from textual.widget import Widget
 
 from app.recordings.session import RunSession
-from app.tui.screens.load import LoadScreen
 from app.tui.screens.run import RunScreen, left_changed
+from app.tui.targets import load_target
 from app.tui.widgets.measuring.forest import MAX_ROWS, Forest
 from app.tui.widgets.measuring.host_panel import HostPanel
 from app.tui.widgets.measuring.levels import MAX_WAITING_VARIANTS
@@ -131,7 +131,7 @@ class LiveScreen(RunScreen):
         """The load under way, else the last one that was measured, whole; j and k go to the others."""
         session = self.current_session()
         measured = session.workload if session.workload in session.blocks else next(reversed(session.blocks))
-        self.app.push_screen(LoadScreen(self.current_session, measured))
+        self.shell.open_target(load_target(measured))
 
     def action_leave(self) -> None:
         self.action_back()

@@ -11,18 +11,30 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, ClassVar, cast
 
 from rich.segment import Segment
+from textual import events
+from textual.binding import Binding, BindingType
 from textual.geometry import Region, Size
 from textual.reactive import Reactive
 from textual.strip import Strip
 from textual.widget import Widget
 
 from app.terminal.glyphs import ascii_text
-from app.terminal.lines import Line, clean_line, merge_spans, pad_line
+from app.terminal.lines import (
+    HIGHLIGHT,
+    TARGET,
+    Line,
+    cell_width,
+    clean_line,
+    merge_spans,
+    pad_line,
+    target_of,
+)
+from app.tui.targets import DIGIT
 from app.tui.theme import role_style
 
 if TYPE_CHECKING:
     from app.recordings.session import RunSession
-    from app.tui.commands import Shown
+    from app.tui.commands import ShellCommands, Shown
 
 
 REDRAWN_S = 0.9
@@ -41,9 +53,17 @@ class Box(Still):
 
 
 class Panel(Still):
-    """`draw` gives the lines for a size; `redraw` compares them with what is on the screen."""
+    """`draw` gives the lines for a size; `redraw` compares them with what is on the screen.
+
+    What lines open (`link_line`) is opened by a click, and by Enter once Tab has brought the focus here.
+    """
 
     DEFAULT_CSS = "Panel { width: 1fr; height: auto; }"
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("up,k", "link(-1)", "up", show=False),
+        Binding("down,j", "link(1)", "down", show=False),
+        Binding("enter", "follow", "open"),
+    ]
 
     def __init__(self, *, id: str | None = None) -> None:
         super().__init__(id=id, markup=False)
@@ -53,6 +73,7 @@ class Panel(Still):
         self._theme = ""
         self._drawn_at = Size(0, 0)
         self._natural = 0  # lines that it would like to have, as the layout was last told
+        self._target = ""  # what the cursor is on
 
     @property
     def shell(self) -> Shown:
@@ -69,6 +90,52 @@ class Panel(Still):
     def on_resize(self) -> None:
         if self.size != self._drawn_at:  # the first paint comes before the first of these
             self.redraw()
+
+    @property
+    def targets(self) -> list[str]:
+        """What the drawn lines open and no key of its own does, in the order of reading."""
+        all_targets = dict.fromkeys(target_of(role) for line in self._raw for _, role in line)
+        return [target for target in all_targets if target and not target.startswith(DIGIT)]
+
+    @property
+    def target(self) -> str:
+        """The one under the cursor; it stays on it while others come."""
+        targets = self.targets
+        return self._target if self._target in targets else "".join(targets[:1])
+
+    def allow_focus(self) -> bool:
+        return self.can_focus or bool(self.targets)
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        return bool(self.targets) if action in ("link", "follow") else True
+
+    def action_link(self, by: int) -> None:
+        targets = self.targets
+        self._target = targets[max(0, min(len(targets) - 1, targets.index(self.target) + by))]
+        self.redraw()
+
+    def action_follow(self) -> None:
+        cast("ShellCommands", self.app).open_target(self.target)
+
+    def on_click(self, event: events.Click) -> None:
+        """What lies under the pointer; right of a row's words, what the row opens if it is one thing alone."""
+        line = self._drawn[event.y] if event.y < len(self._drawn) else []
+        end = 0
+        for part, role in line:
+            end += cell_width([(part, role)])
+            if end > event.x:
+                row = {target_of(role) for _, role in line} - {""}
+                self._target = target_of(role) or ("".join(row) if len(row) == 1 else "")
+                if self._target:
+                    event.stop()
+                    cast("ShellCommands", self.app).open_target(self._target)
+                return
+
+    def on_focus(self) -> None:
+        self.call_later(self.redraw)  # Textual's own handler, which runs after this one, sets has_focus
+
+    def on_blur(self) -> None:
+        self.call_later(self.redraw)
 
     def redraw(self) -> None:
         """Draws again and repaints the spans that differ; a new natural height asks for a new layout."""
@@ -109,6 +176,11 @@ class Panel(Still):
     def _update(self, width: int, height: int, drawn: list[Line] | None = None) -> list[Region] | None:
         """Takes in the new lines; the regions that differ, None for all of it."""
         raw = (self.draw(width, self.visible_rows(height)) if drawn is None else drawn)[:height]
+        if self.has_focus and (at := self.target):
+            raw = [
+                [(part, role + HIGHLIGHT if target_of(role) == at else role) for part, role in line]
+                for line in raw
+            ]
         theme = self.app.theme
         needs_full = theme != self._theme or len(self._drawn) > len(raw)
         reusable_lines = 0 if needs_full or width != self._drawn_at.width else len(self._raw)
@@ -138,10 +210,11 @@ class Panel(Still):
 
     def _make_strip(self, line: Line, theme: str) -> Strip:
         ascii_only = self.shell.ascii_only
+        seen = merge_spans((part, role.rpartition(TARGET)[2]) for part, role in line)
         return Strip(
             [
                 Segment(ascii_text(part) if ascii_only else part, role_style(theme, role))
-                for part, role in merge_spans(line)
+                for part, role in seen
             ]
         )
 

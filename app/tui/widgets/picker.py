@@ -207,12 +207,6 @@ class Picker(Panel, can_focus=True):
         if self.selected_key:
             self.post_message(self.Chosen(self, self.selected_key))
 
-    def on_focus(self) -> None:
-        self.call_later(self.redraw)  # Textual's own handler, which runs after this one, sets has_focus
-
-    def on_blur(self) -> None:
-        self.call_later(self.redraw)
-
     def on_click(self, event: events.Click) -> None:
         index = self._items[event.y] if event.y < len(self._items) else -1
         shown = self.shown_rows

@@ -82,7 +82,7 @@ State: TypeAlias = Literal["cause", "rule", "remark", "cleared", "open", "not me
 
 class Item(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """One line of a ranked answer. `rank` counts from 1. Rank 0 is the line about the resolution, which is no
-    suspect.
+    suspect. `pid`: the process that the line is about.
     """
 
     scenario: str
@@ -95,6 +95,7 @@ class Item(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     recording: str = ""
     following: tuple[SuggestedStep, ...] = ()
     about: tuple[str, ...] = ()  # the findings that it names, by their keys
+    pid: of.Count | None = None
 
     @property
     def ranked_line(self) -> str:

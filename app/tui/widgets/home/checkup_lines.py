@@ -5,7 +5,8 @@ from app.recordings.session import RunSession
 from app.report.results.checkup import sign_of
 from app.terminal.glyphs import clean_text
 from app.terminal.invocation import command_to_paste
-from app.terminal.lines import Line, crop_line, ruled_head, text_line, wrap_text
+from app.terminal.lines import Line, crop_line, link_line, ruled_head, text_line, wrap_text
+from app.tui.targets import digit_target, process_target
 from scenarios.contract.finding import SuggestedStep
 from scenarios.contract.results.result import Item
 
@@ -23,7 +24,11 @@ def checkup_lines(session: RunSession, width: int, room: int = 1000, *, headed: 
         return []
     head = [ruled_head(text_line("ANSWER", "title"), KEYS, width)] if headed else []
     for each in (1000, 2, 1):
-        out = [line for n, item in enumerate(ranked) for line in _item_lines(item, width, each, first=not n)]
+        out = [
+            link_line(line, process_target(item.pid) or (digit_target(item.rank) if item.recording else ""))
+            for n, item in enumerate(ranked)
+            for line in _item_lines(item, width, each, first=not n)
+        ]
         if len(out) + len(head) <= room:
             break
     return [*head, *out]

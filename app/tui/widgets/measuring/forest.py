@@ -12,7 +12,8 @@ from app.report.figures.interval_chart import (
     interval_lines,
     scale_for_bars,
 )
-from app.terminal.lines import Line, cell_width, frame_rows, pad_line, shorten_middle, text_line
+from app.terminal.lines import Line, cell_width, frame_rows, link_line, pad_line, shorten_middle, text_line
+from app.tui.targets import load_target
 from app.tui.widgets.measuring.load_cards import title
 from app.tui.widgets.measuring.standing import margin_of, pairs_of, planned_words
 from app.tui.widgets.panel import SessionPanel
@@ -23,13 +24,14 @@ MAX_ROWS = 14
 
 def forest_lines(session: RunSession, width: int, height: int) -> list[Line]:
     """A row a pair in the plan's order; where there is not room for all, those under way and the largest effects."""
-    rows: list[tuple[str, str, Bar | None]] = []
+    rows: list[tuple[str, str, Bar | None, str]] = []
     for load, load_standings in pairs_of(session):
+        target = load_target(load.id) if load.id in session.blocks else ""
         rows += [
-            (f"{title(load)} {standing.name}".strip(), standing.words, standing.bar)
+            (f"{title(load)} {standing.name}".strip(), standing.words, standing.bar, target)
             for standing in load_standings
         ]
-        rows += [] if load_standings else [(title(load), planned_words(session, load), None)]
+        rows += [] if load_standings else [(title(load), planned_words(session, load), None, target)]
     if len(rows) > height - 1:
         drawn = sorted(
             (r for r in rows if r[2] is not None), key=lambda r: -abs(math.log(r[2].ratio if r[2] else 1))
@@ -39,17 +41,18 @@ def forest_lines(session: RunSession, width: int, height: int) -> list[Line]:
         rows = [row for row in rows if row in kept_rows]
     else:
         left_out = 0
-    bars = [bar for _, _, bar in rows if bar is not None]
+    bars = [bar for _, _, bar, _ in rows if bar is not None]
     margin = margin_of(session)
-    longest = max((cell_width(text_line(words)) for _, words, _ in rows), default=0)
-    names = min(max((len(name) for name, _, _ in rows), default=0), max(8, width - longest - 21))
+    longest = max((cell_width(text_line(words)) for _, words, *_ in rows), default=0)
+    names = min(max((len(name) for name, *_ in rows), default=0), max(8, width - longest - 21))
     chart = interval_lines(Intervals(tuple(bars), margin), width, names=names, sizes=longest)
     scale = scale_for_bars(bars)
     room = max(9, min(MAX_BAR_CELLS, width - names - longest - 4))
     out = chart[:1] or [[(" " * (names + 2), "text"), *axis_line(room, scale)]]
     below = iter(chart[1:])
-    for name, words, bar in rows:
-        out.append(next(below) if bar is not None else _waiting_line(name, words, names, room, scale, margin))
+    for name, words, bar, target in rows:
+        line = next(below) if bar is not None else _waiting_line(name, words, names, room, scale, margin)
+        out.append(link_line(line, target))
     return [*out, *([text_line(f"and {left_out} more: v", "dim")] if left_out else [])][:height]
 
 

@@ -11,7 +11,17 @@ from app.recordings.session import RunSession
 from app.report.figures.interval_chart import drawable_interval, is_drawable_value
 from app.report.wording import metric_title
 from app.terminal.glyphs import clean_text
-from app.terminal.lines import Line, cell_width, crop_line, frame_rows, merge_spans, split_line, text_line
+from app.terminal.lines import (
+    Line,
+    cell_width,
+    crop_line,
+    frame_rows,
+    link_line,
+    merge_spans,
+    split_line,
+    text_line,
+)
+from app.tui.targets import load_target
 from app.tui.widgets.measuring.block_plot import plot_lines, variant_label, variant_marks
 from app.tui.widgets.measuring.standing import margin_of, title_of
 from app.tui.widgets.panel import PacedPanel
@@ -279,6 +289,11 @@ class GroupPlot(PacedPanel):
         return self._chosen(), self.shell.raw_values
 
     def draw_session(self, session: RunSession, width: int, height: int) -> list[Line]:
+        chosen = self._chosen()
+        target = load_target(chosen.workload) if chosen is not None else ""
+        return [link_line(line, target) for line in self._framed_plot(session, width, height)]
+
+    def _framed_plot(self, session: RunSession, width: int, height: int) -> list[Line]:
         if not self.has_borders:
             return self.draw_plot(session, width, height)
         head, *rows = self.draw_plot(session, width - 7, height - 1)

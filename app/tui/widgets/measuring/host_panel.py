@@ -2,7 +2,8 @@
 
 from app.recordings.session import RunSession
 from app.terminal.glyphs import SIGNS, clean_text
-from app.terminal.lines import BLANK, Line, crop_line, frame_rows, text_line, wrap_text
+from app.terminal.lines import BLANK, Line, crop_line, frame_rows, link_line, text_line, wrap_text
+from app.tui.targets import process_target
 from app.tui.widgets.measuring.block_plot import variant_marks
 from app.tui.widgets.measuring.pulse_line import pulse_lines
 from app.tui.widgets.measuring.transport import format_clock
@@ -14,7 +15,9 @@ def remark_lines(session: RunSession, width: int, most: int) -> list[Line]:
     rows: list[tuple[float, Line]] = []
     for guard in session.guards:
         role: str = guard.severity
-        rows.append((guard.t, [(f"{SIGNS[role]} ", role), (guard.guard_sentence, "text")]))
+        culprit = guard.disturbance.culprit if guard.disturbance is not None else None
+        target = process_target(culprit.pid if culprit is not None else None)
+        rows.append((guard.t, link_line([(f"{SIGNS[role]} ", role), (guard.guard_sentence, "text")], target)))
     for event in session.actions.values():
         changed = event.action.kind == "attribute"
         if not changed and event.state in ("applied", "reverted"):

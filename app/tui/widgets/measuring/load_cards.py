@@ -15,6 +15,7 @@ from app.terminal.lines import (
     crop_line,
     frame_rows,
     half_width,
+    link_line,
     merge_spans,
     pad_line,
     shorten_middle,
@@ -23,6 +24,7 @@ from app.terminal.lines import (
     wrap_text,
 )
 from app.terminal.lines import two_columns as side_by_side
+from app.tui.targets import load_target
 from app.tui.widgets.measuring.block_plot import leading_metric, plot_lines
 from app.tui.widgets.measuring.graphs import Scale, dot_rows, format_short, run_graph_lines
 from app.tui.widgets.measuring.group_plot import group_plot_lines, pair_ratios
@@ -128,7 +130,9 @@ def draw_card(
     rows += run_graph_lines(session, inner, room - len(rows)) if now else []
     frame = "accent" if now else "rule"
     head = text_line(name, "title" if now else "strong" if pair_standings else "text")
-    return frame_rows(head, state_line, rows, width, height, frame)
+    card = frame_rows(head, state_line, rows, width, height, frame)
+    target = load_target(load.id) if load.id in session.blocks else ""
+    return [link_line(line, target) for line in card]
 
 
 def _fit_edge(
@@ -357,7 +361,8 @@ def _load_row(
             (f"{value:>{VALUE_CELLS - 2}} ", "text"),
             *pad_line([(drawn, side.role)], trace),
         ]
-    return split_line([*head, *body], state_line, width)
+    target = load_target(load.id) if load.id in session.blocks else ""
+    return link_line(split_line([*head, *body], state_line, width), target)
 
 
 def benchmark_lines(session: RunSession, width: int, most: int) -> list[Line]:

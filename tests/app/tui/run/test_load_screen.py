@@ -4,13 +4,22 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from app.recordings import store
+from app.terminal.lines import target_of
+from app.terminal.process import boot_id
 from app.tui.children.feed import RunFeed
+from app.tui.screens.before.plan import PlanScreen
 from app.tui.screens.groups import GroupsScreen
 from app.tui.screens.live import LiveScreen
 from app.tui.screens.load import LoadScreen, load_lines, raw_lines
+from app.tui.targets import load_target, process_target
+from app.tui.widgets.measuring.host_panel import HostPanel
+from app.tui.widgets.measuring.loads_panel import LoadsPanel
+from scenarios.contract.disturbance import Disturbance, InterferenceCulprit
+from scenarios.contract.events import Guard
 from tests.fakes.terminals.screen import grid, keys, opened, settled
 from tests.needs import one_always
 
@@ -72,3 +81,35 @@ def test_the_raw_values_are_counted_and_the_newest_stands_first() -> None:
         len(load_lines(session, workload, 100, 20)) <= 20
         and len(load_lines(session, "no such", 100, 20)) == 1
     )
+
+
+async def test_a_card_is_opened_by_a_click_and_by_tab_and_enter(tmp_path: Path) -> None:
+    run = at("storage", 0.6)
+    async with opened(tmp_path, run=run, size="wide") as (app, pilot):
+        panel = app.screen.query_one(LoadsPanel)
+        other = next(target for target in panel.targets if target != load_target(run.session.workload))
+        y = next(n for n, line in enumerate(panel._raw) if other in {target_of(role) for _, role in line})
+        x = [target_of(role) for part, role in panel._raw[y] for _ in part].index(other)
+        await pilot.click(LoadsPanel, offset=(x + 5, y + 2))
+        await settled(pilot)
+        assert isinstance(app.screen, LoadScreen) and load_target(app.screen.workload) == other
+        await keys(pilot, "escape", "tab", "up", "up", "up", "up", "up", "up", "enter")
+        assert isinstance(app.screen, LoadScreen) and load_target(app.screen.workload) == panel.targets[0]
+
+
+async def test_a_process_that_disturbed_is_watched_from_its_row(tmp_path: Path) -> None:
+    """On this boot its plan opens with the process filled in; of another boot nobody knows the process."""
+    culprit = InterferenceCulprit(name="rsync", pid=4711, rate=1.0, unit="CPUs")
+    for boot, opens in ((boot_id(), True), ("another", False)):
+        run = at("storage", 0.6)
+        session = run.session
+        assert session.began is not None
+        session.began = msgspec.structs.replace(session.began, boot_id=boot)
+        session.guards.append(Guard(t=1e9, kind="cpu", disturbance=Disturbance("cpu", culprit, 0.5)))
+        async with opened(tmp_path, run=run, size="wide") as (app, pilot):
+            assert process_target(4711) in app.screen.query_one(HostPanel).targets
+            app.open_target(process_target(4711))
+            await settled(pilot)
+            screen = app.screen
+            assert isinstance(screen, PlanScreen) is opens
+            assert not isinstance(screen, PlanScreen) or screen.values["pid"] == 4711
