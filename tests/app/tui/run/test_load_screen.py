@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 
 import msgspec
@@ -11,7 +12,6 @@ from app.recordings import store
 from app.terminal.lines import target_of
 from app.terminal.process import boot_id
 from app.tui.children.feed import RunFeed
-from app.tui.screens.before.plan import PlanScreen
 from app.tui.screens.groups import GroupsScreen
 from app.tui.screens.live import LiveScreen
 from app.tui.screens.load import LoadScreen, load_lines, raw_lines
@@ -97,19 +97,20 @@ async def test_a_card_is_opened_by_a_click_and_by_tab_and_enter(tmp_path: Path) 
         assert isinstance(app.screen, LoadScreen) and load_target(app.screen.workload) == panel.targets[0]
 
 
-async def test_a_process_that_disturbed_is_watched_from_its_row(tmp_path: Path) -> None:
+@pytest.mark.parametrize(("boot", "argv"), [(boot_id(), [("cpuwatch", ("--pid", "4711"))]), ("another", [])])
+async def test_a_process_that_disturbed_is_watched_from_its_row(
+    boot: str, argv: list[tuple[str, Sequence[str]]], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """On this boot its plan opens with the process filled in; of another boot nobody knows the process."""
     culprit = InterferenceCulprit(name="rsync", pid=4711, rate=1.0, unit="CPUs")
-    for boot, opens in ((boot_id(), True), ("another", False)):
-        run = at("storage", 0.6)
-        session = run.session
-        assert session.began is not None
-        session.began = msgspec.structs.replace(session.began, boot_id=boot)
-        session.guards.append(Guard(t=1e9, kind="cpu", disturbance=Disturbance("cpu", culprit, 0.5)))
-        async with opened(tmp_path, run=run, size="wide") as (app, pilot):
-            assert process_target(4711) in app.screen.query_one(HostPanel).targets
-            app.open_target(process_target(4711))
-            await settled(pilot)
-            screen = app.screen
-            assert isinstance(screen, PlanScreen) is opens
-            assert not isinstance(screen, PlanScreen) or screen.values["pid"] == 4711
+    run = at("storage", 0.6)
+    session = run.session
+    assert session.began is not None
+    session.began = msgspec.structs.replace(session.began, boot_id=boot)
+    session.guards.append(Guard(t=1e9, kind="cpu", disturbance=Disturbance("cpu", culprit, 0.5)))
+    async with opened(tmp_path, run=run, size="wide") as (app, _):
+        assert process_target(4711) in app.screen.query_one(HostPanel).targets
+        asked: list[tuple[str, Sequence[str]]] = []
+        monkeypatch.setattr(app, "open_plan", lambda scenario, options: asked.append((scenario, options)))
+        app.open_target(process_target(4711))
+        assert asked == argv
