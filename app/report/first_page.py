@@ -118,7 +118,7 @@ def _trust_parts(session: RunSession) -> list[Part]:
     items: list[Words] = [
         (Toned(f"{MARKS[s.state]} {s.text}", TONES[s.state]),) for s in list_trust_signs(session)
     ]
-    if more := wording.beyond_bounds(session):
+    if more := wording.describe_left_out_events(session):
         items.append((Toned(more, "warning"),))
     return [Bullets(tuple(items))] if items else []
 

@@ -178,7 +178,7 @@ def series_sentence(session: RunSession, series: ev.SeriesVerdict) -> str:
     return f"{title}: {series.verdict} over {series.rounds} rounds{slope}{why}"
 
 
-def beyond_bounds(session: RunSession) -> str:
+def describe_left_out_events(session: RunSession) -> str:
     """Return what of a recording was counted only, or not believed; empty where nothing was."""
     sentences = []
     if session.left_out:

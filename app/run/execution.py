@@ -30,7 +30,7 @@ from probes.reading.secrecy.secrets import mask_command, mask_command_text
 from probes.types import Json
 from scenarios.contract import events as ev
 from scenarios.contract.model import Options, Prepared, RunRefused, Scenario, UsageError
-from scenarios.contract.option_value import Discretion
+from scenarios.contract.option_value import OptionRedaction
 from scenarios.contract.plan import Option, Plan
 
 
@@ -73,7 +73,7 @@ class Execution:
         self._wall = datetime.now(UTC)
         self._me = identity_of()
         form = mask_command_text if request.with_arguments else harmless_text
-        self._discretion = Discretion(request.options, request.declared, form)
+        self._redaction = OptionRedaction(request.options, request.declared, form)
         self._options = Options(request.options, request.declared)
         self._seed = (
             self._options.as_integer("seed")
@@ -122,7 +122,7 @@ class Execution:
 
     def _emit_end(self, status: ev.Status, reason: str, code: int) -> ev.RunEnded:
         ended = ev.RunEnded(
-            t=self._elapsed_s(), status=status, reason=self._discretion.discreet_text(reason), exit=code
+            t=self._elapsed_s(), status=status, reason=self._redaction.redact_text(reason), exit=code
         )
         self._stream.emit(ended)
         return ended
@@ -136,7 +136,7 @@ class Execution:
         self._stream.emit(self._began_event())
         prepared = self._prepare_scenario()
         plan = prepared.plan
-        self._stream.emit(ev.Planned(t=self._elapsed_s(), plan=self._discretion.plan(plan)))
+        self._stream.emit(ev.Planned(t=self._elapsed_s(), plan=self._redaction.redact_plan(plan)))
         if plan.refusal:
             raise RunRefused(plan.refusal)
         self._check_journal_place(plan)
@@ -267,12 +267,12 @@ class Execution:
             pid=self._me.pid,
             pid_start=self._me.start,
             boot_id=self._me.boot_id,
-            options=self._discretion.discreet_options(self._request.options),
+            options=self._redaction.redact_options(self._request.options),
         )
 
     def _kept_command(self) -> list[str]:
         """Return what is recorded of the command line: only what is known to be harmless, unless all was asked for."""
-        words = self._discretion.discreet_command(self._request.command)
+        words = self._redaction.redact_command(self._request.command)
         if self._request.with_arguments:
             return mask_command(words)
         choices = {choice for option in self._request.declared for choice in option.choices}

@@ -82,7 +82,7 @@ FLAG = "private"
 MAX_SHORT_WORD = 3  # letters: a shorter word stands in other words too, and is told
 
 
-class Discretion:
+class OptionRedaction:
     """What is recorded of what was asked for, where it can hold secrets: with `--private` digests of it.
 
     `form`: what is made of each text without `--private`.
@@ -104,25 +104,25 @@ class Discretion:
         }
         self._words = sorted(words, key=len, reverse=True)
 
-    def discreet_options(self, options: Mapping[str, Json]) -> dict[str, Json]:
+    def redact_options(self, options: Mapping[str, Json]) -> dict[str, Json]:
         return {k: self._formed(v) if k in self._names else v for k, v in options.items()}
 
-    def discreet_command(self, words: Sequence[str]) -> list[str]:
-        return [self._discreet_word(word) for word in words] if self._is_private else list(words)
+    def redact_command(self, words: Sequence[str]) -> list[str]:
+        return [self._redact_word(word) for word in words] if self._is_private else list(words)
 
-    def discreet_text(self, text: str) -> str:
+    def redact_text(self, text: str) -> str:
         """A sentence, as one that refuses what was asked for."""
         for word in self._words:
             text = text.replace(word, self._word_form(word))
         return text
 
-    def plan(self, plan: Plan) -> Plan:
+    def redact_plan(self, plan: Plan) -> Plan:
         """A plan as it is recorded; one of a private run has no more to hide."""
         if self._is_private:
             return plan
         return msgspec.structs.replace(
             plan,
-            options=self.discreet_options(plan.options),
+            options=self.redact_options(plan.options),
             variants=tuple(map(self._variant, plan.variants)) if plan.commands else plan.variants,
             commands=tuple(map(self._form, plan.commands)),
         )
@@ -139,7 +139,7 @@ class Discretion:
         can_be_ordinary = not self._is_private and word.isalpha() and word.islower()
         return len(word) > MAX_SHORT_WORD and not can_be_ordinary and self._word_form(word) != word
 
-    def _discreet_word(self, word: str) -> str:
+    def _redact_word(self, word: str) -> str:
         name, equals, value = word.partition("=")
         if equals and name.removeprefix("--") in self._names:
             return f"{name}={digest_text(value)}"

@@ -89,7 +89,7 @@ def read_machine(host: Host) -> MachineShape:
     cache_table = read_caches(host)
     parts = _Parts(placed, cache_table if is_present(cache_table) else (), _kinds_of_cores(host))
     quota = may.quota_cores
-    modules = _is_modules(read_cpuinfo(host))
+    modules = _has_amd_modules(read_cpuinfo(host))
     return MachineShape(
         model=processor.model if is_present(processor.model) else arm_parts(host) or None,
         sockets=processor.sockets if is_present(processor.sockets) else None,
@@ -127,7 +127,7 @@ def _smt_state(host: Host, processor: Cpu) -> str:
     return _SWITCH.get(switch.strip(), "") if is_present(switch) else ""
 
 
-def _is_modules(info: list[dict[str, str]]) -> bool:
+def _has_amd_modules(info: list[dict[str, str]]) -> bool:
     first = next(iter(info), {})
     return (first.get("vendor_id"), first.get("cpu family")) == ("AuthenticAMD", "21")
 

@@ -29,13 +29,13 @@ def choose_remedies(facts: Facts, rule: ReversePathRule | None) -> tuple[Remedy,
     """The most fitting first. `rule` is the check that is in effect, None where only the configuration asks for it."""
     choices: list[Remedy] = []
     if by_firewalld(facts, rule):
-        choices.append(_firewalld_remedy(facts, rule, keeps_sense(facts)))
+        choices.append(_firewalld_remedy(facts, rule, reason_to_keep(facts)))
     elif rule is not None and rule.table == TABLE and rule.form == "nft":
-        choices.append(deletion_remedy(rule, _explain_removal(keeps_sense(facts))))
+        choices.append(deletion_remedy(rule, _explain_removal(reason_to_keep(facts))))
     elif rule is not None and rule.form == "nft":
-        choices.append(nftables_remedy(rule, keeps_sense(facts, rule.protocols)))
+        choices.append(nftables_remedy(rule, reason_to_keep(facts, rule.protocols)))
     elif rule is not None:
-        choices.append(iptables_remedy(rule, keeps_sense(facts, rule.protocols)))
+        choices.append(iptables_remedy(rule, reason_to_keep(facts, rule.protocols)))
     choices.append(_fewer_packets_remedy(facts, rule))
     return tuple(choices)
 
@@ -46,16 +46,16 @@ def not_reloaded(facts: Facts, loaded: ReversePathRule | None) -> Remedy:
         return SAYS.remedy(
             "reload",
             verify=SAYS.text("verify" if loaded.form == "nft" else "verify-iptables"),
-            without=_explain_removal(keeps_sense(facts)),
+            without=_explain_removal(reason_to_keep(facts)),
         )
-    change = _firewalld_remedy(facts, None, keeps_sense(facts))
+    change = _firewalld_remedy(facts, None, reason_to_keep(facts))
     return SAYS.remedy(
         "before-the-reload",
         change=change.title,
         commands=change.commands[:2],
         persistent=change.persistent,
         undo=change.undo[:1],
-        stays=_what_stays(facts, None, keeps_sense(facts)),
+        stays=_what_stays(facts, None, reason_to_keep(facts)),
     )
 
 
@@ -80,7 +80,7 @@ def _not_there(read: Firewalld | Absent) -> bool:
     return read.kind == "missing" if isinstance(read, Absent) else read.running is False
 
 
-def keeps_sense(facts: Facts, protocols: tuple[Protocol, ...] = ("IPv6",)) -> str:
+def reason_to_keep(facts: Facts, protocols: tuple[Protocol, ...] = ("IPv6",)) -> str:
     """Return why the check should stay, in one sentence; empty where it protects little."""
     reasons = []
     for protocol in protocols:

@@ -16,7 +16,7 @@ from probes.types import Absent
 from scenarios.analysis.profile.results import CallPaths, LocksResult
 from scenarios.contract.declared_options import apply_declaration
 from scenarios.contract.model import Options, Prepared, Run, RunRefused, Scenario, UsageError
-from scenarios.contract.option_value import Discretion
+from scenarios.contract.option_value import OptionRedaction
 from scenarios.contract.plan import PlannedStep
 from scenarios.experiment.guards.watch import watch_for
 from scenarios.experiment.load_schedule import measure_workload
@@ -70,7 +70,7 @@ class CommandUnderVariants(Scenario):
         refused = next(chain(lacked, warm), "")
         plan = self.make_plan(
             options={
-                **Discretion(options.values, self.options, str).discreet_options(options.values),
+                **OptionRedaction(options.values, self.options, str).redact_options(options.values),
                 "cwd": cwd,
             },
             variants=tuple(make_variant(job, private=private) for job in wanted.jobs),

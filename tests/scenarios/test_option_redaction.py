@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from probes.reading.secrecy.secrets import digest_text
 from probes.types import Json
-from scenarios.contract.option_value import Discretion
+from scenarios.contract.option_value import OptionRedaction
 from scenarios.contract.plan import Option, Plan, Variant
 
 DECLARED = (
@@ -18,31 +18,31 @@ COMMAND = ["hostdx", "run", "--cmd", "/job tiger7", f"--variant={VARIANT}", "--b
 
 
 def test_options_and_command_become_digests() -> None:
-    told = Discretion({**VALUES, "private": True}, DECLARED)
-    assert told.discreet_options(VALUES) == {
+    told = OptionRedaction({**VALUES, "private": True}, DECLARED)
+    assert told.redact_options(VALUES) == {
         "cmd": digest_text("/job tiger7"),
         "variant": [digest_text(VARIANT)],
         "budget": 9.0,
     }
-    assert told.discreet_command(COMMAND) == [
+    assert told.redact_command(COMMAND) == [
         "hostdx", "run", "--cmd", digest_text("/job tiger7"), f"--variant={digest_text(VARIANT)}", "--budget", "9"
     ]  # fmt: skip
 
 
 def test_a_sentence_tells_no_word_of_them() -> None:
-    told = Discretion({**VALUES, "private": True}, DECLARED)
-    text = told.discreet_text("variant a: tiger7: no such command; CODE=tiger7")
+    told = OptionRedaction({**VALUES, "private": True}, DECLARED)
+    text = told.redact_text("variant a: tiger7: no such command; CODE=tiger7")
     assert "tiger7" not in text and "variant a: sha256:" in text
 
 
 def test_without_it_harmless_words_are_recorded() -> None:
-    discretion = Discretion(VALUES, DECLARED)
-    recorded = discretion.discreet_options(VALUES)
+    redaction = OptionRedaction(VALUES, DECLARED)
+    recorded = redaction.redact_options(VALUES)
     assert recorded["budget"] == 9.0
     assert "tiger7" not in str(recorded) and "/job" in str(recorded) and "LEVEL=1" in str(recorded)
-    assert discretion.discreet_command(COMMAND) == COMMAND
-    assert "tiger7" not in discretion.discreet_text("variant a: tiger7: no such command")
-    assert discretion.discreet_text("a job of hosts") == "a job of hosts"
+    assert redaction.redact_command(COMMAND) == COMMAND
+    assert "tiger7" not in redaction.redact_text("variant a: tiger7: no such command")
+    assert redaction.redact_text("a job of hosts") == "a job of hosts"
 
 
 def test_a_recorded_plan_keeps_harmless_words_of_variants_and_commands() -> None:
@@ -51,13 +51,13 @@ def test_a_recorded_plan_keeps_harmless_words_of_variants_and_commands() -> None
     plan = Plan(
         scenario="s", title="", question="", options=VALUES, variants=(variant,), commands=("/job tiger7",)
     )
-    recorded = Discretion(VALUES, DECLARED).plan(plan)
+    recorded = OptionRedaction(VALUES, DECLARED).redact_plan(plan)
     assert "tiger7" not in str(recorded)
     assert recorded.variants[0].facts["TMPDIR"] == "/data" and "TMPDIR=/data" in recorded.variants[0].label
-    assert Discretion(VALUES, DECLARED, str).plan(plan) == plan
-    assert Discretion({**VALUES, "private": True}, DECLARED).plan(plan) == plan
+    assert OptionRedaction(VALUES, DECLARED, str).redact_plan(plan) == plan
+    assert OptionRedaction({**VALUES, "private": True}, DECLARED).redact_plan(plan) == plan
 
 
 def test_as_they_are_for_who_asks_for_it() -> None:
-    discretion = Discretion(VALUES, DECLARED, str)
-    assert discretion.discreet_options(VALUES) == VALUES and discretion.discreet_text("tiger7") == "tiger7"
+    redaction = OptionRedaction(VALUES, DECLARED, str)
+    assert redaction.redact_options(VALUES) == VALUES and redaction.redact_text("tiger7") == "tiger7"

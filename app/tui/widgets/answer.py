@@ -9,7 +9,7 @@ from app.report.figures.verdict_table import notes_on_values as values_beside
 from app.report.headline import find_answer
 from app.report.next_steps import list_remedies
 from app.report.validity import list_trust_signs
-from app.report.wording import beyond_bounds
+from app.report.wording import describe_left_out_events
 from app.terminal.glyphs import clean_text
 from app.terminal.lines import (
     Line,
@@ -80,7 +80,7 @@ def doubt_lines(session: RunSession, width: int, *, brief: bool = False) -> list
         declared = event.state == "kept" and event.action.irreversible  # a trim: it was said beforehand
         if event.state in ("failed", "kept") and not declared:
             doubts.append((f"! not undone: {event.action.title}: {event.reason}", "critical"))
-    if more := beyond_bounds(session):
+    if more := describe_left_out_events(session):
         doubts.append((more, "warning"))
     differs = session.plan.differs if session.plan else ()
     if differs and session.verdicts:

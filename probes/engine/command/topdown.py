@@ -94,7 +94,7 @@ def _arm_shares(c: Mapping[str, float], width: int) -> dict[str, float]:
     return {RETIRING: used * retired_share, **stalled, BAD: used * (1 - retired_share)}
 
 
-def _arm_few_shares(c: Mapping[str, float], _: int) -> dict[str, float]:
+def _arm_stall_shares(c: Mapping[str, float], _: int) -> dict[str, float]:
     return {FRONT: c["stall_frontend"] / c["cpu_cycles"], BACK: c["stall_backend"] / c["cpu_cycles"]}
 
 
@@ -103,7 +103,7 @@ _FORMULAS = {
     "old Intel": _old_intel_shares,
     "AMD": _amd_shares,
     "Arm": _arm_shares,
-    "Arm, few": _arm_few_shares,
+    "Arm, few": _arm_stall_shares,
 }
 
 

@@ -184,7 +184,7 @@ def make_system_call(_spec: Spec) -> Operation:
     return call_getppid
 
 
-def _forget_buffers(_spec: Spec) -> Operation:
+def _release_buffers(_spec: Spec) -> Operation:
     """Gives all buffers back: the next pair of nodes needs the memory."""
     _chains.clear()
     _buffers.clear()
@@ -207,5 +207,5 @@ WORKS: dict[str, Callable[[Spec], Operation]] = {
     "system-call": make_system_call,
     "loopback-stream": make_stream,
     "loopback-ask": make_request,
-    "forget": _forget_buffers,
+    "forget": _release_buffers,
 }

@@ -112,7 +112,7 @@ _COMPLETIONS = re.compile(
 
 def completion_workers(before: ProcessTable, after: ProcessTable, own_pids: frozenset[int]) -> frozenset[int]:
     """The kernel's threads that ended our own I/O: those that end anybody's, where no other process moved a byte."""
-    _, others_io = used_by_others(before, after, own_pids)
+    _, others_io = measure_others_use(before, after, own_pids)
     if others_io is None or others_io > 0:
         return frozenset()
     return frozenset(
@@ -122,7 +122,7 @@ def completion_workers(before: ProcessTable, after: ProcessTable, own_pids: froz
     )
 
 
-def used_by_others(
+def measure_others_use(
     before: ProcessTable, after: ProcessTable, own_pids: frozenset[int]
 ) -> tuple[float, float | None]:
     """CPUs and bytes a second that all processes outside `own_pids` used in between, without the kernel's own threads.

@@ -16,7 +16,7 @@ from probes.system.running.culprit import (
     find_busiest,
     loop_workers,
     rank_users,
-    used_by_others,
+    measure_others_use,
 )
 from probes.system.running.processes import (
     ProcessTable,
@@ -65,7 +65,7 @@ class CulpritSearch:
             return None
         self._ended = self._take_look()
         workers = self._our_kernel_workers(self._began, self._ended)
-        cpus, io = used_by_others(self._began, self._ended, self._our_processes())
+        cpus, io = measure_others_use(self._began, self._ended, self._our_processes())
         for_us = io_for_us = 0.0
         if workers:
             not_for_us = frozenset(self._ended.processes.keys() - workers)

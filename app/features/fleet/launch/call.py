@@ -133,7 +133,7 @@ class NodeCall:
         if self._phase == "ready" and self._wire is not None:
             self._wire.send(b"g")
 
-    def note_written(self) -> None:
+    def restart_silence(self) -> None:
         """A part of the bundle went out."""
         self._sign_s = self._now()
 

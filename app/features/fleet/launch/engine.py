@@ -232,7 +232,7 @@ class _Connection(EventHandler):  # type: ignore[misc]
 
     def ev_written(self, _worker: ShellWorker, _node: str, _sname: str, size: int) -> None:
         self._out -= size
-        self._call.note_written()
+        self._call.restart_silence()
         self._write_more()
 
     def ev_hup(self, _worker: ShellWorker, _node: str, rc: int | None) -> None:

@@ -174,7 +174,7 @@ def test_a_transfer_that_goes_on_is_no_silence(node: Node) -> None:
     node.up_to("sending")
     for _ in range(3):
         node.t += SIGNS_S["sending"] - 30
-        node.call.note_written()
+        node.call.restart_silence()
         node.call.give_up_if_silent()
     assert not node.wire.aborted
 
