@@ -16,7 +16,7 @@ import msgspec
 from probes import units
 from probes.reading.host import Host
 from probes.system.pulse import HostCounters, Rates, compute_host_rates, read_counters
-from probes.system.running.culprit import NAMED_SHARE, Resource, rank_users, measure_others_use
+from probes.system.running.culprit import NAMED_SHARE, Resource, measure_others_use, rank_users
 from probes.system.running.processes import ProcessTable, own_family, owner_of, read_process_table
 from probes.system.running.quota_groups import most_stopped, own_quotas
 from scenarios.contract.finding import Finding, SuggestedStep

@@ -105,7 +105,7 @@ def read_fleet(arguments: Sequence[str]) -> FleetAnswers:
         if (path / "fleet.json").is_file():
             sources += _sources_of_run(path, fleet)
         elif path.is_dir():
-            sources += [AnswerSource(file_path) for file_path in _files_below(path, fleet)]
+            sources += [AnswerSource(file_path) for file_path in files_below(path, fleet.missing)]
         elif path.exists():
             sources.append(AnswerSource(path))
         else:
@@ -176,8 +176,11 @@ def _begin_child(parent: int) -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # it is the parent's, who ends us
 
 
-def _files_below(folder: Path, fleet: FleetAnswers) -> Iterator[Path]:
-    """In order of names. No link is followed: who answers must not name a file of ours."""
+def files_below(folder: Path, missing: list[MissingNode]) -> Iterator[Path]:
+    """Yield the answers below a folder in order of names. Raises Failure.
+
+    No link is followed, as who answers must not name a file of ours: it is added to `missing`.
+    """
     file_count = 0
     todo = [(folder, 0)]
     while todo:
@@ -189,7 +192,7 @@ def _files_below(folder: Path, fleet: FleetAnswers) -> Iterator[Path]:
         for entry in entries:
             if entry.is_symlink():
                 if is_answer_file(entry.name):
-                    fleet.missing.append(
+                    missing.append(
                         MissingNode(
                             node=entry.name, state="unreadable", reason="a link; links are not followed"
                         )

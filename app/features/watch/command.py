@@ -154,10 +154,11 @@ def _record_incidents() -> int:
     from app.features.watch.incidents.book import BookWriter, book_dir
     from app.features.watch.incidents.recorder import PressureTriggers, Recorder
     from app.features.watch.incidents.service import NICE
+    from app.features.watch.incidents.summaries import update_summaries
     from app.locks import LockFile
 
     lock = LockFile("incidents", "watch --incidents", "watch", f"{datetime.now(UTC):%Y-%m-%d %H:%M}")
-    book, triggers = BookWriter(book_dir()), PressureTriggers()
+    book, triggers = BookWriter(book_dir(), after_segment=update_summaries), PressureTriggers()
     os.nice(NICE)
     print_complaint(f"watch: a look every ten seconds goes to {book.folder}; `hostdx incident` reads it")
     try:

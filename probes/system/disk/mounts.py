@@ -39,6 +39,12 @@ def read_mounts(host: Host) -> tuple[Mount, ...] | Absent:
     return read_mounts_now(host)
 
 
+def network_mounts(host: Host) -> tuple[Mount, ...]:
+    """Return the mounts of other hosts' file systems; none where the mount table cannot be read."""
+    mounts = read_mounts(host)
+    return () if isinstance(mounts, Absent) else tuple(m for m in mounts if m.fstype in NETWORK)
+
+
 def read_mounts_now(host: Host) -> tuple[Mount, ...] | Absent:
     """Read afresh, for who waits for a mount to come, to go or to be another one."""
     why: Absent | None = None

@@ -5,7 +5,7 @@ from datetime import datetime, timedelta
 from probes import units
 from probes.imports.sample_series import SampleTimes
 from probes.imports.value_text import format_value
-from scenarios.analysis.incidents.incidents import Incident, Symptom, Timeline
+from scenarios.analysis.incidents.incidents import Culprit, Incident, Symptom, Timeline
 from scenarios.contract.finding import Evidence, Finding
 from scenarios.triage.rules.texts import texts
 
@@ -47,9 +47,17 @@ def _culprit_evidence(incident: Incident, timeline: Timeline, file_name: str) ->
     if culprit is None:
         return SAYS.evidence("no-culprit" if timeline.names_processes else "no-processes", file=file_name)
     return SAYS.evidence(
-        "culprit", process=culprit.name, share=f"{culprit.share:.0%}".replace("%", " %"), metric=culprit.metric,
-        file=file_name,
-    )  # fmt: skip
+        "culprit", process=culprit.name, share=_share_text(culprit), metric=culprit.metric, file=file_name
+    )
+
+
+def _share_text(culprit: Culprit) -> str:
+    """`82 % (95 % CI 70 to 93 %)`."""
+    interval = ""
+    if culprit.ci95 is not None:
+        low, high = (100 * end for end in culprit.ci95)
+        interval = f" (95 % CI {low:.0f} to {high:.0f} %)"
+    return f"{100 * culprit.share:.0f} %{interval}"
 
 
 def symptom_text(symptom: Symptom) -> str:

@@ -1,9 +1,12 @@
 """Incidents of a file of samples: from when to when, which resource, how much, what else showed it, and who."""
 
+import math
 from array import array
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
+from itertools import pairwise
 from pathlib import Path
+from statistics import fmean
 from typing import Annotated, Literal, TypeAlias
 
 import msgspec
@@ -14,6 +17,7 @@ from probes.imports.sysstat.command_series import ALL_PROCESSES, PROCESS_PREFIX
 from scenarios.analysis.incidents.excursions import MIN_SAMPLES, Excursion, find_excursions
 from scenarios.contract import ranges as of
 from scenarios.contract.knowledge_file import read_tables
+from scenarios.experiment.statistics.distributions import t_quantile
 
 Cause: TypeAlias = Literal["memory", "hypervisor", "stuck", "file-server", "network", "disk", "kernel", "cpu"]
 MAX_INCIDENTS = 50
@@ -24,6 +28,8 @@ WEAK_DURATION_S, WEAK_DURATION_SHARE = (
 )  # of an incident of weak symptoms alone; the share is of the file
 MAX_ROWS, MAX_ROW_POINTS = 8, 240
 MIN_CULPRIT_SHARE = 0.5  # of what all processes did more than when it was quiet
+MIN_CULPRIT_LOW = 0.25  # the interval of that share begins there at least
+MIN_CULPRIT_SAMPLES = 4
 # By cause the metrics that take the resource, each with the least rise of all processes that explains anything.
 _TAKING: dict[Cause, dict[str, float]] = {
     "disk": {"read rate": 1e6, "write rate": 1e6, "I/O rate": 1e6},
@@ -72,11 +78,15 @@ class Symptom(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Culprit(msgspec.Struct, frozen=True, kw_only=True):
-    """A process to which this share of the rise of all processes is due, in this metric."""
+    """A process to which this share of the rise of all processes is due, in this metric.
+
+    `ci95`: the share's interval over the samples of the incident; None with fewer than MIN_CULPRIT_SAMPLES.
+    """
 
     name: str
     metric: str
     share: of.Share
+    ci95: tuple[of.Share, of.Share] | None = None
 
 
 class Incident(msgspec.Struct, frozen=True, kw_only=True):
@@ -289,19 +299,43 @@ def find_culprit(
     candidates: list[Culprit] = []
     totals = {series.metric: series for series in all_series if series.subject == ALL_PROCESSES}
     for metric, min_rise in min_rises.items():
-        all_risen = _rise(totals[metric], began_s, ended_s) if metric in totals else 0.0
-        if all_risen < min_rise:
+        all_rises = _rises(totals[metric], began_s, ended_s) if metric in totals else []
+        if not all_rises or fmean(all_rises) < min_rise:
             continue
         for series in all_series:
-            if series.metric == metric and series.subject.startswith(PROCESS_PREFIX):
-                share = min(1.0, _rise(series, began_s, ended_s) / all_risen)
-                if share >= MIN_CULPRIT_SHARE:
-                    name = series.subject.removeprefix(PROCESS_PREFIX)
-                    candidates.append(Culprit(name=name, metric=metric, share=share))
+            if series.metric != metric or not series.subject.startswith(PROCESS_PREFIX):
+                continue
+            rises = _rises(series, began_s, ended_s)
+            share = min(1.0, sum(rises) / sum(all_rises))
+            if share < MIN_CULPRIT_SHARE or len(rises) != len(all_rises):
+                continue
+            ci95 = _share_interval(rises, all_rises) if len(rises) >= MIN_CULPRIT_SAMPLES else None
+            if ci95 is None or ci95[0] >= MIN_CULPRIT_LOW:
+                name = series.subject.removeprefix(PROCESS_PREFIX)
+                candidates.append(Culprit(name=name, metric=metric, share=share, ci95=ci95))
     return max(candidates, key=lambda culprit: culprit.share, default=None)
 
 
-def _rise(series: SampleSeries, began_s: float, ended_s: float) -> float:
+def _rises(series: SampleSeries, began_s: float, ended_s: float) -> list[float]:
+    """Return how much each sample of the incident lies above the mean of all others; empty without both."""
     inside = [v for t, v in zip(series.at_s, series.values, strict=True) if began_s < t <= ended_s]
     outside = [v for t, v in zip(series.at_s, series.values, strict=True) if not began_s < t <= ended_s]
-    return sum(inside) / len(inside) - sum(outside) / len(outside) if inside and outside else 0.0
+    quiet = sum(outside) / len(outside) if outside else 0.0
+    return [value - quiet for value in inside] if outside else []
+
+
+def _share_interval(rises: Sequence[float], all_rises: Sequence[float]) -> tuple[float, float]:
+    """Return the 95 % interval of one process's share: the slope of its rises on those of all, through the origin.
+
+    Neighbouring samples are alike; the interval is widened by what their errors have in common.
+    """
+    total = sum(all_rises)
+    slope = sum(rises) / total
+    errors = [own - slope * rise for own, rise in zip(rises, all_rises, strict=True)]
+    squares = sum(error * error for error in errors)
+    alike = sum(a * b for a, b in pairwise(errors)) / squares if squares > 0 else 0.0
+    alike = min(0.9, max(0.0, alike))
+    samples = len(errors)
+    deviation = math.sqrt(squares * samples / (samples - 1) * (1 + alike) / (1 - alike)) / total
+    half = t_quantile(0.975, samples - 1) * deviation
+    return max(0.0, min(1.0, slope - half)), min(1.0, max(0.0, slope + half))

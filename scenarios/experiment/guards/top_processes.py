@@ -15,8 +15,8 @@ from probes.system.running.culprit import (
     completion_workers,
     find_busiest,
     loop_workers,
-    rank_users,
     measure_others_use,
+    rank_users,
 )
 from probes.system.running.processes import (
     ProcessTable,

@@ -51,10 +51,14 @@ def judge(
 
     Reads the folder of a `fleet run`, or recordings and the JSON of `hostdx triage --json` that anything else launched
     (clush, pdsh, Ansible, sbatch --array). Nodes are compared with nodes of the same hardware. Without a retest
-    nothing is named: it says which nodes to measure again.
+    nothing is named: it says which nodes to measure again. Of many nodes' `hostdx incident --format json` it says
+    which incidents came at the same time, and which server these nodes share.
     """
+    from app.features.fleet.incidents import deliver_incidents, read_books
     from app.features.fleet.reading import read_fleet
 
+    if books := read_books(answers):
+        return deliver_incidents(books, ", ".join(answers), "json" if as_json else form, output)
     judgement = read_fleet(answers).judge_answers(margin)
     if parquet is not None:
         from app.features.fleet.rows import write_parquet

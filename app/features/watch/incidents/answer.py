@@ -1,12 +1,17 @@
 """What the incident book says: the incidents as findings, with the user, the control group and who waited."""
 
+from collections.abc import Sequence
 from datetime import datetime, timedelta
 from pathlib import Path
 
 import msgspec
+from msgspec import structs
 
 from app.features.watch.incidents.book import Book
+from app.features.watch.incidents.summaries import FILE_NAME
+from probes import units
 from scenarios.analysis.incidents.findings import SAYS, incident_findings
+from scenarios.analysis.incidents.hours import MIN_DAYS, HourSummary, UsualHour, find_usual_hour
 from scenarios.analysis.incidents.incidents import Incident, Timeline
 from scenarios.analysis.incidents.looks import count_victims, find_process, judge_looks
 from scenarios.contract.finding import Evidence, Finding
@@ -15,26 +20,56 @@ MIN_VICTIM_SHARE = 0.2  # of the close looks: who waited in fewer is not named
 
 
 class BookAnswer(msgspec.Struct, frozen=True):
-    """`timeline` is None where the book has too few looks to know a quiet level."""
+    """`timeline` is None where the book has too few looks to know a quiet level. `first_s`: of the epoch."""
 
     folder: str
     looks: int
     unreadable: int
     timeline: Timeline | None
     findings: tuple[Finding, ...]
+    first_s: float = 0.0
 
 
-def answer_of(book: Book, folder: Path) -> BookAnswer:
+def answer_of(book: Book, folder: Path, hours: Sequence[HourSummary] = ()) -> BookAnswer:
+    """`hours`: the summaries of the weeks before; what is usual at its hour is told, and is no warning."""
     timeline = judge_looks(book.looks)
-    findings = incident_findings(timeline, str(folder)) if timeline is not None else []
-    if timeline is not None and timeline.incidents:
+    if timeline is None:
+        return BookAnswer(str(folder), len(book.looks), book.unreadable, None, ())
+    incidents = timeline.incidents
+    first_s = book.looks[0].wall_s
+    usual = {incident: find_usual_hour(incident, timeline, first_s, hours) for incident in incidents}
+    # the worst stays first, behind it what happens at that hour anyway
+    ordered = tuple(sorted(incidents, key=lambda incident: usual[incident].is_usual))
+    timeline = structs.replace(timeline, incidents=ordered)
+    findings = incident_findings(timeline, str(folder))
+    if ordered:
         findings = [
-            msgspec.structs.replace(
-                finding, evidence=(*finding.evidence, *_detail_evidence(book, incident, str(folder)))
+            structs.replace(
+                finding,
+                severity="ok" if usual[incident].is_usual else finding.severity,
+                evidence=(
+                    *finding.evidence,
+                    *_detail_evidence(book, incident, str(folder)),
+                    *_usual_evidence(usual[incident], folder),
+                ),
             )
-            for finding, incident in zip(findings, timeline.incidents, strict=False)
+            for finding, incident in zip(findings, ordered, strict=False)
         ]
-    return BookAnswer(str(folder), len(book.looks), book.unreadable, timeline, tuple(findings))
+    return BookAnswer(str(folder), len(book.looks), book.unreadable, timeline, tuple(findings), first_s)
+
+
+def _usual_evidence(usual: UsualHour, folder: Path) -> list[Evidence]:
+    """Of fewer days than make an hour usual nothing is said."""
+    if usual.days < MIN_DAYS:
+        return []
+    return [
+        SAYS.evidence(
+            "usual" if usual.is_usual else "unusual",
+            count=usual.high_days,
+            days=units.count_noun(usual.days, "weekend day" if usual.weekend else "working day"),
+            file=str(folder / FILE_NAME),
+        )
+    ]
 
 
 def _detail_evidence(book: Book, incident: Incident, source: str) -> list[Evidence]:

@@ -9,7 +9,7 @@ import os
 import re
 import time
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import msgspec
@@ -31,11 +31,21 @@ def book_dir() -> Path:
 
 
 class BookWriter:
-    """Appends looks. A full disk loses looks, never the book; `lost` counts them."""
+    """Appends looks. A full disk loses looks, never the book; `lost` counts them.
 
-    def __init__(self, folder: Path, *, max_bytes: int = MAX_BOOK_BYTES) -> None:
+    `after_segment` is called with the folder when a segment is complete; it may raise OSError.
+    """
+
+    def __init__(
+        self,
+        folder: Path,
+        *,
+        max_bytes: int = MAX_BOOK_BYTES,
+        after_segment: Callable[[Path], None] | None = None,
+    ) -> None:
         self.folder = make_private(folder)
         self.lost = 0
+        self._after_segment = after_segment
         self._max_bytes = max_bytes
         self._hour = -1
         self._fd = -1
@@ -61,6 +71,9 @@ class BookWriter:
         flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_APPEND | os.O_NOFOLLOW | os.O_CLOEXEC
         self._fd = os.open(self.folder / name, flags, 0o600)
         self._hour = hour
+        if self._after_segment is not None:
+            with contextlib.suppress(OSError):
+                self._after_segment(self.folder)
 
     def _prune(self) -> None:
         """The newest segments stay, up to the limit, with room for one more."""
@@ -102,7 +115,7 @@ def read_book(folder: Path) -> Book:
     boots: defaultdict[str, list[HostLook | CloseLook]] = defaultdict(list)
     unreadable = 0
     for path in segments(folder):
-        for look in _read_segment(path):
+        for look in read_looks(path):
             if look is None:
                 unreadable += 1
             else:
@@ -120,8 +133,8 @@ def read_book(folder: Path) -> Book:
     )
 
 
-def _read_segment(path: Path) -> Iterator[HostLook | CloseLook | None]:
-    """None for each line, or a whole file, that cannot be read."""
+def read_looks(path: Path) -> Iterator[HostLook | CloseLook | None]:
+    """Yield the looks of one segment; None for each line, or a whole file, that cannot be read."""
     try:
         data = read_regular(str(path), MAX_SEGMENT_BYTES)
     except (OSError, ValueError):

@@ -1,5 +1,6 @@
 """`hostdx incident`: what happened at 03:12, and who did it, from the incident book."""
 
+import os
 import re
 
 import click
@@ -47,6 +48,7 @@ def incident(at: str | None, since_s: float | None, worst: bool, form: str, outp
     """
     from app.features.watch.incidents.answer import answer_of, choose_incidents
     from app.features.watch.incidents.book import book_dir, read_book
+    from app.features.watch.incidents.summaries import read_summaries
 
     folder = book_dir()
     try:
@@ -55,7 +57,7 @@ def incident(at: str | None, since_s: float | None, worst: bool, form: str, outp
         raise Failure("incident: no book here; `hostdx watch --incidents` writes one", COULD_NOT) from None
     except OSError as error:
         raise Failure(f"incident: {folder}: cannot be read: {error.strerror}", COULD_NOT) from None
-    answer = answer_of(book, folder)
+    answer = answer_of(book, folder, read_summaries(folder))
     if answer.timeline is None:
         raise Failure(
             f"incident: {answer.looks} looks in {folder}: too few to know what is quiet here (20 are needed, one every "
@@ -66,12 +68,16 @@ def incident(at: str | None, since_s: float | None, worst: bool, form: str, outp
     if form == "json":
         from app.report.json_document import encode_document
         from app.terminal.output_file import deliver_text
+        from probes.reading.host import Host
+        from probes.system.disk.mounts import network_mounts
         from scenarios.contract import events as ev
 
         document = {
             "schema": ev.SCHEMA, "book": answer.folder, "looks": answer.looks, "unreadable": answer.unreadable,
+            "host": os.uname().nodename, "first_s": answer.first_s,
             "times": answer.timeline.times, "seconds": answer.timeline.seconds,
             "incidents": [{"incident": incident, "finding": finding} for incident, finding in chosen],
+            "mounts": [{"source": mount.source, "fstype": mount.fstype} for mount in network_mounts(Host())],
         }  # fmt: skip
         deliver_text("incident", output, encode_document(document) + "\n")
         return 0

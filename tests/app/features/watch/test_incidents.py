@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import os
+import time
+from collections import Counter
+from datetime import datetime, timedelta
 from pathlib import Path
 
 import msgspec
 import pytest
 
 from app.features.watch.incidents.answer import answer_of, choose_incidents
-from app.features.watch.incidents.book import BookWriter, read_book, segments
+from app.features.watch.incidents.book import BookWriter, read_book, read_looks, segments
 from app.features.watch.incidents.recorder import (
     CLOSE_S,
     LOOK_S,
@@ -18,7 +21,9 @@ from app.features.watch.incidents.recorder import (
     PressureTriggers,
     Recorder,
 )
+from app.features.watch.incidents.summaries import FILE_NAME, read_summaries, update_summaries
 from probes.system.running.host_looks import CloseLook, HostLook, LookState
+from scenarios.analysis.incidents.hours import HOUR_S, HourSummary
 from tests.app.launcher import hostdx, started
 from tests.every_case import every_case
 from tests.fakes.looks import STEP_S, make_close_look, make_looks
@@ -81,6 +86,81 @@ def test_incidents_are_chosen_by_time(folder: Path) -> None:
     ]
     outside = (inside + 60) % 1440
     assert choose_incidents(answer, at=f"{outside // 60:02d}:{outside % 60:02d}") == []
+
+
+def test_hours_outlive_the_looks_and_are_summarised_once(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The hour under way is not: its rest is still to come."""
+    looks = make_looks(1400, lambda number: 400 <= number < 700)
+    writer = BookWriter(folder, after_segment=update_summaries)
+    for look in looks:
+        monkeypatch.setattr(time, "time_ns", lambda look=look: int(look.wall_s * 1e9))
+        writer.append(look)
+    writer.close()
+    update_summaries(folder)
+    hours = read_summaries(folder)
+    numbers = [hour.hour_s for hour in hours]
+    assert numbers == sorted(set(numbers)) and all(number % HOUR_S == 0 for number in numbers)
+    last_s = max(look.wall_s for path in segments(folder)[:-1] for look in read_looks(path) if look)
+    by_hour = Counter(int(look.wall_s // HOUR_S) * HOUR_S for look in looks)
+    assert {hour.hour_s: hour.samples for hour in hours} == {
+        hour_s: count for hour_s, count in by_hour.items() if hour_s + HOUR_S <= last_s + STEP_S
+    }
+    high = [hour.high.get("disk:sda", {}).get("utilisation", 0.0) for hour in hours]
+    assert max(high) > 0.9 > min(high)
+    (folder / FILE_NAME).write_bytes(b"[[\n" + (folder / FILE_NAME).read_bytes()[:-30])
+    assert read_summaries(folder) == hours[:-1], "a kill in the midst of a line, and rubbish"
+
+
+@pytest.mark.parametrize(
+    "high_days, days, is_usual", [(5, 5, True), (4, 5, True), (2, 5, False), (0, 5, False), (2, 2, False)]
+)
+def test_what_happens_at_that_hour_anyway_is_no_warning(
+    folder: Path, high_days: int, days: int, is_usual: bool
+) -> None:
+    """Of days of the other kind, and of other hours, nothing is counted: there it was always as high."""
+    write(folder, make_looks(400, is_busy))
+    book = read_book(folder)
+    timeline = answer_of(book, folder).timeline
+    assert timeline is not None
+    first = timeline.incidents[0].symptoms[0]
+    began = datetime.fromtimestamp(book.looks[0].wall_s + timeline.incidents[0].began_s)
+    high = {first.subject: {first.metric: first.level}}
+    before = [began - timedelta(days=back) for back in range(1, 40)]
+    alike = [day for day in before if (day.weekday() >= 5) == (began.weekday() >= 5)]
+    hours = [
+        HourSummary(hour_s=_hour_of(day), samples=360, high=high if number < high_days else {})
+        for number, day in enumerate(alike[:days])
+    ]
+    other = [day for day in before if day not in alike] + [day + timedelta(hours=6) for day in alike]
+    hours += [HourSummary(hour_s=_hour_of(day), samples=360, high=high) for day in other]
+    assert (answer_of(book, folder, hours).findings[0].severity == "ok") == is_usual
+
+
+def _hour_of(day: datetime) -> int:
+    return int(day.replace(minute=0, second=0, microsecond=0).timestamp())
+
+
+def test_many_nodes_answers_are_judged_together(folder: Path, tmp_path: Path) -> None:
+    """As any launcher leaves them: `hostdx incident --format json` of each node in one folder."""
+    write(folder, make_looks(400, is_busy))
+    done = hostdx(tmp_path, "incident", "--format", "json")
+    assert done.returncode == 0
+    answer = msgspec.json.decode(done.stdout.encode())
+    answers = tmp_path / "answers"
+    answers.mkdir()
+    for number in range(4):
+        (answers / f"{number}.json").write_bytes(msgspec.json.encode(answer | {"host": f"n{number}"}))
+    (answers / "other.json").write_text('{"schema": 1}')
+    done = hostdx(tmp_path, "fleet", "judge", str(answers), "--json")
+    assert done.returncode == 0
+    judged = msgspec.json.decode(done.stdout.encode())
+    (shared,) = judged["shared"]
+    assert (
+        judged["nodes"] == 4 and shared["nodes"] == ["n0", "n1", "n2", "n3"] and shared["culprit"] == "rsync"
+    )
+    assert judged["alone"] == {} and len(judged["findings"]) == 1
 
 
 def test_a_killed_writer_leaves_one_line_that_is_left_out(folder: Path) -> None:

@@ -100,6 +100,19 @@ def test_nobody_is_named_where_four_share_the_rise() -> None:
     assert incident.culprit is None
 
 
+def test_nobody_is_named_for_one_burst_in_a_long_incident() -> None:
+    """Its share of the sum is 60 %; of what was done in the other samples it did nothing."""
+    names = [f"write job{n}" for n in range(4)]
+    quiet = {"busy": 0.1, "write rsync": 1e3, **dict.fromkeys(names, 1e3)}
+    busy = {"busy": 0.99, "write rsync": 1e3, **dict.fromkeys(names, 2e6)}
+    burst = busy | {"write rsync": 4e8}
+    (incident,) = judge(atop_file([quiet] * 100 + [busy] * 15 + [burst] + [busy] * 14)).incidents
+    assert incident.culprit is None
+    (incident,) = judge(atop_file([quiet] * 100 + [busy | {"write rsync": 2e7}] * 30)).incidents
+    assert incident.culprit is not None and incident.culprit.ci95 is not None
+    assert incident.culprit.ci95 == pytest.approx((20 / 28, 20 / 28), abs=1e-3)
+
+
 def test_nobody_is_named_where_the_disk_is_slow_and_nobody_writes_much() -> None:
     quiet = {"busy": 0.1, "write syslog": 1e3}
     (incident,) = judge(atop_file([quiet] * 100 + [{"busy": 0.99, "write syslog": 9e4}] * 30)).incidents

@@ -1,0 +1,101 @@
+"""Many nodes' incident books, compared: what happened in the same minutes on several of them."""
+
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
+from pathlib import Path
+
+import msgspec
+
+from app.features.fleet.reading import files_below
+from app.report.forms.delivery import deliver_document
+from app.report.json_document import encode_document
+from app.terminal.failure import USAGE, Failure
+from app.terminal.output import print_note
+from app.terminal.output_file import deliver_text
+from app.terminal.printable import make_printable
+from probes.files.safe_read import read_regular
+from probes.units import count_noun
+from scenarios.analysis.incidents.nodes import NodeBook, NodesJudgement, judge_nodes, shared_findings
+from scenarios.contract import events as ev
+from scenarios.contract.finding import Finding
+from scenarios.contract.results import document as doc
+
+MAX_BOOK_BYTES = 16 << 20
+MAX_ALONE_ROWS = 40
+METHOD = (
+    "Incidents of several nodes belong together if at least half of the shorter one lies in common. They are called "
+    "shared from three nodes and three in ten on, if so many at once are no chance (less than 1 in 1,000, by how long "
+    "each node had incidents). A server is named if nearly all of these nodes mount it, and fewer of the others."
+)
+_DECODER = msgspec.json.Decoder(NodeBook)
+
+
+def read_books(arguments: Sequence[str]) -> list[NodeBook]:
+    """Return the answers of `hostdx incident --format json` among these files and folders, one a host.
+
+    The one that ends last stands for a host. Raises Failure where a folder cannot be read.
+    """
+    books: dict[str, NodeBook] = {}
+    for path in _json_files(arguments):
+        with suppress(OSError, ValueError, RecursionError):
+            data = read_regular(str(path), MAX_BOOK_BYTES)
+            if b'"book"' not in data:
+                continue
+            try:
+                book = _DECODER.decode(data)
+            except msgspec.ValidationError as error:
+                print_note(make_printable(f"fleet: {path}: no answer of `hostdx incident`: {error}"))
+                continue
+            earlier = books.get(book.host)
+            if earlier is None or earlier.first_s + earlier.seconds < book.first_s + book.seconds:
+                books[book.host] = book
+    return list(books.values())
+
+
+def _json_files(arguments: Sequence[str]) -> Iterator[Path]:
+    for argument in arguments:
+        path = Path(argument)
+        files = files_below(path, []) if path.is_dir() else [path]
+        yield from (file for file in files if file.name.endswith(".json"))
+
+
+def deliver_incidents(books: Sequence[NodeBook], source: str, form: str, output: str | None) -> int:
+    """Raises Failure for a form that has no rows of incidents."""
+    if form == "ndjson":
+        raise Failure("fleet judge: incidents have no rows: write --format md, html or json", USAGE)
+    judgement = judge_nodes(books)
+    findings = shared_findings(judgement, source)
+    if form == "json":
+        document = {"schema": ev.SCHEMA, **msgspec.to_builtins(judgement), "findings": findings}
+        deliver_text("fleet", output, encode_document(document) + "\n")
+    else:
+        deliver_document("fleet", output, incidents_document(judgement, findings), form)
+    return 0
+
+
+def incidents_document(judgement: NodesJudgement, findings: Sequence[Finding]) -> doc.ReportDocument:
+    sections = [
+        doc.ReportSection(finding.title, tuple(_finding_parts(finding)), role=finding.severity)
+        for finding in findings
+        if finding.evidence
+    ]
+    ranked = sorted(judgement.alone.items(), key=lambda entry: (-entry[1], entry[0]))
+    if ranked:
+        rows = tuple((name, str(count)) for name, count in ranked[:MAX_ALONE_ROWS])
+        parts: list[doc.Part] = [doc.Table(("node", "incidents of its own"), rows, right=frozenset({1}))]
+        if len(ranked) > MAX_ALONE_ROWS:
+            parts.append(doc.paragraph_of(f"{count_noun(len(ranked) - MAX_ALONE_ROWS, 'more node')}"))
+        sections.append(doc.ReportSection("Incidents of one node alone", tuple(parts)))
+    sections.append(doc.ReportSection("How it is judged", (doc.paragraph_of(METHOD),), appendix=True))
+    first = findings[0]
+    return doc.ReportDocument(
+        f"{count_noun(judgement.nodes, 'node')}: incidents",
+        (doc.Toned(first.title, first.severity),),
+        tuple(sections),
+    )
+
+
+def _finding_parts(finding: Finding) -> Iterator[doc.Part]:
+    yield doc.Bullets(tuple((row.text,) for row in finding.evidence))
+    for remedy in finding.remedy:
+        yield doc.paragraph_of(f"What to do: {remedy.title}.")

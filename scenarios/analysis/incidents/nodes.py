@@ -1,0 +1,226 @@
+"""The same minutes on many nodes: what their incident books have in common is no fault of a node."""
+
+import math
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from datetime import UTC, datetime
+from statistics import fmean, median
+
+import msgspec
+
+from probes.units import join_names
+from scenarios.analysis.incidents.findings import SAYS, symptom_text
+from scenarios.analysis.incidents.incidents import Cause, Incident
+from scenarios.contract import ranges as of
+from scenarios.contract.finding import Evidence, Finding
+
+MIN_NODES, MIN_SHARE = 3, 0.3  # of the nodes, that have an incident at the same time
+MAX_CHANCE = 1e-3  # that so many coincide anywhere, if each node had its incidents at times of its own
+AT_MOST_NAMED = 5
+SERVERS = ("file-server", "stuck", "network")  # causes that lie outside of the node
+
+
+class ServerMount(msgspec.Struct, frozen=True):
+    """A file system of a server, as it is mounted: `nas01:/home`, `nfs4`."""
+
+    source: str
+    fstype: str
+
+    @property
+    def server(self) -> str:
+        return self.source.partition(":/")[0] if ":/" in self.source else self.source
+
+
+class NodeIncident(msgspec.Struct, frozen=True):
+    incident: Incident
+
+
+class NodeBook(msgspec.Struct, frozen=True, kw_only=True):
+    """What `hostdx incident --format json` says of one node, as far as it is compared.
+
+    `first_s`: of the epoch, the book's first sample; an incident's times count from it. `book` tells such a document
+    from others.
+    """
+
+    book: str
+    host: str
+    first_s: of.Value
+    seconds: of.Seconds
+    incidents: tuple[NodeIncident, ...]
+    mounts: tuple[ServerMount, ...] = ()
+
+    def period_of(self, incident: Incident) -> tuple[float, float]:
+        """Return begin and end in seconds of the epoch."""
+        return self.first_s + incident.began_s, self.first_s + incident.ended_s
+
+
+class SharedIncident(msgspec.Struct, frozen=True, kw_only=True):
+    """`nodes` of `all_nodes` had an incident in these seconds of the epoch. `servers`: mounted on nearly all of these
+    nodes, and on fewer of the others if there are any. `culprit`: named on most of them.
+    """
+
+    began_s: of.Value
+    ended_s: of.Value
+    cause: Cause
+    nodes: tuple[str, ...]
+    all_nodes: of.Count
+    example: Incident
+    servers: tuple[str, ...] = ()
+    culprit: str = ""
+
+
+class NodesJudgement(msgspec.Struct, frozen=True, kw_only=True):
+    """`alone`: by node, how many incidents it shares with no one; nodes without one are left out."""
+
+    nodes: of.Count
+    shared: tuple[SharedIncident, ...]
+    alone: dict[str, int]
+
+
+def judge_nodes(books: Sequence[NodeBook]) -> NodesJudgement:
+    """Return the shared incidents, those of most nodes first."""
+    candidates = _coinciding(books)
+    clusters = [cluster for cluster in candidates if _is_shared(cluster, books, len(candidates))]
+    shared = [_describe_cluster(cluster, books) for cluster in clusters]
+    taken = {(book.host, incident) for cluster in clusters for book, incident in cluster}
+    alone = {
+        book.host: count
+        for book in books
+        if (count := sum((book.host, entry.incident) not in taken for entry in book.incidents))
+    }
+    ranked = sorted(shared, key=lambda entry: (-len(entry.nodes), entry.began_s))
+    return NodesJudgement(nodes=len(books), shared=tuple(ranked), alone=alone)
+
+
+_Cluster = list[tuple[NodeBook, Incident]]
+
+
+def _coinciding(books: Sequence[NodeBook]) -> list[_Cluster]:
+    """Return groups of incidents, at most one a node: one joins a group if half of the shorter lies in common."""
+    entries = [(book, entry.incident) for book in books for entry in book.incidents]
+    entries.sort(key=lambda entry: entry[0].period_of(entry[1]))
+    clusters: list[_Cluster] = []
+    for book, incident in entries:
+        began_s, ended_s = book.period_of(incident)
+        for cluster in reversed(clusters):
+            other_began_s, other_ended_s = _middle_period(cluster)
+            common_s = min(ended_s, other_ended_s) - max(began_s, other_began_s)
+            shorter_s = min(ended_s - began_s, other_ended_s - other_began_s)
+            is_new = all(book.host != other.host for other, _ in cluster)
+            if is_new and common_s > 0 and common_s >= shorter_s / 2:
+                cluster.append((book, incident))
+                break
+        else:
+            clusters.append([(book, incident)])
+    return clusters
+
+
+def _middle_period(cluster: _Cluster) -> tuple[float, float]:
+    periods = [book.period_of(incident) for book, incident in cluster]
+    return median(began for began, _ in periods), median(ended for _, ended in periods)
+
+
+def _is_shared(cluster: _Cluster, books: Sequence[NodeBook], tries: int) -> bool:
+    """True where so many nodes at once are no chance in any of so many tries."""
+    if len(cluster) < max(MIN_NODES, math.ceil(MIN_SHARE * len(books))):
+        return False
+    began_s, ended_s = _middle_period(cluster)
+    by_chance = fmean(
+        min(
+            1.0,
+            sum(
+                entry.incident.ended_s - entry.incident.began_s + (ended_s - began_s)
+                for entry in book.incidents
+            )
+            / max(book.seconds, 1.0),
+        )
+        for book in books
+    )
+    return tries * _binomial_tail(len(books), len(cluster), by_chance) < MAX_CHANCE
+
+
+def _binomial_tail(trials: int, least: int, probability: float) -> float:
+    """Return the probability of `least` or more of so many trials."""
+    return math.fsum(
+        math.comb(trials, n) * probability**n * (1 - probability) ** (trials - n)
+        for n in range(least, trials + 1)
+    )
+
+
+def _describe_cluster(cluster: _Cluster, books: Sequence[NodeBook]) -> SharedIncident:
+    began_s, ended_s = _middle_period(cluster)
+    causes = Counter(incident.cause for _, incident in cluster)
+    cause = min(causes, key=lambda name: (-causes[name], name not in SERVERS, name))
+    example = next(incident for _, incident in cluster if incident.cause == cause)
+    culprits = Counter(incident.culprit.name for _, incident in cluster if incident.culprit is not None)
+    name, count = culprits.most_common(1)[0] if culprits else ("", 0)
+    affected = [book for book, _ in cluster]
+    return SharedIncident(
+        began_s=began_s,
+        ended_s=ended_s,
+        cause=cause,
+        nodes=tuple(sorted(book.host for book in affected)),
+        all_nodes=len(books),
+        example=example,
+        servers=_common_servers(affected, books) if cause in SERVERS else (),
+        culprit=name if 2 * count > len(cluster) else "",
+    )
+
+
+def _common_servers(affected: Sequence[NodeBook], books: Sequence[NodeBook]) -> tuple[str, ...]:
+    """Of nine of ten of the affected nodes; where other nodes have some of them too, those that fewer of them have."""
+    hosts = {book.host for book in affected}
+    others = [book for book in books if book.host not in hosts]
+    inside, outside = _count_servers(affected), _count_servers(others)
+    common = [server for server, count in inside.items() if count >= 0.9 * len(affected)]
+    if others:
+        least = min((outside[server] / len(others) for server in common), default=0.0)
+        common = [server for server in common if outside[server] / len(others) <= least]
+    return tuple(sorted(common))
+
+
+def _count_servers(books: Iterable[NodeBook]) -> Counter[str]:
+    return Counter(server for book in books for server in {mount.server for mount in book.mounts})
+
+
+def shared_findings(judgement: NodesJudgement, source: str) -> list[Finding]:
+    """Return one a shared incident; without any one that says so."""
+    if not judgement.shared:
+        return [SAYS.finding("nodes-apart", subject=source, nodes=judgement.nodes)]
+    return [_shared_finding(shared, source) for shared in judgement.shared]
+
+
+def _shared_finding(shared: SharedIncident, source: str) -> Finding:
+    began, ended = (datetime.fromtimestamp(at_s, UTC) for at_s in (shared.began_s, shared.ended_s))
+    evidence: list[Evidence] = [
+        SAYS.evidence("nodes", names=join_names(list(shared.nodes), AT_MOST_NAMED), file=source),
+        SAYS.evidence(
+            "node-symptom", node=shared.nodes[0], what=symptom_text(shared.example.symptoms[0]), file=source
+        ),
+    ]
+    if shared.culprit:
+        evidence.append(SAYS.evidence("nodes-culprit", process=shared.culprit, file=source))
+    kind = "nodes-server" if shared.servers else "nodes-outside" if shared.cause in SERVERS else "nodes-timer"
+    return SAYS.finding(
+        kind,
+        id=f"incidents.{kind}",
+        subject=source,
+        when=f"{began:%Y-%m-%d %H:%M} to {ended:%H:%M} UTC",
+        count=len(shared.nodes),
+        nodes=shared.all_nodes,
+        servers=join_names(list(shared.servers), 3),
+        cause=CAUSE_WORDS[shared.cause],
+        evidence=evidence,
+    )
+
+
+CAUSE_WORDS: dict[Cause, str] = {
+    "memory": "short of memory",
+    "hypervisor": "given less CPU time by their hypervisor",
+    "stuck": "stuck in the kernel",
+    "file-server": "waiting for a file server",
+    "network": "in trouble with the network",
+    "disk": "limited by their disks",
+    "kernel": "busy in the kernel",
+    "cpu": "out of CPU time",
+}
