@@ -16,6 +16,7 @@ import msgspec
 from msgspec import structs
 
 from app.state import make_private, state_dir
+from app.terminal.failure import Failure
 from probes.files.safe_read import read_regular
 from probes.system.running.host_looks import CloseLook, HostLook
 
@@ -33,7 +34,7 @@ def book_dir() -> Path:
 class BookWriter:
     """Appends looks. A full disk loses looks, never the book; `lost` counts them.
 
-    `after_segment` is called with the folder when a segment is complete; it may raise OSError.
+    `after_segment` is called with the folder when a segment is complete; it may raise OSError and Failure.
     """
 
     def __init__(
@@ -72,7 +73,7 @@ class BookWriter:
         self._fd = os.open(self.folder / name, flags, 0o600)
         self._hour = hour
         if self._after_segment is not None:
-            with contextlib.suppress(OSError):
+            with contextlib.suppress(OSError, Failure):
                 self._after_segment(self.folder)
 
     def _prune(self) -> None:

@@ -4,13 +4,13 @@ A summary is made of a segment that is complete, so that a restart loses none.
 """
 
 import contextlib
-import os
 from collections import defaultdict
 from pathlib import Path
 
 import msgspec
 
 from app.features.watch.incidents.book import read_looks, segments
+from app.terminal.output_file import write_bytes
 from probes.files.safe_read import read_regular
 from probes.number_text import parse_unsigned
 from probes.system.running.host_looks import HostLook
@@ -42,7 +42,7 @@ def read_summaries(folder: Path) -> list[HourSummary]:
 def update_summaries(folder: Path) -> None:
     """Add the hours of complete segments that have none, and leave out what is older than five weeks.
 
-    Raises OSError.
+    Raises OSError and Failure.
     """
     known = read_summaries(folder)
     last_s = known[-1].hour_s if known else 0
@@ -66,25 +66,8 @@ def update_summaries(folder: Path) -> None:
     lines = [msgspec.json.encode(summary) + b"\n" for summary in kept]
     while lines and sum(map(len, lines)) > MAX_BYTES:
         lines = lines[len(lines) // 8 + 1 :]
-    _replace_file(folder / FILE_NAME, b"".join(lines))
+    write_bytes("watch", str(folder / FILE_NAME), 0o600, b"".join(lines))
 
 
 def _begun_s(segment: Path) -> float:
     return (parse_unsigned(segment.name.split("-")[1]) or 0) / 1e9
-
-
-def _replace_file(path: Path, data: bytes) -> None:
-    """A kill leaves the former one whole."""
-    new = path.with_name(f"{path.name}.new")
-    with contextlib.suppress(FileNotFoundError):
-        new.unlink()
-    fd = os.open(new, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
-    try:
-        if os.write(fd, data) != len(data):
-            raise OSError  # of a full disk
-        new.replace(path)
-    except OSError:
-        new.unlink()
-        raise
-    finally:
-        os.close(fd)
