@@ -91,8 +91,9 @@ def test_nothing_measured_is_no_success(place: Path) -> None:
     assert_clean(place)
 
 
-@pytest.mark.parametrize(("number", "status"), one_always((signal.SIGTERM, 143), (signal.SIGINT, 130)))
-def test_told_to_stop(place: Path, number: int, status: int) -> None:
+@pytest.mark.parametrize("told", one_always((signal.SIGTERM, 143), (signal.SIGINT, 130)))
+def test_told_to_stop(place: Path, told: tuple[int, int]) -> None:
+    number, status = told
     process = started(place, *fake(place, "--how", "hang", "--json"))
     measured(process)
     process.send_signal(number)
