@@ -16,6 +16,7 @@ import msgspec
 from app.features.export.rows import RunFile, RunRows
 from app.recordings import store
 from app.recordings.baselines import baselines_dir
+from app.recordings.folder_walk import files_below
 from app.recordings.limits import SIZE_LIMIT
 from app.recordings.reader import BrokenRecording, RecordingFollower
 from app.terminal.failure import USAGE, Failure
@@ -34,8 +35,6 @@ from scenarios.contract import events as ev
 from scenarios.contract.finding import Finding
 from scenarios.contract.ranges import is_showable
 
-MAX_FILES = 100_000
-MAX_DEPTH = 6  # folders below the one that was named
 MAX_TRIAGE_BYTES = 16 << 20
 FLEET_NODES = "nodes"  # the folder of a fleet run that holds one folder for each node
 _NO_MEASUREMENT = {"fleet.json", "answers.jsonl", "index.json", "schema.json"}  # of folders of ours
@@ -78,29 +77,15 @@ def find_sources(arguments: Sequence[str]) -> list[ExportSource]:
 
 
 def _sources_below(folder: Path) -> Iterator[ExportSource]:
-    """In order of names. No link is followed: who may write there must not name a file of ours."""
     is_fleet = (folder / "fleet.json").is_file()
-    waiting, count = [(folder, 0)], 0
-    while waiting:
-        at, depth = waiting.pop()
-        try:
-            entries = sorted(os.scandir(at), key=lambda entry: entry.name)
-        except OSError as why:
-            raise Failure(f"export: {at}: cannot be read: {why.strerror}", USAGE) from None
-        below = []
-        for entry in entries:
-            if entry.name.startswith(".") or entry.is_symlink() or entry.name in _NO_MEASUREMENT:
-                continue
-            if entry.is_dir(follow_symlinks=False):
-                below.append((Path(entry.path), depth + 1))
-            elif entry.is_file(follow_symlinks=False) and not entry.name.endswith(_OTHER_SUFFIXES):
-                count += 1
-                if count > MAX_FILES:
-                    raise Failure(f"export: {folder}: more than {MAX_FILES} files; name fewer", USAGE)
-                parts = Path(entry.path).relative_to(folder).parts
-                is_answer = is_fleet and len(parts) > 2 and parts[0] == FLEET_NODES
-                yield ExportSource(Path(entry.path), parts[1] if is_answer else "")
-        waiting += [entry for entry in reversed(below) if entry[1] <= MAX_DEPTH]
+    for path in files_below("export", folder, _is_measurement):
+        parts = path.relative_to(folder).parts
+        is_answer = is_fleet and len(parts) > 2 and parts[0] == FLEET_NODES
+        yield ExportSource(path, parts[1] if is_answer else "")
+
+
+def _is_measurement(name: str) -> bool:
+    return not name.startswith(".") and name not in _NO_MEASUREMENT and not name.endswith(_OTHER_SUFFIXES)
 
 
 def digest_of(path: Path) -> str:

@@ -6,7 +6,8 @@ from pathlib import Path
 
 import msgspec
 
-from app.features.fleet.reading import files_below
+from app.features.fleet.summary import is_answer_file
+from app.recordings.folder_walk import files_below
 from app.report.forms.delivery import deliver_document
 from app.report.json_document import encode_document
 from app.terminal.failure import USAGE, Failure
@@ -55,7 +56,7 @@ def read_books(arguments: Sequence[str]) -> list[NodeBook]:
 def _json_files(arguments: Sequence[str]) -> Iterator[Path]:
     for argument in arguments:
         path = Path(argument)
-        files = files_below(path, []) if path.is_dir() else [path]
+        files = files_below("fleet", path, is_answer_file) if path.is_dir() else [path]
         yield from (file for file in files if file.name.endswith(".json"))
 
 

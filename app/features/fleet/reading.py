@@ -16,6 +16,7 @@ from typing import NamedTuple
 
 from app.features.fleet.folder import FleetFolder
 from app.features.fleet.summary import AnswerSummary, is_answer_file, summarise_answer
+from app.recordings.folder_walk import files_below
 from app.terminal.failure import USAGE, Failure
 from probes.children.parent_death import tie_to
 from probes.files.rights import KILLED
@@ -26,8 +27,6 @@ from scenarios.analysis.peers.judge import judge_fleet
 from scenarios.analysis.peers.judgement import FleetJudgement, MissingNode
 from scenarios.analysis.peers.node import PeerNode
 
-MAX_FILES = 100_000
-_MAX_DEPTH = 4  # folders below the one that was named
 _ALONE = 64  # files, up to which another process costs more than it saves
 _BATCH = 16
 _MAX_PROCESSES = 8
@@ -105,7 +104,7 @@ def read_fleet(arguments: Sequence[str]) -> FleetAnswers:
         if (path / "fleet.json").is_file():
             sources += _sources_of_run(path, fleet)
         elif path.is_dir():
-            sources += [AnswerSource(file_path) for file_path in files_below(path, fleet.missing)]
+            sources += _answers_below(path, fleet)
         elif path.exists():
             sources.append(AnswerSource(path))
         else:
@@ -176,35 +175,13 @@ def _begin_child(parent: int) -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # it is the parent's, who ends us
 
 
-def files_below(folder: Path, missing: list[MissingNode]) -> Iterator[Path]:
-    """Yield the answers below a folder in order of names. Raises Failure.
+def _answers_below(folder: Path, fleet: FleetAnswers) -> Iterator[AnswerSource]:
+    def name_link(name: str) -> None:
+        fleet.missing.append(
+            MissingNode(node=name, state="unreadable", reason="a link; links are not followed")
+        )
 
-    No link is followed, as who answers must not name a file of ours: it is added to `missing`.
-    """
-    file_count = 0
-    todo = [(folder, 0)]
-    while todo:
-        at, depth = todo.pop()
-        try:
-            entries = sorted(os.scandir(at), key=lambda entry: entry.name)
-        except OSError as why:
-            raise Failure(f"fleet: {at}: cannot be read: {why.strerror}", USAGE) from None
-        for entry in entries:
-            if entry.is_symlink():
-                if is_answer_file(entry.name):
-                    missing.append(
-                        MissingNode(
-                            node=entry.name, state="unreadable", reason="a link; links are not followed"
-                        )
-                    )
-            elif entry.is_dir(follow_symlinks=False):
-                if depth < _MAX_DEPTH:
-                    todo.append((Path(entry.path), depth + 1))
-            elif is_answer_file(entry.name):
-                file_count += 1
-                if file_count > MAX_FILES:
-                    raise Failure(f"fleet: {folder}: more than {MAX_FILES} files; name fewer", USAGE)
-                yield Path(entry.path)
+    yield from map(AnswerSource, files_below("fleet", folder, is_answer_file, name_link))
 
 
 def _sources_of_run(path: Path, fleet: FleetAnswers) -> Iterator[AnswerSource]:

@@ -1,0 +1,46 @@
+"""The files below a folder that holds many answers."""
+
+import os
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+from app.terminal.failure import USAGE, Failure
+
+MAX_FILES = 100_000
+MAX_DEPTH = 6  # folders below the one that was named
+
+
+def files_below(
+    subject: str,
+    folder: Path,
+    is_wanted: Callable[[str], bool],
+    on_link: Callable[[str], object] | None = None,
+) -> Iterator[Path]:
+    """Yield the regular files whose names are wanted, in order of names, a folder's files before its folders.
+
+    No link is followed, as who may write there must not name a file of ours; `on_link` is called with the name of one
+    that is wanted. Hidden folders are left out. `subject` begins the line of the Failure that this raises.
+    """
+    waiting, count = [(folder, 0)], 0
+    while waiting:
+        at, depth = waiting.pop()
+        try:
+            entries = sorted(os.scandir(at), key=lambda entry: entry.name)
+        except OSError as why:
+            raise Failure(f"{subject}: {at}: cannot be read: {why.strerror}", USAGE) from None
+        below = []
+        for entry in entries:
+            if entry.is_dir(follow_symlinks=False):
+                if depth < MAX_DEPTH and not entry.name.startswith("."):
+                    below.append((Path(entry.path), depth + 1))
+            elif not is_wanted(entry.name):
+                continue
+            elif entry.is_symlink():
+                if on_link is not None:
+                    on_link(entry.name)
+            elif entry.is_file(follow_symlinks=False):
+                count += 1
+                if count > MAX_FILES:
+                    raise Failure(f"{subject}: {folder}: more than {MAX_FILES} files; name fewer", USAGE)
+                yield Path(entry.path)
+        waiting += reversed(below)
