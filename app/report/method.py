@@ -10,7 +10,7 @@ from statistics import median
 from app.recordings.session import RunSession
 from app.report import wording
 from app.report.numbers import SAYS, is_imported
-from probes.reading.secrecy.secrets import mask_command
+from probes.reading.secrecy.harmless_words import mask_command
 from probes.units import format_duration, format_number, format_percent, format_size
 from scenarios.contract.disturbance import most_frequent_cause
 from scenarios.contract.events import SliceLengthChosen

@@ -26,7 +26,7 @@ from app.undo.journal import SCHEMA as JOURNAL_SCHEMA
 from app.undo.journal import JournalHeader
 from probes.reading.host import Host
 from probes.reading.secrecy.harmless_words import harmless_text, harmless_words
-from probes.reading.secrecy.secrets import mask_command, mask_command_text
+from probes.reading.secrecy.harmless_words import mask_command, mask_command_text
 from probes.types import Json
 from scenarios.contract import events as ev
 from scenarios.contract.model import Options, Prepared, RunRefused, Scenario, UsageError

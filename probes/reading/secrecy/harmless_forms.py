@@ -5,6 +5,7 @@ import re
 from collections.abc import Collection
 
 from probes.number_text import parse_unsigned
+from probes.reading.secrecy.known_programs import SEPARATORS
 
 _MAX_WORD = 200
 _PATH = re.compile(
@@ -45,9 +46,6 @@ _ATTACHED = re.compile(r"(-[A-Za-z]{1,3})(\d+[kmgtKMGT]?)")  # -j8, -Xmx4g
 _DEVICE = re.compile(
     r"(?:eth|en[ops]|bond|br|ib|vlan|veth|tap|tun|wlan|md|dm-?|sr|loop|nbd|nvme|mmcblk|zram|sd[a-z]|vd[a-z]|xvd[a-z]|"
     r"cpu|gpu|node|raid|db|wn|cn|mon|osd|oss|mds|mdt|ost)-?\d{1,4}(?:[npsfdc.:]{1,2}\d{1,4}){0,3}"
-)
-SEPARATORS = frozenset(
-    ["|", "||", "&&", ";", "&", ">", ">>", "<", "2>&1", "--", "{", "}", "(", ")", "[", "]", "!"]
 )
 # Words of common tools: fio, dd, IOR, mdtest, stress-ng, sysbench, rsync, tar, systemctl, git, package managers.
 _WORDS = frozenset(

@@ -1,40 +1,62 @@
-"""Which words of a command line are known to be harmless; every other word is left out of what is kept.
+"""Which words of a command line are shown: those with a reason. Every other word is left out.
 
 `secrets` beside this file masks what looks like a secret. A secret that looks like any other word passes there, so here
-it is the other way round: a program, a path, a number, the name of an option or a word of this list is kept.
+it is the other way round. A program, a path, a number, the name of an option and a word of a list are kept; so are the
+plain words of a program that is known, where its secrets have places of their own. It is the same with
+`--with-arguments`, which also keeps names of hosts, users and the like behind options that take them.
 """
 
 import re
 import shlex
-from collections.abc import Collection, Iterable
+from collections.abc import Callable, Collection, Iterable, Sequence
+from functools import partial
 
 from probes.reading.secrecy.harmless_forms import (
-    SEPARATORS,
     describes_itself,
     harmless_part_of_url,
     holds_random_part,
     is_harmless,
 )
-from probes.reading.secrecy.known_programs import LAUNCHERS, WITH_SUBCOMMANDS, WITHOUT_SECRETS
+from probes.reading.secrecy.known_programs import (
+    CODE_OPTIONS,
+    KNOWN_PROGRAMS,
+    LAUNCHERS,
+    WITH_SUBCOMMANDS,
+    WITHOUT_SECRETS,
+    Place,
+    find_places,
+)
 from probes.reading.secrecy.secret_forms import MASK
-from probes.reading.secrecy.secrets import digest_text, mask_command, mask_command_text
+from probes.reading.secrecy.secret_positions import is_made_up, names_secret, takes_a_name
+from probes.reading.secrecy.secrets import (
+    digest_text,
+    mask_by_position,
+    mask_forms,
+    mask_secrets,
+    mask_shell_words,
+)
 
 LEFT_OUT = "…"
 _MAX_NAME = 24
-_MAX_DEPTH = 4  # of assignments in assignments: `--mount=type=bind,source=/a`
+_MAX_DEPTH = 4  # of assignments in assignments, of commands in commands
 # what a quoted text begins with where it is a command: names of programs have no capitals
 _FIRST = re.compile(r"(?:[\w.+-]*/)*[a-z][a-z0-9._+-]{0,30}|[A-Za-z0-9][\w.+-]{0,31}:")  # or a variant's name
+_FIRST_OF_SEVERAL = re.compile(r"[A-Za-z][A-Za-z_.+-]{2,30}")  # `cmsRun`, where options or files follow
 _NOTHING = re.compile(r"(?!)")
 _UNQUOTED = re.compile(rf"[\w@%+=:,./*;|&$<>{LEFT_OUT}-]+")
 _MODULE = re.compile(r"[a-z_]\w{0,30}(?:\.\w{1,40})*")  # python -m
-_CLASS = re.compile(r"(?:[a-z]\w{0,30}\.)+[A-Z][A-Za-z]{0,60}")  # java
-_SWITCH = re.compile(r"-XX:[+-]?[A-Za-z]{1,60}")
-_SUBCOMMAND = re.compile(r"[a-z][a-z_-]{1,24}")
+_CLASS = re.compile(r"(?:[A-Za-z]\w{0,30}\.)+[A-Z][A-Za-z]{0,60}")  # java
+_SWITCH = re.compile(r"-XX:[+-]?[A-Za-z]\w{1,60}")
+_SUBCOMMAND = re.compile(r"[a-z][a-z_.-]{1,24}\d{0,4}")
 _STARTED = re.compile(r"[A-Za-z][A-Za-z_.+-]{1,30}")
 _PLAIN = re.compile(r"[^\n`]{1,80}")
+_NAME = re.compile(r"[A-Za-z_@^][\w.:,/@+*%\[\]^#-]{0,60}")
+_LONG_OPTION = re.compile(r"-[A-Za-z][\w.+-]{0,40}")
 _ASSIGNED = re.compile(r"(-{0,2}[A-Za-z][\w.-]{0,60})([=:])(.*)", re.DOTALL)
 _MASKED = re.compile(rf"(?:-{{0,2}}[A-Za-z][\w.-]{{0,60}}[=:]?|-[A-Za-z]+)?{re.escape(MASK)}")
-_SHELL = frozenset(("do", "then", "else", "while", "if"))
+_LITERAL = re.compile(r"""'[^']*(?:'|$)|"(?:[^"\\]|\\.)*(?:"|$)|\$\$.*?(?:\$\$|$)""", re.DOTALL)
+_KERNEL_THREAD = re.compile(r"\[[\w/:.-]{1,40}\]|ora_\w{2,5}_\w{1,20}")  # or a process of a database
+_WORD_OF_CODE = re.compile(r"[\w$@%/.-]+")
 
 
 def harmless_words(words: Iterable[str], known_words: Collection[str] = ()) -> list[str]:
@@ -42,24 +64,90 @@ def harmless_words(words: Iterable[str], known_words: Collection[str] = ()) -> l
 
     `known_words` are words of the program's own, such as the names of its commands and choices.
     """
+    return _keep_words(list(words), known_words, with_names=False)
+
+
+def mask_command(words: Iterable[str], known_words: Collection[str] = ()) -> list[str]:
+    """Return what `harmless_words` returns, with the names of hosts, users and the like."""
+    return _keep_words(list(words), known_words, with_names=True)
+
+
+def mask_command_text(text: str) -> str:
+    """Return the text of a command line as `mask_command` keeps its words."""
+    return mask_forms(_mask_text(text, 0))
+
+
+def _mask_text(text: str, depth: int) -> str:
+    def keep(words: Sequence[str]) -> list[str | None]:
+        kept_words = _keep_words(list(words), (), with_names=True, depth=depth)
+        return [None if kept == word else kept for word, kept in zip(words, kept_words, strict=True)]
+
+    return mask_shell_words(text, keep, mask_forms)
+
+
+def _keep_words(
+    words: list[str], known_words: Collection[str], with_names: bool, depth: int = 0
+) -> list[str]:
     kept_words: list[str] = []
-    program, ran, before, behind = True, "", "", 0
-    for word, without in zip(listed := list(words), mask_command(listed), strict=True):
-        behind += 1
-        if without != word and (" " not in word or _MASKED.fullmatch(without)):
-            kept_words.append(without if _MASKED.fullmatch(without) else LEFT_OUT)
-        elif (program and "=" not in word and _is_name(word)) or _is_started(ran, before, word):
+    for word, masked, before, place in zip(
+        words, mask_by_position(words), ("", *words), find_places(words), strict=False
+    ):
+        without = (mask_secrets(word) if masked is None else masked) if word else word
+        is_code = _is_code(place.program, before, word)
+        if without != word and (" " not in word or _MASKED.fullmatch(without) or masked is not None):
+            if _MASKED.fullmatch(without) or (with_names and MASK in without and masked is not None):
+                kept_words.append(without)
+            else:
+                kept_words.append(_keep_masked(without) if with_names else LEFT_OUT)
+        elif is_code:
+            kept_words.append(_keep_code(without))
+        elif place.behind == 0 and _is_program(word, is_first=len(kept_words) == 0):
             kept_words.append(word)
-            ran, behind = word.rpartition("/")[2], 0
-        elif without == word and _says_what_runs(ran, before, word, behind):
+        elif without == word and _says_what_runs(place, before, word, with_names):
             kept_words.append(word)
         else:
-            kept_words.append(_keep_harmless(word, known_words))
-        before = word
-        program = (word in SEPARATORS | _SHELL and not word.startswith((">", "<", "2"))) or (
-            program and "=" in word
-        )
+            kept_words.append(_keep_harmless(word, known_words, with_names, depth))
     return kept_words
+
+
+def _keep_masked(without: str) -> str:
+    """What is left of a word whose secret has been masked: the rest of it has to be harmless as well."""
+    if url := harmless_part_of_url(without):
+        return f"{url}{LEFT_OUT}"
+    parts = re.split(rf"({re.escape(MASK)}|[=:,;&?{{}}\[\]\"' ]+)", without)
+    return "".join(
+        part if part == MASK or index % 2 or not part or is_harmless(part) or _is_name(part) else LEFT_OUT
+        for index, part in enumerate(parts)
+    )
+
+
+def _is_name(word: str) -> bool:
+    return _NAME.fullmatch(word) is not None and not is_made_up(word) and not holds_random_part(word)
+
+
+def _is_code(program: str, before: str, word: str) -> bool:
+    option = CODE_OPTIONS.get(program)
+    return option is not None and " " in word and (not option or re.fullmatch(option, before) is not None)
+
+
+def _keep_code(text: str) -> str:
+    """The names of a text of code or SQL; of its literals those that are harmless by their form."""
+    names = _WORD_OF_CODE.findall(_LITERAL.sub("", text.replace(MASK, "")))
+    speaks_of_secrets = any(names_secret(name) for name in names)
+
+    def keep_literal(literal: re.Match[str]) -> str:
+        quote = literal[0][0]
+        return literal[0] if is_harmless(literal[0].strip("'\"$")) else f"{quote}{LEFT_OUT}{quote}"
+
+    def keep_name(name: re.Match[str]) -> str:
+        is_kept = is_harmless(name[0]) or (_is_name(name[0].strip("$@%.")) and not speaks_of_secrets)
+        return name[0] if is_kept else LEFT_OUT
+
+    out, at = "", 0
+    for literal in _LITERAL.finditer(text):
+        out += _WORD_OF_CODE.sub(keep_name, text[at : literal.start()]) + keep_literal(literal)
+        at = literal.end()
+    return out + _WORD_OF_CODE.sub(keep_name, text[at:])
 
 
 def harmless_text(text: str, first: re.Pattern[str] = _FIRST) -> str:
@@ -85,13 +173,13 @@ def harmless_value(name: str, value: str) -> str:
     return harmless_text(value, _FIRST if " " in value else _NOTHING)
 
 
-def _keep_harmless(word: str, known_words: Collection[str], depth: int = 0) -> str:
+def _keep_harmless(word: str, known_words: Collection[str], with_names: bool, depth: int) -> str:
     """The word, its harmless part, or "…". A quoted command is judged word by word."""
     if depth > _MAX_DEPTH:
         return LEFT_OUT
     if url := harmless_part_of_url(word):
-        return f"{url}{LEFT_OUT}"
-    if is_harmless(word, known_words):
+        return url if url == word else f"{url}{LEFT_OUT}"
+    if is_harmless(word, known_words) or word in (MASK, LEFT_OUT):
         return word
     assigned = _ASSIGNED.fullmatch(word)
     if (
@@ -106,10 +194,12 @@ def _keep_harmless(word: str, known_words: Collection[str], depth: int = 0) -> s
             or (sign == ":" and "@" in value)
         ):
             return LEFT_OUT  # base64 ends so; a user and a password stand so before a host
-        if sign == "=" and describes_itself(name, value):
+        if sign == "=" and (
+            describes_itself(name, value) or (with_names and takes_a_name(name) and _is_name(value))
+        ):
             return word
         return f"{name}{sign}" + ",".join(
-            _keep_harmless(part, known_words, depth + 1) for part in value.split(",")
+            _keep_harmless(part, known_words, with_names, depth + 1) for part in value.split(",")
         )
     try:
         inner = _split_shell(word) if " " in word else []
@@ -117,16 +207,34 @@ def _keep_harmless(word: str, known_words: Collection[str], depth: int = 0) -> s
         inner = []
     if len(inner) < 2:
         return LEFT_OUT
-    is_sentence = not any(
-        part.startswith("-") or "/" in part for part in inner
-    )  # or a phrase that is a secret
-    return _kept_command(inner, known_words, _NOTHING if is_sentence else _FIRST)
+    if with_names and _is_command(inner):
+        return _mask_text(word, depth + 1)
+    return _kept_command(inner, known_words, _FIRST if _is_command(inner) else _NOTHING, depth + 1)
 
 
-def _kept_command(words: list[str], known: Collection[str], first: re.Pattern[str] = _FIRST) -> str:
+def _is_command(words: list[str]) -> bool:
+    """True of words with an option or a path among them; others may be a phrase that is a secret."""
+    return program_is_known(words[0]) or any(word.startswith("-") or "/" in word for word in words)
+
+
+def program_is_known(word: str) -> bool:
+    """True of a program that stands in one of the tables."""
+    places = find_places([word])
+    return places[0].program in KNOWN_PROGRAMS | LAUNCHERS | WITH_SUBCOMMANDS | CODE_OPTIONS.keys()
+
+
+def _kept_command(
+    words: list[str], known: Collection[str], first: re.Pattern[str] = _FIRST, depth: int = 0
+) -> str:
     """The words of a text that may be a command; its first one stays if it is known or matches `first`."""
-    kept = harmless_words(words, known)
-    if "=" not in words[0] and not first.fullmatch(words[0]) and not is_harmless(words[0], known):
+    kept = _keep_words(words, known, with_names=False, depth=depth)
+    is_first = first.fullmatch(words[0]) or is_harmless(words[0], known) or program_is_known(words[0])
+    is_first = is_first or (
+        first is not _NOTHING
+        and _FIRST_OF_SEVERAL.fullmatch(words[0])
+        and (_KERNEL_THREAD.fullmatch(words[0]) or any(is_harmless(word) for word in words[1:]))
+    )
+    if "=" not in words[0] and not is_first and not _KERNEL_THREAD.fullmatch(words[0]):
         kept[0] = LEFT_OUT
     return " ".join(word if _UNQUOTED.fullmatch(word) else shlex.quote(word) for word in kept)
 
@@ -138,23 +246,26 @@ def _split_shell(text: str) -> list[str]:
     return list(lexer)
 
 
-def _is_started(ran: str, before: str, word: str) -> bool:
-    """True for the program that a launcher starts: the first word behind its options and their values."""
-    return ran in LAUNCHERS and not before.startswith("-") and _STARTED.fullmatch(word) is not None
-
-
-def _says_what_runs(program: str, before: str, word: str, behind: int) -> bool:
-    """True for Python's module, Java's class, a subcommand, a described value, a tool without secrets."""
-    if program.startswith("python"):
-        return before == "-m" and _MODULE.fullmatch(word) is not None
+def _says_what_runs(place: Place, before: str, word: str, with_names: bool) -> bool:
+    """True of a word whose place tells that it is no secret: each line is one kind of place."""
+    program = place.program
     if program == "java" and (_CLASS.fullmatch(word) or _SWITCH.fullmatch(word)):
         return True
-    if program in WITH_SUBCOMMANDS and behind == 1:
+    if before == "-m" and _MODULE.fullmatch(word) and not holds_random_part(word):
+        return place.behind > 0 and program == word or program == "python"
+    if program in WITH_SUBCOMMANDS and place.behind <= 2 and not before.startswith("-"):
         return _SUBCOMMAND.fullmatch(word) is not None
-    if program.rstrip(":") in WITHOUT_SECRETS or (program in LAUNCHERS and before.startswith("-")):
+    if program in WITHOUT_SECRETS or (program in LAUNCHERS and before.startswith("-")):
         return _PLAIN.fullmatch(word) is not None and not holds_random_part(word)
-    return describes_itself(before, word)
+    if program in KNOWN_PROGRAMS:
+        return _is_name(word) or (_LONG_OPTION.fullmatch(word) is not None and not is_made_up(word))
+    return describes_itself(before, word) or (with_names and takes_a_name(before) and _is_name(word))
 
 
-def _is_name(word: str) -> bool:
-    return re.fullmatch(r"[\w@.,+:%/~-]{1,200}", word) is not None
+def _is_program(word: str, is_first: bool) -> bool:
+    """True of what may be a program's name: the first word is one in any case."""
+    if _KERNEL_THREAD.fullmatch(word) or program_is_known(word):
+        return True
+    if is_first:
+        return re.fullmatch(r"[\w@.,+:%/~-]{1,200}", word) is not None
+    return _STARTED.fullmatch(word) is not None and not is_made_up(word)

@@ -9,8 +9,16 @@ It serves for command lines only: in a sentence most words would be masked.
 import re
 from collections.abc import Iterator, Sequence
 
-from probes.reading.secrecy.harmless_forms import SEPARATORS, describes_itself, holds_random_part, is_harmless
-from probes.reading.secrecy.known_programs import LAUNCHERS, WITH_SUBCOMMANDS, WITHOUT_SECRETS
+from probes.reading.secrecy.harmless_forms import describes_itself, holds_random_part, is_harmless
+from probes.reading.secrecy.known_programs import (
+    KNOWN_PROGRAMS,
+    LAUNCHERS,
+    SEPARATORS,
+    WHERE_PROGRAMS_START,
+    WITH_SUBCOMMANDS,
+    WITHOUT_SECRETS,
+    find_places,
+)
 
 _PARTS = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])|\d+")
 _SECRET_PART = re.compile(
@@ -42,8 +50,6 @@ _ADDRESSING = re.compile(
 )
 _USERS = frozenset(("root", "admin", "administrator", "user", "userid", "sa"))
 _COLON_PAIR = re.compile(r"([A-Za-z_][\w.+-]*:)(?!/)(.+)")
-_INTERPRETERS = ("java",)  # a class is named so
-_WITH_COLONS = frozenset(("rsync", "scp", "sftp", "ssh", "rclone"))  # host:path
 _PAIR = re.compile(r"(-{0,2}[A-Za-z][\w./:-]*=)(?!=?$).+", re.DOTALL)
 _BASE64 = re.compile(r"[\w+/-]{6,}={1,2}")
 _HEADER = re.compile(r"((?:-H|--header=)?([A-Za-z][\w-]*):\s*).+", re.DOTALL)
@@ -55,13 +61,23 @@ _HARMLESS_HEADER = re.compile(
 _MADE_UP = re.compile(
     r"(?=[^\s/=:]*(?:[a-z][A-Z]|[A-Za-z]\d+[A-Za-z]|[A-Za-z\d][!#$^&*?~]))(?=[^\s]*[A-Za-z])[^\s/=:@(){}]{6,}"
 )
+_CAMEL_CASE = re.compile(r"[A-Za-z]+")  # names of modes and classes
 _REPEATS = frozenset(("echo", "printf"))
-_WHERE_PROGRAMS_START = re.compile(r"[;|&\n(`]+")
 
 
 def names_secret(name: str) -> bool:
     """Return True if a part of the name (`DB_PASS`, `masterUserPassword`, `--eab-hmac-key`) has to do with secrets."""
     return any(_SECRET_PART.fullmatch(part.lower()) for part in _PARTS.findall(name))
+
+
+def takes_a_name(option: str) -> bool:
+    """Return True if the long option is known to take the name of a host, a user, an object and the like."""
+    return len(option.lstrip("-")) > 2 and _ADDRESSING.fullmatch(option) is not None
+
+
+def is_made_up(word: str) -> bool:
+    """Return True if small and large letters, digits or signs are mixed as in passwords."""
+    return _MADE_UP.fullmatch(word) is not None and _CAMEL_CASE.fullmatch(word) is None
 
 
 def find_secrets_by_position(words: Sequence[str]) -> list[int | None]:
@@ -70,21 +86,21 @@ def find_secrets_by_position(words: Sequence[str]) -> list[int | None]:
 
 
 def _find(words: Sequence[str]) -> Iterator[int | None]:
-    program, about_secrets, sets = "", False, False
+    about_secrets, sets = False, False
     names_user = any(_USER_OPTION.fullmatch(word) for word in words)
-    for earlier, before, word in zip(("", "", *words), ("", *words), words, strict=False):
-        if word in SEPARATORS or _WHERE_PROGRAMS_START.fullmatch(word):
-            program, about_secrets, sets = "", False, False
+    for earlier, before, word, (program, behind) in zip(
+        ("", "", *words), ("", *words), words, find_places(words), strict=False
+    ):
+        if word in SEPARATORS or WHERE_PROGRAMS_START.fullmatch(word):
+            about_secrets, sets = about_secrets and bool(program), sets and bool(program)
             yield None
             continue
-        pair = _PAIR.fullmatch(word)
-        if pair is None and (not program or (program in LAUNCHERS and _begins_program(word, before))):
-            program = before if word.startswith("-") else re.split(r"[/(`]", word)[-1]
+        if behind == 0:
             about_secrets = bool(_PROGRAM.fullmatch(program)) or program in _REPEATS
             sets = _SETS.fullmatch(program) is not None and program not in WITHOUT_SECRETS
             yield None
             continue
-        header = _HEADER.fullmatch(word)
+        pair, header = _PAIR.fullmatch(word), _HEADER.fullmatch(word)
         if header and (before in ("-H", "--header") or word.startswith(("-H", "--header="))):
             yield None if _HARMLESS_HEADER.fullmatch(header[2]) or is_harmless(word) else header.end(1)
         elif pair:
@@ -114,29 +130,24 @@ def _find(words: Sequence[str]) -> Iterator[int | None]:
                 word, before if before == "<<<" or not earlier.startswith("-") else "", program
             )
         about_secrets |= not word.startswith("-") and "/" not in word and names_secret(word)
-        sets |= _SETS.fullmatch(word) is not None
-
-
-def _begins_program(word: str, before: str) -> bool:
-    """True of the word that a launcher starts: no option, no number, and no option's value unless it is a path."""
-    is_value = (before.startswith("-") and "=" not in before) or _VARIABLE.fullmatch(before) is not None
-    return (
-        not word.startswith("-") and not word[:1].isdigit() and (not is_value or word.startswith(("./", "/")))
-    )
+        sets |= _SETS.fullmatch(word.lower()) is not None and program not in WITHOUT_SECRETS
 
 
 def _begin_in_value(word: str, option: str, program: str) -> int | None:
     """Where the secret begins in the value of an option, which is not harmless by its form."""
     if names_secret(option) or _BASE64.fullmatch(word) or holds_random_part(word):
         return 0
+    pair = _USER_PAIR.fullmatch(word)
+    is_pair = pair is not None and (_USER_LETTER.fullmatch(option) or pair[1][:-1].lower() in _USERS)
     if program in WITHOUT_SECRETS | LAUNCHERS:
         return None
+    if program in KNOWN_PROGRAMS:
+        return pair.end(1) if pair and is_pair else None
     if (_PASSWORD_LETTER if " " in word else _LETTER).fullmatch(option):
         return 0
     if " " in word:
         return None  # a command or a text of its own
-    pair = _USER_PAIR.fullmatch(word)
-    if pair and (_USER_LETTER.fullmatch(option) or pair[1][:-1].lower() in _USERS):
+    if pair and is_pair:
         return pair.end(1)
     return None if _takes_no_secret(option, word) else 0
 
@@ -154,7 +165,7 @@ def _begin_in_argument(word: str, before: str, program: str) -> int | None:
     if (
         before == "<<<"
         or named
-        or before.lower() in _USERS
+        or (before.lower() in _USERS and program not in WITHOUT_SECRETS)
         or _BASE64.fullmatch(word)
         or holds_random_part(word)
     ):
@@ -163,8 +174,8 @@ def _begin_in_argument(word: str, before: str, program: str) -> int | None:
     if user_pair and user_pair[1][:-1].lower() in _USERS:
         return user_pair.end(1)
     pair = _COLON_PAIR.fullmatch(word)
-    if " " in word or program in WITHOUT_SECRETS | WITH_SUBCOMMANDS | LAUNCHERS | _WITH_COLONS:
+    if " " in word or program in KNOWN_PROGRAMS | WITH_SUBCOMMANDS | LAUNCHERS:
         return None
-    if _MADE_UP.fullmatch(word) and not program.startswith(_INTERPRETERS):
+    if _MADE_UP.fullmatch(word):
         return 0  # behind a program that nobody knows: `push-metrics grafana hunTer2`
     return None if pair is None or is_harmless(pair[2]) else pair.end(1)

@@ -1,15 +1,15 @@
 """What looks like a secret on a command line, in a URL or in an environment, masked before it is kept.
 
 A guess from forms that are in use (`secret_forms`) and from programs whose options tell nothing by
-their names (`secret_options`); a secret that looks like any other word is not found.
+their names (`known_programs`); a secret that looks like any other word is not found.
 """
 
 import re
 from collections.abc import Callable, Sequence
 from typing import TypeVar, cast
 
+from probes.reading.secrecy.known_programs import TAKING_SECRETS, find_secret_starts
 from probes.reading.secrecy.secret_forms import ENDING, MASK, NAME, SECRET_FORMS
-from probes.reading.secrecy.secret_options import PROGRAMS, find_secret_starts
 from probes.reading.secrecy.secret_positions import find_secrets_by_position
 
 T = TypeVar("T")
@@ -27,7 +27,7 @@ _HINT = re.compile(
     r"(?i)pass|secret|token|pwd?|cred|auth|key|cookie|bearer|://|:[^\s/@:]+@|gh[pousr]_|glpat|AKIA|ASIA|xox|"
     r"k_live_|sk-|AIza|eyJ|psk|otp|jwt|hmac|license|phrase|-pin|webhook|/services/|/bot\d|DHHC|tskey|using|,p=|<<<|/p:|echo|printf|[?&]sig|send|\\$\\d|signature|identified|user|-u|login|<\(|1//|database|/[\w.-]+:[^\s/@:]+@|account|[A-Za-z_]:[^\s/:]{6}"
 )
-_PROGRAM = re.compile(rf"\b(?:{'|'.join(PROGRAMS)})\b")
+_PROGRAM = re.compile(rf"\b(?:{'|'.join(TAKING_SECRETS)})\b")
 
 
 def digest_text(text: str) -> str:
@@ -43,15 +43,10 @@ def mask_secrets(text: str) -> str:
     """The text with `***` in place of every value that looks like a secret; its name stays."""
     if not (_HINT.search(text) or _PROGRAM.search(text)):
         return text
-    return _mask_forms(_mask_shell_words(text, _mask_arguments, mask_secrets))
+    return mask_forms(mask_shell_words(text, _mask_arguments, mask_secrets))
 
 
-def mask_command_text(text: str) -> str:
-    """The text of a command line with `***` in place of what looks like a secret, or stands where one would."""
-    return _mask_forms(_mask_shell_words(text, _mask_by_position, mask_command_text))
-
-
-def _mask_forms(text: str) -> str:
+def mask_forms(text: str) -> str:
     for form in SECRET_FORMS:
         text = form.pattern.sub(form.kept, text)
     return text
@@ -65,17 +60,8 @@ def mask_words(words: Sequence[str]) -> list[str]:
     ]
 
 
-def mask_command(words: Sequence[str]) -> list[str]:
-    """The words of a command line, as `mask_command_text` does it; a word with blanks may be a command itself."""
-    return [
-        (mask_command_text(word) if " " in word else mask_secrets(word))
-        if masked_word is None
-        else masked_word
-        for word, masked_word in zip(words, _mask_by_position(words), strict=True)
-    ]
-
-
-def _mask_by_position(words: Sequence[str]) -> list[str | None]:
+def mask_by_position(words: Sequence[str]) -> list[str | None]:
+    """Return what is kept of each word that is a secret, or stands where one would; None of the others."""
     return [
         word[:begins] + MASK if masked_word is None and begins is not None else masked_word
         for word, masked_word, begins in zip(
@@ -100,7 +86,7 @@ def _mask_arguments(words: Sequence[str]) -> list[str | None]:
     return masked_arguments
 
 
-def _mask_shell_words(
+def mask_shell_words(
     text: str, mask_some: Callable[[Sequence[str]], list[str | None]], mask_inner: Callable[[str], str]
 ) -> str:
     """As a shell reads it; what a quoted word holds may be a command again."""

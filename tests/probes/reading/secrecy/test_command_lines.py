@@ -13,7 +13,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from probes.reading.secrecy.harmless_words import harmless_text, harmless_words
-from probes.reading.secrecy.secrets import mask_command, mask_command_text
+from probes.reading.secrecy.harmless_words import mask_command, mask_command_text
 from probes.reading.time_limit import limit_time
 from tests.every_case import every_case
 
