@@ -25,8 +25,10 @@ from app.undo.changes import HostChanges
 from app.undo.journal import SCHEMA as JOURNAL_SCHEMA
 from app.undo.journal import JournalHeader
 from probes.reading.host import Host
-from probes.reading.secrecy.harmless_words import harmless_text, harmless_words
-from probes.reading.secrecy.harmless_words import mask_command, mask_command_text
+from probes.reading.secrecy.harmless_words import (
+    harmless_words,
+    mask_command,
+)
 from probes.types import Json
 from scenarios.contract import events as ev
 from scenarios.contract.model import Options, Prepared, RunRefused, Scenario, UsageError
@@ -72,8 +74,7 @@ class Execution:
         self._began_s = self._clock.now()
         self._wall = datetime.now(UTC)
         self._me = identity_of()
-        form = mask_command_text if request.with_arguments else harmless_text
-        self._redaction = OptionRedaction(request.options, request.declared, form)
+        self._redaction = OptionRedaction(request.options, request.declared, request.with_arguments)
         self._options = Options(request.options, request.declared)
         self._seed = (
             self._options.as_integer("seed")
@@ -271,12 +272,11 @@ class Execution:
         )
 
     def _kept_command(self) -> list[str]:
-        """Return what is recorded of the command line: only what is known to be harmless, unless all was asked for."""
+        """Return what is recorded of the command line: only what is known to be harmless; names too if asked."""
         words = self._redaction.redact_command(self._request.command)
-        if self._request.with_arguments:
-            return mask_command(words)
         choices = {choice for option in self._request.declared for choice in option.choices}
-        return harmless_words(words, {"hostdx", "run", self._scenario.id, *choices})
+        keep = mask_command if self._request.with_arguments else harmless_words
+        return keep(words, {"hostdx", "run", self._scenario.id, *choices})
 
     def _journal_header(self) -> JournalHeader:
         return JournalHeader(

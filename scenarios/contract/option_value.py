@@ -85,18 +85,24 @@ MAX_SHORT_WORD = 3  # letters: a shorter word stands in other words too, and is 
 class OptionRedaction:
     """What is recorded of what was asked for, where it can hold secrets: with `--private` digests of it.
 
-    `form`: what is made of each text without `--private`.
+    `with_names`: without `--private` names of hosts, users and the like are kept. `form`: what is made
+    of each text instead.
     """
 
     def __init__(
         self,
         options: Mapping[str, Json],
         declared: Sequence[Option],
-        form: Callable[[str], str] = harmless_text,
+        with_names: bool = False,
+        form: Callable[[str], str] | None = None,
     ) -> None:
         self._is_private = bool(options.get(FLAG))
-        self._form = digest_text if self._is_private else form
-        self._word_form = partial(harmless_value, "") if self._form is harmless_text else self._form
+        if self._is_private:
+            form = digest_text
+        self._form = form or partial(harmless_text, with_names=with_names)
+        self._value_form = form or partial(harmless_value, "", with_names=with_names)
+        self._variable_form = partial(harmless_value, with_names=with_names)
+        self._has_own_form = form is not None
         self._names = {o.name for o in declared if o.secret}
         self._values = [text for name in self._names for text in _value_texts(options.get(name))]
         words = {
@@ -113,7 +119,7 @@ class OptionRedaction:
     def redact_text(self, text: str) -> str:
         """A sentence, as one that refuses what was asked for."""
         for word in self._words:
-            text = text.replace(word, self._word_form(word))
+            text = text.replace(word, self._value_form(word))
         return text
 
     def redact_plan(self, plan: Plan) -> Plan:
@@ -129,7 +135,7 @@ class OptionRedaction:
 
     def _variant(self, variant: Variant) -> Variant:
         facts = {
-            name: harmless_value(name, value) if self._form is harmless_text else self._form(value)
+            name: self._form(value) if self._has_own_form else self._variable_form(name, value)
             for name, value in variant.facts.items()
         }
         return worded_variant(variant.id, facts)
@@ -137,7 +143,7 @@ class OptionRedaction:
     def _is_hidden(self, word: str) -> bool:
         """In a sentence a word of small letters alone may be the sentence's own."""
         can_be_ordinary = not self._is_private and word.isalpha() and word.islower()
-        return len(word) > MAX_SHORT_WORD and not can_be_ordinary and self._word_form(word) != word
+        return len(word) > MAX_SHORT_WORD and not can_be_ordinary and self._value_form(word) != word
 
     def _redact_word(self, word: str) -> str:
         name, equals, value = word.partition("=")

@@ -70,7 +70,7 @@ class CommandUnderVariants(Scenario):
         refused = next(chain(lacked, warm), "")
         plan = self.make_plan(
             options={
-                **OptionRedaction(options.values, self.options, str).redact_options(options.values),
+                **OptionRedaction(options.values, self.options, form=str).redact_options(options.values),
                 "cwd": cwd,
             },
             variants=tuple(make_variant(job, private=private) for job in wanted.jobs),

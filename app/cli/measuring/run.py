@@ -157,7 +157,7 @@ def _extra_options() -> list[click.Parameter]:
         click.Option(
             ("--with-arguments",),
             is_flag=True,
-            help="Record all words of the command line, secrets masked; else only paths, numbers and known words.",
+            help="Record names of hosts, users and objects of the command line, too. Unknown words stay out.",
         ),
         click.Option(("--recording",), default="", hidden=True),
         click.Option(("--tied",), type=int, hidden=True, help="The process whose death stops the run."),

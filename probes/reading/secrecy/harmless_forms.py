@@ -11,9 +11,12 @@ _MAX_WORD = 200
 _PATH = re.compile(
     r"(?:file:)?~?(?:(?:[\w@.,+%-]|\$\w|\$\{\w+\})*/)+(?:[\w@.,+%*-]|\$\w|\$\{\w+\})*(?:(?::\d+)+|:)?|\.{1,2}|/|\$\w+|\$\{\w+\}"
 )
+# `user/secret@database`, and what looks like a path of its own folder but begins with an account
+_PERHAPS_ACCOUNT = re.compile(r"(?i)(?:[\w.-]+/(?=.*[@,])|(?:root|admin|administrator|user|sa|system|sys)/)")
 _MOUNTED = re.compile(r"(?:/[\w@.,+%-]*)+(?::(?:/[\w@.,+%-]*)+)?:(?:ro|rw|z|Z)")  # --volume of a container
 _REMOTE = re.compile(
-    r"(?:[\w.-]{1,40}@)?[\w.-]{1,80}:(?!//)(?:/[\w@.,+%-]*)+|root@[\w.-]{1,80}"
+    r"(?:[\w.-]{1,40}@)?[\w.-]{1,80}:(?!//)(?:/[\w@.,+%-]*)+|root@[\w.-]{1,80}|[\w.-]{1,40}:(?:/[\w.-]+)+/Role=[\w-]{1,40}|"
+    r"(?:(?:[\w.-]{1,40}@)?[\w.-]{1,80}|(?:/[\w@.,+%-]*)*)::[\w@{}.+/-]{0,80}"
 )  # rsync, scp, NFS, ssh
 # the path of a webhook is its secret, so a path of the web is kept only where it is a file's or a repository's
 _FILE_URL = re.compile(
@@ -23,7 +26,7 @@ _WEB_FILE = re.compile(
     r"https?://[\w.-]{1,80}(?::\d{1,5})?(?:/?|(?:/[\w.,+%-]*)+\.(?:git|rpm|deb|tar|t?gz|xz|zip|iso|repo|root))"
 )
 _WEB_URL = re.compile(r"(https?://[\w.-]{1,80}(?::\d{1,5})?)/.+")
-_LISTENING = re.compile(r"\*?:\d{1,5}")
+_LISTENING = re.compile(r"\*?:\d{1,5}|(?:[\w.*-]{1,60}:)?\d{1,5}:[\w.-]{1,60}:\d{1,5}")  # or ssh's tunnel
 _RANDOM = re.compile(
     r"(?=[\w+-]*[A-Z])(?=[\w+-]*[a-z])(?=[\w+-]*\d)[\w+-]{16,}"
 )  # a part of a key, and no name
@@ -64,7 +67,7 @@ _WORDS = frozenset(
     "zipf pareto uniform poisson size virtio hosts xf xzf czf cf for in do done while if then else fi sleep df du echo "
     "printf pods nodes tree pool image images volume network process select count from where debug batch long short "
     "remount noatime ro rsa ed25519 ecdsa sha aes mtu up down lz4 zstd tcp udp http https checkpointer "
-    "autovacuum processlist tables databases".split()
+    "autovacuum processlist tables databases luksOpen luksClose luksFormat luksDump".split()
 )
 
 # Options and variables whose values say how something runs, in words of the program's own
@@ -81,12 +84,14 @@ def is_harmless(word: str, known_words: Collection[str] = ()) -> bool:
     """Return True if the form of the word shows that it is no secret. `known_words` are the program's own."""
     if len(word) > _MAX_WORD:
         return False
-    if len(word) < 2 or word in known_words or word in SEPARATORS or word.lower() in _WORDS:
+    if len(word) < 2 or word in known_words or word in SEPARATORS or word.lower() in _WORDS or word in _WORDS:
         return True
     if holds_random_part(word):
         return False
     if _NUMBER.fullmatch(word):
         return all(len(digits) <= _MAX_DIGITS or _is_round(digits) for digits in re.findall(r"\d+", word))
+    if _PERHAPS_ACCOUNT.match(word):
+        return False
     forms = (_OPTION, _ATTACHED, _PATH, _MOUNTED, _REMOTE, _FILE, _DEVICE, _FILE_URL, _WEB_FILE, _LISTENING)
     return any(form.fullmatch(word) for form in forms)
 

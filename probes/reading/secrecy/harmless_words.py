@@ -8,8 +8,7 @@ plain words of a program that is known, where its secrets have places of their o
 
 import re
 import shlex
-from collections.abc import Callable, Collection, Iterable, Sequence
-from functools import partial
+from collections.abc import Collection, Iterable
 
 from probes.reading.secrecy.harmless_forms import (
     describes_itself,
@@ -31,9 +30,7 @@ from probes.reading.secrecy.secret_positions import is_made_up, names_secret, ta
 from probes.reading.secrecy.secrets import (
     digest_text,
     mask_by_position,
-    mask_forms,
     mask_secrets,
-    mask_shell_words,
 )
 
 LEFT_OUT = "…"
@@ -52,9 +49,10 @@ _STARTED = re.compile(r"[A-Za-z][A-Za-z_.+-]{1,30}")
 _PLAIN = re.compile(r"[^\n`]{1,80}")
 _NAME = re.compile(r"[A-Za-z_@^][\w.:,/@+*%\[\]^#-]{0,60}")
 _LONG_OPTION = re.compile(r"-[A-Za-z][\w.+-]{0,40}")
+_OPTION_OF_UNKNOWN = re.compile(r"-[b-jl-oq-rt-vyz][a-z_-]{2,20}")  # no letter that a secret is put behind
 _ASSIGNED = re.compile(r"(-{0,2}[A-Za-z][\w.-]{0,60})([=:])(.*)", re.DOTALL)
 _MASKED = re.compile(rf"(?:-{{0,2}}[A-Za-z][\w.-]{{0,60}}[=:]?|-[A-Za-z]+)?{re.escape(MASK)}")
-_LITERAL = re.compile(r"""'[^']*(?:'|$)|"(?:[^"\\]|\\.)*(?:"|$)|\$\$.*?(?:\$\$|$)""", re.DOTALL)
+_LITERAL = re.compile(r"""'[^']*(?:'|$)|"(?:[^"\\]|\\.)*(?:"|$)|\\?\$\\?\$.*?(?:\$\\?\$|$)""", re.DOTALL)
 _KERNEL_THREAD = re.compile(r"\[[\w/:.-]{1,40}\]|ora_\w{2,5}_\w{1,20}")  # or a process of a database
 _WORD_OF_CODE = re.compile(r"[\w$@%/.-]+")
 
@@ -72,19 +70,6 @@ def mask_command(words: Iterable[str], known_words: Collection[str] = ()) -> lis
     return _keep_words(list(words), known_words, with_names=True)
 
 
-def mask_command_text(text: str) -> str:
-    """Return the text of a command line as `mask_command` keeps its words."""
-    return mask_forms(_mask_text(text, 0))
-
-
-def _mask_text(text: str, depth: int) -> str:
-    def keep(words: Sequence[str]) -> list[str | None]:
-        kept_words = _keep_words(list(words), (), with_names=True, depth=depth)
-        return [None if kept == word else kept for word, kept in zip(words, kept_words, strict=True)]
-
-    return mask_shell_words(text, keep, mask_forms)
-
-
 def _keep_words(
     words: list[str], known_words: Collection[str], with_names: bool, depth: int = 0
 ) -> list[str]:
@@ -95,18 +80,15 @@ def _keep_words(
         without = (mask_secrets(word) if masked is None else masked) if word else word
         is_code = _is_code(place.program, before, word)
         if without != word and (" " not in word or _MASKED.fullmatch(without) or masked is not None):
-            if _MASKED.fullmatch(without) or (with_names and MASK in without and masked is not None):
-                kept_words.append(without)
-            else:
-                kept_words.append(_keep_masked(without) if with_names else LEFT_OUT)
+            is_whole = _MASKED.fullmatch(without) or (with_names and MASK in without and masked is not None)
+            kept = without if is_whole else _keep_masked(without) if with_names else LEFT_OUT
         elif is_code:
-            kept_words.append(_keep_code(without))
-        elif place.behind == 0 and _is_program(word, is_first=len(kept_words) == 0):
-            kept_words.append(word)
-        elif without == word and _says_what_runs(place, before, word, with_names):
-            kept_words.append(word)
+            kept = _keep_code(without)
+        elif _tells_what_runs(place, before, word, with_names, is_first=not kept_words):
+            kept = word
         else:
-            kept_words.append(_keep_harmless(word, known_words, with_names, depth))
+            kept = _keep_harmless(word, known_words, with_names, depth)
+        kept_words.append(kept)
     return kept_words
 
 
@@ -137,7 +119,11 @@ def _keep_code(text: str) -> str:
 
     def keep_literal(literal: re.Match[str]) -> str:
         quote = literal[0][0]
-        return literal[0] if is_harmless(literal[0].strip("'\"$")) else f"{quote}{LEFT_OUT}{quote}"
+        inside = literal[0].strip("'\"$\\")
+        is_relative = "/" in inside and not inside.startswith(
+            ("/", "./", "../")
+        )  # base64 has such signs, too
+        return literal[0] if is_harmless(inside) and not is_relative else f"{quote}{LEFT_OUT}{quote}"
 
     def keep_name(name: re.Match[str]) -> str:
         is_kept = is_harmless(name[0]) or (_is_name(name[0].strip("$@%.")) and not speaks_of_secrets)
@@ -150,27 +136,28 @@ def _keep_code(text: str) -> str:
     return out + _WORD_OF_CODE.sub(keep_name, text[at:])
 
 
-def harmless_text(text: str, first: re.Pattern[str] = _FIRST) -> str:
+def harmless_text(text: str, first: re.Pattern[str] = _FIRST, with_names: bool = False) -> str:
     """Return the text of a command with "…" for each word that is not known to be harmless.
 
     Where something is left out two hexadecimal digits follow, which differ for most other texts: enough to see that
-    two commands are not the same, too few to confirm a guess. `first`: what its first word is taken for a program by.
+    two commands are not the same, too few to confirm a guess. `first`: what its first word is taken for a program by;
+    `with_names`: as `mask_command` does.
     """
     try:
         words = _split_shell(text)
     except ValueError:
         words = []
-    kept = _kept_command(words, (), first) if words else ""
+    kept = _kept_command(words, (), with_names, first) if words else ""
     if words and LEFT_OUT not in kept and MASK not in kept:
-        return text if mask_command_text(text) == text else kept
+        return text if mask_secrets(text) == text else kept
     return f"{kept or LEFT_OUT} #{digest_text(text)[-2:]}" if text else text
 
 
-def harmless_value(name: str, value: str) -> str:
+def harmless_value(name: str, value: str, with_names: bool = False) -> str:
     """Return the value of a variable, "…" in place of what is not known to be harmless, as `harmless_text` does."""
     if harmless_words([":", f"{name}={value}"])[1] == f"{name}={value}":
         return value
-    return harmless_text(value, _FIRST if " " in value else _NOTHING)
+    return harmless_text(value, _FIRST if " " in value else _NOTHING, with_names)
 
 
 def _keep_harmless(word: str, known_words: Collection[str], with_names: bool, depth: int) -> str:
@@ -184,7 +171,7 @@ def _keep_harmless(word: str, known_words: Collection[str], with_names: bool, de
     assigned = _ASSIGNED.fullmatch(word)
     if (
         assigned is not None
-        and (word.startswith("-") or " " not in word)
+        and (word.startswith("-") or " " not in word or _is_command(assigned[3].split()))
         and not holds_random_part(assigned[1])
     ):
         name, sign, value = assigned.groups()
@@ -198,6 +185,8 @@ def _keep_harmless(word: str, known_words: Collection[str], with_names: bool, de
             describes_itself(name, value) or (with_names and takes_a_name(name) and _is_name(value))
         ):
             return word
+        if " " in value:
+            return f"{name}{sign}" + _keep_harmless(value, known_words, with_names, depth + 1)
         return f"{name}{sign}" + ",".join(
             _keep_harmless(part, known_words, with_names, depth + 1) for part in value.split(",")
         )
@@ -207,14 +196,16 @@ def _keep_harmless(word: str, known_words: Collection[str], with_names: bool, de
         inner = []
     if len(inner) < 2:
         return LEFT_OUT
-    if with_names and _is_command(inner):
-        return _mask_text(word, depth + 1)
-    return _kept_command(inner, known_words, _FIRST if _is_command(inner) else _NOTHING, depth + 1)
+    return _kept_command(
+        inner, known_words, with_names, _FIRST if _is_command(inner) else _NOTHING, depth + 1
+    )
 
 
 def _is_command(words: list[str]) -> bool:
     """True of words with an option or a path among them; others may be a phrase that is a secret."""
-    return program_is_known(words[0]) or any(word.startswith("-") or "/" in word for word in words)
+    return bool(words) and (
+        program_is_known(words[0]) or any(word.startswith("-") or "/" in word for word in words)
+    )
 
 
 def program_is_known(word: str) -> bool:
@@ -224,17 +215,19 @@ def program_is_known(word: str) -> bool:
 
 
 def _kept_command(
-    words: list[str], known: Collection[str], first: re.Pattern[str] = _FIRST, depth: int = 0
+    words: list[str],
+    known: Collection[str],
+    with_names: bool,
+    first: re.Pattern[str] = _FIRST,
+    depth: int = 0,
 ) -> str:
     """The words of a text that may be a command; its first one stays if it is known or matches `first`."""
-    kept = _keep_words(words, known, with_names=False, depth=depth)
-    is_first = first.fullmatch(words[0]) or is_harmless(words[0], known) or program_is_known(words[0])
-    is_first = is_first or (
-        first is not _NOTHING
-        and _FIRST_OF_SEVERAL.fullmatch(words[0])
-        and (_KERNEL_THREAD.fullmatch(words[0]) or any(is_harmless(word) for word in words[1:]))
-    )
-    if "=" not in words[0] and not is_first and not _KERNEL_THREAD.fullmatch(words[0]):
+    kept = _keep_words(words, known, with_names, depth)
+    forms = [first, _KERNEL_THREAD]
+    if first is not _NOTHING and any(is_harmless(word) for word in words[1:]):
+        forms.append(_FIRST_OF_SEVERAL)
+    is_known = is_harmless(words[0], known) or program_is_known(words[0])
+    if "=" not in words[0] and not is_known and not any(form.fullmatch(words[0]) for form in forms):
         kept[0] = LEFT_OUT
     return " ".join(word if _UNQUOTED.fullmatch(word) else shlex.quote(word) for word in kept)
 
@@ -246,19 +239,30 @@ def _split_shell(text: str) -> list[str]:
     return list(lexer)
 
 
-def _says_what_runs(place: Place, before: str, word: str, with_names: bool) -> bool:
+def _tells_what_runs(place: Place, before: str, word: str, with_names: bool, *, is_first: bool) -> bool:
     """True of a word whose place tells that it is no secret: each line is one kind of place."""
     program = place.program
+    if place.behind == 0 and _is_program(word, is_first):
+        return True
+    if mask_secrets(word) != word:
+        return False
     if program == "java" and (_CLASS.fullmatch(word) or _SWITCH.fullmatch(word)):
         return True
     if before == "-m" and _MODULE.fullmatch(word) and not holds_random_part(word):
-        return place.behind > 0 and program == word or program == "python"
+        return (place.behind > 0 and program == word) or program == "python"
     if program in WITH_SUBCOMMANDS and place.behind <= 2 and not before.startswith("-"):
         return _SUBCOMMAND.fullmatch(word) is not None
     if program in WITHOUT_SECRETS or (program in LAUNCHERS and before.startswith("-")):
-        return _PLAIN.fullmatch(word) is not None and not holds_random_part(word)
+        names = word.split() if " " in word else []
+        return (
+            _PLAIN.fullmatch(word) is not None
+            and not holds_random_part(word)
+            and not any(names_secret(name) for name in names)
+        )
     if program in KNOWN_PROGRAMS:
         return _is_name(word) or (_LONG_OPTION.fullmatch(word) is not None and not is_made_up(word))
+    if _OPTION_OF_UNKNOWN.fullmatch(word):
+        return True
     return describes_itself(before, word) or (with_names and takes_a_name(before) and _is_name(word))
 
 

@@ -33,7 +33,8 @@ _SETS = re.compile(
 _PROGRAM = re.compile(
     r"[\w.-]*(?:pass|secret|token|cred|auth|login|unlock|init|setpw|\bpam|key(?!s?can))[\w.-]*|rad(?:test|client)|munge|pdbedit"
 )
-_PIN = re.compile(r"\d{4}")  # behind a program about secrets a number is one
+# behind a program or a word about secrets a number is one, and so are pairs of hexadecimal digits
+_PIN = re.compile(r"\d{4}|(?:[0-9A-Fa-f]{2}[:-]){3}")
 _VARIABLE = re.compile(r"[A-Z][A-Z0-9_]+")
 _LETTER = re.compile(r"-(?:[pPwWkKsStTaAxXyYNEeC]|ap|au|pw|pwd|sp|pa)")
 _PASSWORD_LETTER = re.compile(r"-(?:[pPwWkK]|ap|pw|pwd|sp|pa)")  # whose value is no command, blanks or not
@@ -46,6 +47,7 @@ _ADDRESSING = re.compile(
     r"-[hHuUdDnrliIogGqfFbcmvzZRQ]|--?(?:[\w-]*host(?:name)?|server|user(?:name)?|login|database|db|dbname|cluster|region|zone|namespace|project|"
     r"bucket|group|owner|account|queue|topic|label|tag|image|network|interface|service|role|profile|domain|realm|"
     r"principal|filter|query|field|fields|sort|cmd|command|action|vo|voms|rm|nv|it|inventory|limit|tags|target|job-name|"
+    r"scope|site|lib|library|drive|slot|channel|rack|nodes?|vendor|arch|os|distro|release|branch|phase|step|kind|area|"
     r"cp|classpath|module-path|constraint|gres|mail-type|mail-user|qos|time|mem|repo|exclude|include|format|output|states?|version)"
 )
 _USERS = frozenset(("root", "admin", "administrator", "user", "userid", "sa"))
@@ -61,7 +63,6 @@ _HARMLESS_HEADER = re.compile(
 _MADE_UP = re.compile(
     r"(?=[^\s/=:]*(?:[a-z][A-Z]|[A-Za-z]\d+[A-Za-z]|[A-Za-z\d][!#$^&*?~]))(?=[^\s]*[A-Za-z])[^\s/=:@(){}]{6,}"
 )
-_CAMEL_CASE = re.compile(r"[A-Za-z]+")  # names of modes and classes
 _REPEATS = frozenset(("echo", "printf"))
 
 
@@ -77,7 +78,7 @@ def takes_a_name(option: str) -> bool:
 
 def is_made_up(word: str) -> bool:
     """Return True if small and large letters, digits or signs are mixed as in passwords."""
-    return _MADE_UP.fullmatch(word) is not None and _CAMEL_CASE.fullmatch(word) is None
+    return _MADE_UP.fullmatch(word) is not None
 
 
 def find_secrets_by_position(words: Sequence[str]) -> list[int | None]:
@@ -112,9 +113,17 @@ def _find(words: Sequence[str]) -> Iterator[int | None]:
         elif word.startswith("-") and before != "<<<":
             attached = _ATTACHED.fullmatch(word) if names_user and program not in WITHOUT_SECRETS else None
             yield 2 if attached and not is_harmless(word) and not is_harmless(word[2:]) else None
-        elif is_harmless(word) and not (about_secrets and _PIN.search(word)):
+        elif is_harmless(word) and not (
+            (about_secrets or (before.startswith("-") and names_secret(before)))
+            and "/" not in word
+            and _PIN.search(word)
+        ):
             yield None
-        elif about_secrets or (sets and not before.startswith("-")):
+        elif (
+            about_secrets
+            or (before.startswith("-") and is_harmless(word))
+            or (sets and not before.startswith("-"))
+        ):
             yield 0
         elif before.startswith("-") and "=" not in before:
             yield _begin_in_value(word, before, program)
@@ -129,7 +138,7 @@ def _find(words: Sequence[str]) -> Iterator[int | None]:
             yield _begin_in_argument(
                 word, before if before == "<<<" or not earlier.startswith("-") else "", program
             )
-        about_secrets |= not word.startswith("-") and "/" not in word and names_secret(word)
+        about_secrets |= not pair and not word.startswith("-") and "/" not in word and names_secret(word)
         sets |= _SETS.fullmatch(word.lower()) is not None and program not in WITHOUT_SECRETS
 
 

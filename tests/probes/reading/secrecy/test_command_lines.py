@@ -10,10 +10,14 @@ from __future__ import annotations
 import re
 import shlex
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
-from probes.reading.secrecy.harmless_words import harmless_text, harmless_words
-from probes.reading.secrecy.harmless_words import mask_command, mask_command_text
+from probes.reading.secrecy.harmless_words import (
+    harmless_text,
+    harmless_words,
+    mask_command,
+)
 from probes.reading.time_limit import limit_time
 from tests.every_case import every_case
 
@@ -34,7 +38,7 @@ WAYS: dict[str, tuple[Callable[[str], str], bool]] = {
     "words in a recording": (lambda line: " ".join(harmless_words(split_words(line))), True),
     "text in a recording": (harmless_text, False),
     "words with arguments": (lambda line: " ".join(mask_command(split_words(line))), True),
-    "text with arguments": (mask_command_text, False),
+    "text with arguments": (partial(harmless_text, with_names=True), False),
 }
 
 
@@ -74,7 +78,7 @@ def test_harmless_lines_tell_what_ran(way: str) -> None:
 def test_no_command_line_keeps_it_busy(part: str) -> None:
     for head in ("env ", "curl -u ", "echo "):
         text = head + part * (5_000 // len(part))
-        for keep in (mask_command_text, harmless_text):
+        for keep in (partial(harmless_text, with_names=True), harmless_text):
             with limit_time(2.5):
                 keep(text)
 
@@ -86,13 +90,14 @@ def test_no_command_line_keeps_it_busy(part: str) -> None:
         ("tool --enrol=velvet", "tool --enrol=***"),
         ("tool -entry velvet", "tool -entry ***"),
         ("tool --host=node7 --output /a/b --count 12 --mode fast", ""),
-        ("./enrol.sh grafana hunTer2", "./enrol.sh grafana ***"),
-        ("./enrol.sh node17 worker cms_pool", ""),
+        ("./enrol.sh grafana hunTer2", "./enrol.sh … ***"),
+        ("./enrol.sh node17 worker cms_pool", "./enrol.sh node17 worker …"),
         ("srun --reservation spring ./a.out", ""),
     ],
 )
 def test_what_an_unknown_program_is_given_goes_with_arguments_too(line: str, kept: str) -> None:
     """No list knows each tool's option for a secret, so the options that take none are the list. Of its other words
-    those go that mix small and large letters, digits and signs.
+    those stay whose form or place says that they are no secret.
     """
-    assert mask_command_text(line) == " ".join(mask_command(line.split())) == (kept or line)
+    text = harmless_text(line, with_names=True).partition(" #")[0]
+    assert text == " ".join(mask_command(line.split())) == (kept or line)

@@ -61,8 +61,8 @@ def test_harmless_lines_stay_as_they_are(line: str) -> None:
 
 
 def test_words_of_the_programs_own_are_known() -> None:
-    assert harmless_words(["hostdx", "run", "contention"]) == ["hostdx", "run", LEFT_OUT]
-    assert harmless_words(["hostdx", "run", "contention"], {"contention"})[-1] == "contention"
+    assert harmless_words(["mytool", "run", "contention"]) == ["mytool", "run", LEFT_OUT]
+    assert harmless_words(["mytool", "run", "contention"], {"contention"})[-1] == "contention"
 
 
 @every_case("number", ["482133", "48213377", "1234567890123456"])
