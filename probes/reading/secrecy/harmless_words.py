@@ -48,7 +48,7 @@ _SUBCOMMAND = re.compile(r"[a-z][a-z_.-]{1,24}\d{0,4}")
 _STARTED = re.compile(r"[A-Za-z][A-Za-z_.+-]{1,30}")
 _PLAIN = re.compile(r"[^\n`]{1,80}")
 _NAME = re.compile(r"[A-Za-z_@^][\w.:,/@+*%\[\]^#-]{0,60}")
-_LONG_OPTION = re.compile(r"-[A-Za-z][\w.+-]{0,40}")
+_OPTION_NAME = re.compile(r"-[A-Za-z][\w.+-]{0,40}")
 _OPTION_OF_UNKNOWN = re.compile(r"-[b-jl-oq-rt-vyz][a-z_-]{2,20}")  # no letter that a secret is put behind
 _ASSIGNED = re.compile(r"(-{0,2}[A-Za-z][\w.-]{0,60})([=:])(.*)", re.DOTALL)
 _MASKED = re.compile(rf"(?:-{{0,2}}[A-Za-z][\w.-]{{0,60}}[=:]?|-[A-Za-z]+)?{re.escape(MASK)}")
@@ -260,7 +260,7 @@ def _tells_what_runs(place: Place, before: str, word: str, with_names: bool, *, 
             and not any(names_secret(name) for name in names)
         )
     if program in KNOWN_PROGRAMS:
-        return _is_name(word) or (_LONG_OPTION.fullmatch(word) is not None and not is_made_up(word))
+        return _is_name(word) or (_OPTION_NAME.fullmatch(word) is not None and not is_made_up(word))
     if _OPTION_OF_UNKNOWN.fullmatch(word):
         return True
     return describes_itself(before, word) or (with_names and takes_a_name(before) and _is_name(word))
