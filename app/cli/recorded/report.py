@@ -64,5 +64,5 @@ def report(
             document = cut_to_first_page(document, command)
         elif form == "md" and not whole:
             document = shorten(document, command)
-        deliver_document("report", output, document, form)
+        deliver_document("report", output, document, form, is_shortened=False)
     return 0

@@ -40,14 +40,20 @@ def fleet_document(judgement: peers.FleetJudgement) -> doc.ReportDocument:
         doc.ReportSection("How it was judged", _method_parts(judgement), appendix=True),
     ]
     subject = join_names(judgement.what, 3) or "nothing"
-    return doc.ReportDocument(
-        f"{count_noun(judgement.nodes, 'node')}: {subject}", (lead_sentence(judgement),), tuple(sections)
-    )
+    answer, *others = lead_sentences(judgement)
+    lead = f"{count_noun(judgement.nodes, 'node')}: {subject}. {' '.join(others)}".rstrip()
+    return doc.ReportDocument(answer, (lead,), tuple(sections))
 
 
-def lead_sentence(judgement: peers.FleetJudgement) -> str:
-    """The answer in a sentence or two."""
+def lead_sentences(judgement: peers.FleetJudgement) -> list[str]:
+    """The answer, first of all."""
     sentences = []
+    copies = nodes_with_same_figures(judgement)
+    for nodes in copies:
+        sentences.append(
+            f"{len(nodes)} nodes have exactly the same figures, so their recordings are copies of one: "
+            f"{fold_names(nodes)}"
+        )
     if judgement.odd:
         sentences.append("; ".join(_outlier_words(judgement, odd) for odd in judgement.odd[:_MAX_NAMED]))
     open_ = dict.fromkeys(item.node for item in judgement.suspects)
@@ -71,7 +77,19 @@ def lead_sentence(judgement: peers.FleetJudgement) -> str:
         sentences.append(
             f"{count_noun(len({item.node for item in judgement.missing}), 'node')} gave no answer"
         )
-    return ". ".join([*sum_words(judgement.sums), *sentences]) + "."
+    return [f"{sentence}." for sentence in (*sentences, *sum_words(judgement.sums))]
+
+
+def nodes_with_same_figures(judgement: peers.FleetJudgement) -> list[list[str]]:
+    """Return groups of nodes all of whose figures are equal: no two measurements are."""
+    figures: dict[str, list[tuple[int, float]]] = {}
+    for number, measure in enumerate(judgement.measures):
+        for node, value in measure.values.items():
+            figures.setdefault(node, []).append((number, value))
+    nodes: dict[tuple[tuple[int, float], ...], list[str]] = {}
+    for node, values in figures.items():
+        nodes.setdefault(tuple(values), []).append(node)
+    return [sorted(group) for values, group in nodes.items() if len(group) > 1 and len(values) > 1]
 
 
 def _rules_lead(judgement: peers.FleetJudgement) -> str:
@@ -306,7 +324,11 @@ def _measure_sections(judgement: peers.FleetJudgement) -> list[doc.ReportSection
                 doc.Picture(tuple(lines), strip_svg(item, *marked)),
             ]
     header = ("measure", "metric", "nodes", "median", "spread of nodes", "smallest detectable difference")
-    return [doc.ReportSection("Measures", (doc.Table(header, tuple(rows), frozenset({2, 3, 4, 5})), *strips))]
+    table = doc.Table(header, tuple(rows), frozenset({2, 3, 4, 5}))
+    return [
+        doc.ReportSection("Measures", (table,)),
+        doc.ReportSection("Each measure, a mark a node", tuple(strips), appendix=True),
+    ]
 
 
 def _triage_sections(judgement: peers.FleetJudgement) -> list[doc.ReportSection]:

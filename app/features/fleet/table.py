@@ -6,10 +6,19 @@ from functools import partial
 from typing import Literal, NamedTuple, TypeAlias
 
 from app.features.fleet.node_names import node_matcher
-from app.features.fleet.report import lead_sentence, setting_words, standing_words
+from app.features.fleet.report import lead_sentences, setting_words, standing_words
 from app.features.fleet.strip import strip_lines
 from app.terminal.glyphs import SIGNS, clean_text
-from app.terminal.lines import BLANK, Line, crop_line, pad_line, split_line, text_line, wrap_text
+from app.terminal.lines import (
+    BLANK,
+    Line,
+    crop_line,
+    pad_line,
+    shorten_middle,
+    split_line,
+    text_line,
+    wrap_text,
+)
 from app.tui.widgets.panel import Panel
 from app.tui.widgets.picker import Picker, PickerRow
 from probes.units import format_percent, join_names
@@ -19,6 +28,7 @@ from scenarios.contract.verdict.verdict import OPEN
 Order: TypeAlias = Literal["largest deviation", "this measure", "name"]
 ORDERS: tuple[Order, ...] = ("largest deviation", "this measure", "name")
 MAX_LEAD_LINES = 3  # lines
+MAX_HEAD_LINES = 3
 _NAME, _CELL = 18, 10  # cells of a column
 _ROLES = {"odd": "critical", "suspect": "warning", "cleared": "ok", "": "text"}
 _SIGNS = {"odd": SIGNS["critical"], "suspect": SIGNS["unknown"], "cleared": SIGNS["ok"], "": " "}
@@ -100,7 +110,7 @@ class FleetLead(Panel):
         self._view = view
 
     def draw(self, width: int, height: int) -> list[Line]:
-        lines = wrap_text(clean_text(lead_sentence(self._view().judgement)), width, "strong")
+        lines = wrap_text(clean_text(" ".join(lead_sentences(self._view().judgement))), width, "strong")
         if len(lines) > MAX_LEAD_LINES:  # o has all of it
             lines[MAX_LEAD_LINES - 1] = [*crop_line(lines[MAX_LEAD_LINES - 1], width - 2), (" …", "strong")]
         return lines[:MAX_LEAD_LINES]
@@ -180,12 +190,26 @@ class NodePicker(Picker):
         return [row for row in self._picker_rows if fits(row.key)] if fits is not None else super().shown_rows
 
     def draw_column_heads(self, width: int) -> list[Line]:
+        """Each measure on so many lines as the screen has room for; what tells two of one name apart stands last."""
         view = self._view()
         names = [clean_text(m.title) for m in view.judgement.measures[view.at : view.at + _count(width)]]
-        head: Line = pad_line([("    node", "dim")], _NAME + 4)
-        for n, name in enumerate(names):
-            head += pad_line(crop_line([(name, "dim" if n else "accent")], _CELL - 1), _CELL)
-        return [crop_line(head, width)] if names else []
+        most = MAX_HEAD_LINES if self.has_borders else 2
+        heads = [_head_words(name, most) for name in names]
+        high = max(map(len, heads), default=0)
+        out = [pad_line([("    node" if line == high - 1 else "", "dim")], _NAME + 4) for line in range(high)]
+        for n, words in enumerate(heads):
+            for line, word in zip(out, [""] * (high - len(words)) + words, strict=True):
+                line += pad_line([(word, "dim" if n else "accent")], _CELL)
+        return [crop_line(line, width) for line in out]
+
+
+def _head_words(name: str, most: int) -> list[str]:
+    title, _, variant = name.rpartition(", ")
+    room = most - bool(title)
+    words = ["".join(part for part, _ in line) for line in wrap_text(title or variant, _CELL - 1)]
+    if len(words) > room:
+        words = [*words[: room - 1], shorten_middle(" ".join(words[room - 1 :]), _CELL - 1)]
+    return [*words, shorten_middle(variant, _CELL - 1)] if title else words
 
 
 def _count(width: int) -> int:

@@ -242,13 +242,9 @@ def _print_outcome(tonight: Tonight) -> None:
 
 
 def _print_headline(history: HostHistory) -> None:
-    from app.features.watch.report import headline_words
+    from app.features.watch.report import headline_text
 
-    print_result(
-        make_printable(
-            "".join(words if isinstance(words, str) else words.text for words in headline_words(history))
-        )
-    )
+    print_result(make_printable(headline_text(history)))
 
 
 def _print_status() -> int:

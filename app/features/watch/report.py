@@ -35,29 +35,28 @@ def nights_document(history: HostHistory, troubles: Sequence[str] = ()) -> doc.R
         doc.ReportSection("Nights", _night_parts(history, troubles), appendix=True),
         doc.ReportSection("How it is judged", (_method_part(history),), appendix=True),
     )
-    title = f"{history.host}: history of {count_noun(history.measured_count, 'night')}"
+    lead = f"{history.host}: history of {count_noun(history.measured_count, 'night')}."
     return doc.ReportDocument(
-        title, headline_words(history), tuple(section for section in sections if section.parts)
+        headline_text(history), (lead,), tuple(section for section in sections if section.parts)
     )
 
 
-def headline_words(history: HostHistory) -> doc.Words:
+def headline_text(history: HostHistory) -> str:
     """The answer, first of all."""
     if history.lasting_slowdowns:
         event = min(history.lasting_slowdowns, key=lambda event: event.turns[0].ratio)
         worst = event.turns[0]
-        text = (
+        return (
             f"{load_name(worst)} is {ratio_text_with_interval(worst)} since {event.since[:10]}; "
             f"suspect: {suspects_text(event)}"
         )
-        return (doc.Toned(text, "warning"),)
     if not history.baselines:
         left = BASELINE_NIGHTS - history.collected
         return (
             f"No baseline yet: {history.collected} of {count_noun(history.measured_count, 'measured night')} can be "
-            f"used for it; {left} more are needed.",
+            f"used for it; {left} more are needed."
         )
-    return (f"None of {count_noun(len(history.loads), 'load')} is slower than the baseline.",)
+    return f"None of {count_noun(len(history.loads), 'load')} is slower than the baseline."
 
 
 def _event_parts(history: HostHistory) -> list[doc.Part]:

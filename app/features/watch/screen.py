@@ -10,7 +10,7 @@ import msgspec
 from textual.binding import Binding
 from textual.widget import Widget
 
-from app.features.watch.report import headline_words, line_order, night_ratios, share_of_line
+from app.features.watch.report import headline_text, line_order, night_ratios, share_of_line
 from app.report.figures.plot import draw_plot
 from app.terminal.glyphs import SIGNS, clean_text, spark_cell
 from app.terminal.lines import (
@@ -83,9 +83,7 @@ class Lead(Panel):
 
     def __init__(self, history: HostHistory) -> None:
         super().__init__(id="lead")
-        self._words = "".join(
-            part if isinstance(part, str) else part.text for part in headline_words(history)
-        )
+        self._words = headline_text(history)
 
     def draw(self, width: int, height: int) -> list[Line]:
         return wrap_text(clean_text(self._words), width, "strong")[:3]

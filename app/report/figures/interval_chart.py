@@ -44,9 +44,12 @@ def common_scale(values: Iterable[float | None]) -> LogScale:
     for value in values:
         if is_drawable_value(value):
             slower, faster = max(slower, 1 / value), max(faster, value)
-    left, right = (next((s for s in _STEPS if s >= end * 1.02), _STEPS[-1]) for end in (slower, faster))
-    left, right = max(left, right**0.2), max(right, left**0.2)
-    return LogScale(1 / left, right)
+    left, right = _next_step(slower * 1.02), _next_step(faster * 1.02)
+    return LogScale(1 / max(left, _next_step(right**0.25)), max(right, _next_step(left**0.25)))
+
+
+def _next_step(factor: float) -> float:
+    return next((step for step in _STEPS if step >= factor), _STEPS[-1])
 
 
 def scale_for_bars(bars: Sequence[Bar]) -> LogScale:

@@ -14,6 +14,8 @@ from scenarios.contract.results.document import Bar, Chart, Histogram
 
 WIDE, SMALL = 720, 360  # of a drawing on its own, and of one among small multiples
 _BAR, _BAR_HIGH, _EDGE = 220, 20, 8  # of an interval in its row
+_MIN_BAND, _CHARACTER = 6, 7  # of the margin's band, and the width of a letter
+_AXIS_TICKS = (10.0, 100.0, 2.0, 5.0)
 _HIGH, _SIDE, _FOOT = 190, 64, 34  # of the blocks' picture
 _HIST = 76  # of a side of a histogram
 _SIDES = ("#0e8fb3", "#b3479b", "#8a7a1f", "#6f6fd1")  # in no severity's colour
@@ -28,9 +30,11 @@ def bar_svg(bar: Bar, scale: LogScale, margin: float) -> str:
     high, middle = _BAR_HIGH, _BAR_HIGH / 2
 
     def x_position(value: float) -> float:
-        return _EDGE + scale.share_of(value) * (_BAR - 2 * _EDGE)
+        return _x_position(scale, value)
 
     low, top = x_position(1 / (1 + margin)), x_position(1 + margin)
+    if top - low < _MIN_BAND:
+        low, top = x_position(1) - _MIN_BAND / 2, x_position(1) + _MIN_BAND / 2
     colour = verdict_style.word_colour(bar.word)
     parts = [
         _OPEN.format(w=_BAR, h=high, title=f"{_escape_short(bar.name, 60)}: {_escape_short(bar.size, 40)}"),
@@ -50,18 +54,22 @@ def bar_svg(bar: Bar, scale: LogScale, margin: float) -> str:
     return "".join([*parts, "</svg>"])
 
 
+def _x_position(scale: LogScale, value: float) -> float:
+    return _EDGE + scale.share_of(value) * (_BAR - 2 * _EDGE)
+
+
 def axis_svg(scale: LogScale) -> str:
     """Over the bars: how far the ends are, and where 1 is."""
-    center = _EDGE + scale.share_of(1.0) * (_BAR - 2 * _EDGE)
-    ends = [format_factor(1 / scale.low), format_factor(scale.high)]
-    parts = [
-        _OPEN.format(w=_BAR, h=_BAR_HIGH, title="slower on the left, faster on the right"),
-        f'<text x="0" y="14">{ends[0]}</text>',
-    ]
-    if 8 * len(ends[0]) < center:
-        parts.append(f'<text x="{center:.1f}" y="14" text-anchor="middle">1</text>')
-    if center < _BAR - 8 * len(ends[1]):  # 1 is what all are read by, it comes first
-        parts.append(f'<text x="{_BAR}" y="14" text-anchor="end">{ends[1]}</text>')
+    parts = [_OPEN.format(w=_BAR, h=_BAR_HIGH, title="slower on the left, faster on the right")]
+    taken: list[tuple[float, float]] = []
+    # 1 is what all are read by; then the ends, then what has room between
+    for value in (1.0, scale.low, scale.high, *(v for t in _AXIS_TICKS for v in (1 / t, t))):
+        words = "1" if value == 1 else format_factor(max(value, 1 / value))
+        half = _CHARACTER * len(words) / 2
+        at = min(_BAR - half, max(half, _x_position(scale, value)))
+        if scale.low <= value <= scale.high and all(at + half < a or at - half > b for a, b in taken):
+            taken.append((at - half - _CHARACTER, at + half + _CHARACTER))
+            parts.append(f'<text x="{at:.1f}" y="14" text-anchor="middle">{words}</text>')
     return "".join([*parts, "</svg>"])
 
 

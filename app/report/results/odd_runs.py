@@ -36,4 +36,4 @@ def outlier_document(outliers: OddRuns, twins: Sequence[tuple[str, str]]) -> Rep
         )
     lead = findings[0].title if findings else none
     sections.append(ReportSection("How it was looked at", tuple(method)))
-    return ReportDocument(f"{runs}: which is odd?", (lead,), tuple(sections))
+    return ReportDocument(lead, (f"Which of {runs} differs from the others?",), tuple(sections))

@@ -19,7 +19,16 @@ from app.report.next_steps import list_remedies
 from app.report.validity import Sign, list_trust_signs
 from app.terminal.failure import Failure
 from app.terminal.glyphs import SIGNS, clean_text
-from app.terminal.lines import Line, cell_width, frame_rows, pad_line, split_line, text_line, wrap_text
+from app.terminal.lines import (
+    Line,
+    cell_width,
+    crop_line,
+    frame_rows,
+    pad_line,
+    split_line,
+    text_line,
+    wrap_text,
+)
 from app.tui.details import next_lines, sign_lines
 from app.tui.screens.ask import AskScreen, ChoiceScreen
 from app.tui.screens.base import Base
@@ -37,6 +46,7 @@ from scenarios.contract.results.document import Part
 HEADLINES = 40  # of the newest: each is read whole for it
 READ_EVERY_S = 0.04
 _WIDE = 100  # cells from which on the year has room
+_NAME = 20  # cells
 EXAMPLE = "accent"
 DRAWN_EVERY = 4  # headlines
 _NOTHING = "no answer in it"
@@ -78,9 +88,7 @@ def _read_answer(entry: recordings.ListedRecording) -> RecordingAnswer:
 
 
 def _marked_line(marks: dict[str, str], key: str, draw: Callable[[int], Line], width: int) -> Line:
-    """The row, with its side of the comparison before it while anything is marked."""
-    if not marks:
-        return draw(width)
+    """The row, with its side of the comparison before it."""
     return [(f"{marks.get(key, ' ')} ", "accent"), *draw(width - 2)]
 
 
@@ -107,18 +115,17 @@ def _recording_line(listing: RecordingRow, read: dict[str, RecordingAnswer], wid
     entry = listing.entry
     answer = read.get(listing.name, UNREAD).answer
     when = clean_text(entry.wall[:16].replace("T", " ")) or "?"
-    wide = width >= _WIDE
-    if not wide:
+    if width < _WIDE:
         when = when[5:] or "?"
-    if listing.role == EXAMPLE:  # by the name that the commands take
-        left: Line = [(f"{listing.name:<20} ", listing.role), (f"{when}  ", "dim")]
-    else:
-        left = [
-            (f"{listing.sign:<10} ", listing.role),
-            (f"{when}  ", "dim"),
-            (f"{clean_text(entry.scenario):<10} ", "strong"),
-        ]
-    if answer is not None:
+    is_example = listing.role == EXAMPLE  # by the name that the commands take
+    name = listing.name if is_example else clean_text(entry.scenario)
+    left: Line = [
+        *pad_line(crop_line(text_line(name, EXAMPLE if is_example else "strong"), _NAME), _NAME + 1),
+        (f"{when}  ", "dim"),
+    ]
+    if entry.state != "done" and not is_example:
+        left.append((f"{listing.sign} ", listing.role))
+    elif answer is not None:
         left.append((f"{SIGNS.get(answer.weight, '?')} ", answer.weight))
     if entry.label:
         left.append((f"{clean_text(entry.label)}  ", "accent"))
@@ -127,12 +134,12 @@ def _recording_line(listing: RecordingRow, read: dict[str, RecordingAnswer], wid
     else:
         left += [(listing.place_text, "text"), (f"  {entry.reason or ''}", "dim")]
     timeless = entry.state == "unreadable" or card_of(entry.scenario).role == "import"
-    took: Line = [("" if timeless else format_clock(entry.seconds), "dim")]
-    if not wide:
+    took: Line = pad_line(text_line("" if timeless else format_clock(entry.seconds), "dim"), len("00:00"))
+    verdict = answer.verdict if answer is not None and width >= _WIDE else None
+    if verdict is None or answer is None or not verdict.ratio:  # the sentence has the room of the interval
         return split_line(left, took, width)
-    verdict = answer.verdict if answer is not None else None
-    drawn = interval(verdict.ratio, verdict.ci95, answer.weight) if verdict and answer else text_line("")
-    return split_line(left, [*pad_line(drawn, BAR), ("  ", "text"), *pad_line(took, len("00:00"))], width)
+    drawn = interval(verdict.ratio, verdict.ci95, answer.weight)
+    return split_line(left, [*pad_line(drawn, BAR), ("  ", "text"), *took], width)
 
 
 class RecordingPicker(Picker):
@@ -142,7 +149,8 @@ class RecordingPicker(Picker):
         """The scale of the intervals, where there is room for them."""
         if width - 2 < _WIDE or not self.build_rows():
             return []
-        return [split_line([], text_line(f"{ENDS}  {'took':>5}", "dim"), width)]
+        heads = f"    {'recording':<{_NAME}} {'began (UTC)':<16}  answer"
+        return [split_line(text_line(heads, "dim"), text_line(f"{ENDS}  {'took':>5}", "dim"), width)]
 
 
 class Preview(Panel):
@@ -158,7 +166,7 @@ class Preview(Panel):
             return screen.answer_lines(listing, width)[:height] if listing is not None else []
         rows = screen.answer_lines(listing, width - 4) if listing is not None else []
         if len(rows) > height - 2:
-            rows = [*rows[: height - 3], text_line("Enter opens it whole", "dim")]
+            rows = [*rows[: height - 3], text_line("Enter opens the whole answer", "dim")]
         name = text_line(
             clean_text(listing.entry.label or listing.name) if listing is not None else "", "dim"
         )
@@ -168,7 +176,7 @@ class Preview(Panel):
 class RecordingsScreen(Base):
     BINDINGS = [
         Binding("c,C", "compare", "compare", show=False),  # in the footer once both sides are marked
-        Binding("space", "mark", "mark"),
+        Binding("space", "mark", "select to compare"),
         Binding("delete,D", "delete", "delete"),
         Binding("0", "replay", "replay from the start"),
         Binding("o", "report", "report"),
@@ -232,9 +240,7 @@ class RecordingsScreen(Base):
             else listing.entry.reason or _NOTHING
         )
         words = clean_text(read.answer.sentence if read.answer is not None else without)
-        about = ", ".join(
-            filter(None, (f"of {listing.place_text}", listing.host_text, clean_text(listing.name)))
-        )
+        about = ", ".join(filter(None, (listing.place_text, listing.host_text, clean_text(listing.name))))
         out = [*wrap_text(words, width, "strong"), *wrap_text(about, width, "dim")]
         out += table_of(list(read.table), read.margin, width)
         out += parts_lines(read.tables, width)

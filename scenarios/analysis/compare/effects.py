@@ -23,7 +23,13 @@ from probes.units import (
     smallest_effect,
 )
 from probes.units import format_effect as effect_text
-from scenarios.analysis.compare.run_summary import FigureKey, LoadFigure, PlannedLoad, RunSummary
+from scenarios.analysis.compare.run_summary import (
+    FigureKey,
+    LoadFigure,
+    PlannedLoad,
+    RunSummary,
+    name_with_variant,
+)
 from scenarios.analysis.compare.spread import Observed, Variance, moderate_variances
 from scenarios.contract.plan import Metric
 from scenarios.contract.verdict.verdict import EffectEstimate, PairVerdict, decide, margin_edge, ratio_of
@@ -61,6 +67,7 @@ class Effect(PairVerdict, frozen=True, kw_only=True):
     control: bool = False
     several: bool = False
     loads: int = 1
+    variant_label: str = ""
 
 
 class _LoadSide(msgspec.Struct, frozen=True):
@@ -190,6 +197,7 @@ def _load_effect(
     return Effect(
         key=key,
         title=load.title,
+        variant_label=load.variant_label,
         group=group.name,
         metric=load.metric,
         a=a.natural,
@@ -221,9 +229,9 @@ WIDEST = 100
 
 
 def effect_name(effect: Effect) -> str:
-    """`system call (all)`; with its metric where the load has several: `random-read read, mean latency`."""
+    """`system call, all CPUs`; with its metric where the load has several: `random-read read, mean latency`."""
     title = f"{effect.title}, {effect.metric.name}" if effect.several else effect.title
-    return f"{title} ({effect.key.variant})" if effect.key.variant else title
+    return name_with_variant(title, effect.key, effect.variant_label)
 
 
 def is_cost(metric: Metric) -> bool:

@@ -13,6 +13,7 @@ import msgspec
 
 from probes.types import Json
 from scenarios.contract import events as ev
+from scenarios.contract.card import card_of
 from scenarios.contract.disturbance import Disturbance
 from scenarios.contract.plan import Metric, Plan, Workload
 from scenarios.contract.ranges import Number, Value
@@ -52,12 +53,22 @@ class LoadFigure(msgspec.Struct, frozen=True):
 
 
 class PlannedLoad(msgspec.Struct, frozen=True):
-    """What is known of a load from the plan that declared it."""
+    """What is known of a load from the plan that declared it. `variant_label`: in words, of a benchmark set, whose
+    variants are parts of the load; the two that a run compares keep their ids.
+    """
 
     title: str
     metric: Metric
     control: bool = False
     conditions: dict[str, str] = {}
+    variant_label: str = ""
+
+
+def name_with_variant(title: str, key: FigureKey, variant_label: str) -> str:
+    """`system call, all CPUs`; without words for the variant `stream (A)`."""
+    if variant_label:
+        return f"{title}, {variant_label}"
+    return f"{title} ({key.variant})" if key.variant else title
 
 
 class RunSummary(msgspec.Struct, frozen=True, kw_only=True):
@@ -208,7 +219,9 @@ def summarise_run(
     if began is None:
         raise ValueError(f"{name}: does not begin with a run event")
     facts |= _run_facts(began, plan)
-    figures, loads = _load_figures(blocks, plan, disturbed, spread=spread)
+    is_battery = began is not None and card_of(began.scenario).role == "battery"
+    labels = {v.id: v.label for v in plan.variants} if plan is not None and is_battery else {}
+    figures, loads = _load_figures(blocks, plan, labels, disturbed, spread=spread)
     return RunSummary(
         name=name,
         host=began.host,
@@ -248,6 +261,7 @@ def _run_facts(began: ev.Began, plan: Plan | None) -> dict[FactKey, Json]:
 def _load_figures(
     blocks: dict[tuple[str, str], _Blocks],
     plan: Plan | None,
+    labels: dict[str, str],
     disturbed: set[tuple[str, int]],
     *,
     spread: bool,
@@ -277,7 +291,8 @@ def _load_figures(
             if figure is not None:
                 figures[key] = figure
                 planned = workloads[workload]
-                loads[key] = PlannedLoad(planned.title, metric, planned.control, planned.conditions)
+                label = labels.get(key.variant, "")
+                loads[key] = PlannedLoad(planned.title, metric, planned.control, planned.conditions, label)
     return figures, loads
 
 

@@ -2,6 +2,7 @@
 
 from probes.units import count_noun, join_names
 from scenarios.analysis.compare.effects import metric_interval_text, metric_ratio_text
+from scenarios.analysis.compare.run_summary import name_with_variant
 from scenarios.analysis.nights.history import Dated, HostHistory, LoadNights, Slowdown, Turn
 from scenarios.contract.finding import Finding
 from scenarios.triage.rules.texts import texts
@@ -39,8 +40,7 @@ def _slowdown_finding(past: HostHistory, event: Slowdown) -> Finding:
 
 
 def load_name(load: Turn | LoadNights) -> str:
-    """`system call (all)`."""
-    return f"{load.title} ({load.key.variant})" if load.key.variant else load.title
+    return name_with_variant(load.title, load.key, load.variant_label)
 
 
 def ratio_text_with_interval(turn: Turn) -> str:

@@ -64,6 +64,7 @@ class Turn(msgspec.Struct, frozen=True, kw_only=True):
     ci95: tuple[float, float]
     nights: int
     lasting: bool
+    variant_label: str = ""
 
 
 class Slowdown(msgspec.Struct, frozen=True, kw_only=True):
@@ -94,6 +95,7 @@ class LoadNights(msgspec.Struct, frozen=True, kw_only=True):
     deviation: float | None = None
     total: float = 0.0
     slow: bool = False
+    variant_label: str = ""
 
 
 class HostHistory(msgspec.Struct, frozen=True, kw_only=True):
@@ -247,6 +249,7 @@ def _judge_courses(
                     key=key, title=latest[key].title, metric=latest[key].metric, since=there[shift.since][0],
                     named=there[night][0], ratio=shift.ratio, ci95=shift.ci95, nights=shift.nights,
                     lasting=last and cusum.slow and shift is cusum.shifts[-1][1],
+                    variant_label=latest[key].variant_label,
                 )
                 for night, shift in cusum.shifts
             ]  # fmt: skip
@@ -283,7 +286,9 @@ def _load_nights(
     standing: tuple[Reference, float, bool] | None,
 ) -> LoadNights:
     values = tuple((measured[n].number, night[key].value) for n, night in enumerate(figures) if key in night)
-    load_nights = LoadNights(key=key, title=figure.title, metric=figure.metric, values=values)
+    load_nights = LoadNights(
+        key=key, title=figure.title, metric=figure.metric, values=values, variant_label=figure.variant_label
+    )
     if standing is None:
         return load_nights
     to, total, slow = standing

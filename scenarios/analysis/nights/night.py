@@ -43,6 +43,7 @@ class NightFigure(msgspec.Struct, frozen=True, kw_only=True):
     metric: Metric
     log: float
     value: float
+    variant_label: str = ""
 
 
 class NightRun(msgspec.Struct, frozen=True, kw_only=True):
@@ -86,7 +87,12 @@ def _night_figures(take: RunSummary) -> Iterator[NightFigure]:
     for key, figure in sorted(take.figures.items()):
         load = take.loads[key]
         yield NightFigure(
-            key=key, title=load.title, metric=load.metric, log=figure.log_mean, value=figure.value
+            key=key,
+            title=load.title,
+            metric=load.metric,
+            log=figure.log_mean,
+            value=figure.value,
+            variant_label=load.variant_label,
         )
 
 

@@ -119,9 +119,10 @@ def _column_titles(columns: Sequence[ScreenColumn], loads: Mapping[FigureKey, Pl
 
     def full_title(key: FigureKey) -> str:
         title = loads[key].title
-        parts = [key.variant] if alone[title] > variants[title, key.variant] and key.variant else []
+        label = loads[key].variant_label or key.variant
+        parts = [label] if alone[title] > variants[title, key.variant] and label else []
         parts += [key.metric] if variants[title, key.variant] > 1 else []
-        return f"{title} ({', '.join(parts)})" if parts else title
+        return ", ".join((title, *parts))
 
     return [full_title(column.key) for column in columns]
 

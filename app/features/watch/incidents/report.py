@@ -43,18 +43,16 @@ def incident_document(
         doc.ReportSection("How it is judged", (doc.paragraph_of(METHOD),), appendix=True),
     )
     return doc.ReportDocument(
-        f"{os.uname().nodename}: incidents",
-        _lead(chosen, at),
+        _answer_text(chosen, at),
+        (f"{os.uname().nodename}: incidents.",),
         tuple(section for section in sections if section.parts),
     )
 
 
-def _lead(chosen: Sequence[tuple[Incident, Finding]], at: str | None) -> doc.Words:
+def _answer_text(chosen: Sequence[tuple[Incident, Finding]], at: str | None) -> str:
     if chosen:
-        finding = chosen[0][1]
-        return (doc.Toned(finding.title, finding.severity),)
-    asked = f" at {at}" if at is not None else ""
-    return (f"No incident{asked}.",)
+        return chosen[0][1].title
+    return f"No incident at {at}." if at is not None else "No incident."
 
 
 def _finding_parts(finding: Finding) -> Iterator[doc.Part]:

@@ -9,7 +9,7 @@ from probes.units import count_noun
 
 SCALE = LogScale(0.1, 10.0)  # one for all rows; what lies beyond ends in an arrow
 BAR, _NAME = 25, 24
-ENDS = f"0.1 ×{'1':^{BAR - 10}} 10 ×"
+ENDS = f"{'◂ slower':<{BAR // 2}}1{'faster ▸':>{BAR // 2}}"
 
 
 def interval(ratio: float | None, ci95: tuple[float, float] | None, role: str) -> Line:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from app.features.fleet.report import lead_sentence
+from app.features.fleet.report import lead_sentences
 from app.features.fleet.together import sum_words, together_sections
 from scenarios.analysis.compare.run_summary import FigureKey, PlannedLoad
 from scenarios.analysis.peers.facts import FactTable
@@ -35,6 +35,6 @@ def test_rates_add_up_and_times_do_not() -> None:
     (section,) = together_sections(found.sums)
     (table,) = (part for part in section.parts if isinstance(part, Table))
     assert table.rows == (("easy", "2", "400 /s", "300 /s", "75 %", "25 %"),)
-    assert len(sum_words(found.sums)) == 1 and "400 /s" in lead_sentence(found)
+    assert len(sum_words(found.sums)) == 1 and "400 /s" in " ".join(lead_sentences(found))
     apart = judge_fleet(nodes, FactTable(), loads)
     assert not apart.sums and not together_sections(apart.sums)
