@@ -39,14 +39,14 @@ def mark_text(event: ev.AnyEvent, plan: Plan | None = None) -> str:
     """Return what `n` stops at, in a few words as the plan calls it; empty for everything else."""
     match event:
         case ev.RunStep(state="started"):
-            return f"step: {event.title}"
+            return f"step {event.title}"
         case ev.RunStep(state="skipped" | "failed"):
             return f"{event.title} {event.state}"
         case ev.Found():
-            return f"finding: {event.finding.title}"
+            return f"finding, {event.finding.title}"
         case ev.RunVerdict() | ev.SeriesVerdict():
             titles = {w.id: w.title for w in plan.workloads} if plan is not None else {}
-            return f"verdict: {titles.get(event.workload, event.workload)}"
+            return f"verdict on {titles.get(event.workload, event.workload)}"
         case ev.ActionEvent():
             return f"{event.state} {event.action.title}"
         case ev.RunEnded():

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from app.recordings.session import RunSession
 
 MAX_DONE_SHARE = 0.97  # of a run that has not ended yet
+MAX_SHARE_FALL = 0.2  # by which a bar stands still; beyond it the time left would contradict it
 MIN_LEFT_SHARE = 0.1  # of a step that has not ended yet
 _OVER = ("done", "skipped", "failed")
 
@@ -101,9 +102,9 @@ def share_now(session: RunSession) -> float | None:
 
 
 def share_done(session: RunSession) -> float | None:
-    """The same for a bar, which never goes back: the largest that was told so far."""
+    """The same for a bar, which goes back only where the estimate changes a lot."""
     now = share_now(session)
-    return None if now is None else max(now, session.share)
+    return None if now is None else now if session.share - now > MAX_SHARE_FALL else max(now, session.share)
 
 
 class NextInterimAnalysis(NamedTuple):

@@ -4,7 +4,7 @@ from collections import deque
 from collections.abc import Callable, Collection, Iterable
 from typing import Any, NamedTuple, TypeVar, cast
 
-from app.recordings.progress import share_now
+from app.recordings.progress import MAX_SHARE_FALL, share_now
 from scenarios.contract import events as ev
 from scenarios.contract.card import Card, card_of
 from scenarios.contract.finding import Finding, rank_of
@@ -103,7 +103,9 @@ class RunSession:
             self.workload = event.id  # plot, estimate and head change together, not with its first block
 
     def _update_share(self) -> None:
-        self.share = max(self.share, share_now(self) or 0.0)
+        """The share never falls, unless the rest of the run is estimated anew as much longer."""
+        now = share_now(self) or 0.0
+        self.share = now if self.share - now > MAX_SHARE_FALL else max(self.share, now)
 
     def _fold_pulse(self, event: ev.Pulse) -> None:
         self.pulses.append(event)

@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Sequence
-from statistics import fmean
+from statistics import fmean, median
 from typing import NamedTuple
 
 from app.recordings.session import RunSession
@@ -12,6 +12,8 @@ from probes import units
 from probes.units import DisplayQuantity
 
 MAX_WAITING_VARIANTS = 3  # sides that have a row before they have a value
+
+MIN_GROUPS_TO_TELL = 2  # and the one under way: a variant that they have not is none of the load's
 
 
 class VariantLevels(NamedTuple):
@@ -40,19 +42,31 @@ def variant_levels(session: RunSession, workload: str, room: int) -> list[Varian
             values.setdefault(block.variant, []).append(value)
     top = max((max(own) for own in values.values()), default=0.0)
     planned = [v.id for v in session.planned_variants] or list(marks)
-    shown_variants = planned if len(planned) <= MAX_WAITING_VARIANTS else [v for v in planned if v in values]
+    absent = _variants_of_other_loads(session, workload)
+    few = len(planned) <= MAX_WAITING_VARIANTS
+    shown_variants = [v for v in planned if v in values or (few and v not in absent)]
     out = []
     for variant in shown_variants:
         own = values.get(variant, [])
         drawn = bin_values(own, room) if _under_way(session, workload) else spread_values(own, room)
         shares = tuple(max(0.0, v / top) for v in drawn) if top > 0 else ()
         level = shown_value(session, workload, metric, variant)
+        level = median(own) if level is None and own else level  # the warm-up, as long as it is all there is
         shown = None if level is None else units.metric_quantity(level, unit)
         ends = (
             [units.metric_quantity(end, unit) for end in (min(drawn), max(drawn))] if drawn else [None, None]
         )
         out.append(VariantLevels(variant, *marks[variant], shares, shown, *ends))
     return out
+
+
+def _variants_of_other_loads(session: RunSession, workload: str) -> set[str]:
+    """Return those that two groups of this load went without, though other loads have them."""
+    own = session.blocks.get(workload, ())
+    if len({block.group for block in own}) <= MIN_GROUPS_TO_TELL:
+        return set()
+    others = {block.variant for blocks in session.blocks.values() for block in blocks}
+    return others - {block.variant for block in own}
 
 
 def bin_values(values: Sequence[float], room: int) -> list[float]:

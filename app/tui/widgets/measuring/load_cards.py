@@ -29,7 +29,7 @@ from app.tui.widgets.measuring.block_plot import leading_metric, plot_lines
 from app.tui.widgets.measuring.graphs import Scale, dot_rows, format_short, run_graph_lines
 from app.tui.widgets.measuring.group_plot import group_plot_lines, pair_ratios
 from app.tui.widgets.measuring.levels import VariantLevels, group_marks, variant_levels
-from app.tui.widgets.measuring.standing import Standing, pairs_of, planned_words
+from app.tui.widgets.measuring.standing import SO_FAR, Standing, pairs_of, planned_words
 from app.tui.widgets.measuring.times import Times
 from probes import units
 from probes.units import abbreviate_unit
@@ -174,6 +174,7 @@ def side_lines(side: VariantLevels, shares: Sequence[float | None], width: int, 
     """
     value = "" if side.level is None else str(abbreviate_unit(side.level))
     ends = [format_short(end, VALUE_CELLS - 3) for end in (side.highest, side.lowest) if end is not None]
+    ends = ends if len(set(ends)) > 1 else []
     notes = [f"{sign} {end}" for sign, end in zip("↑↓", ends, strict=False)][: height - 1]
     short = len(side.variant) <= 2
     name = pad_line(
@@ -227,11 +228,19 @@ def _pair_lines(pair_standings: Sequence[Standing], width: int) -> list[Line]:
             ]
             out.append(crop_line(full_line if cell_width(full_line) <= width else full_line[:2], width))
         elif standing.figures:
-            way = standing.verdict is not None and standing.verdict.is_different and standing.verdict.ratio
+            way = _direction_of(standing)
             figures = f"{standing.figures} {units.effect_word(way)}" if way else standing.figures
             words = f"95 % CI {figures}" if standing.bar else figures
             out.append(crop_line(text_line(words if len(words) <= width else standing.figures, "dim"), width))
     return out
+
+
+def _direction_of(standing: Standing) -> float | None:
+    """Return the ratio where the interval leaves no doubt of its direction and its words do not name it."""
+    if standing.verdict is not None:
+        return standing.verdict.ratio if standing.verdict.is_different else None
+    ci95 = standing.bar.ci95 if standing.bar is not None else None
+    return None if ci95 is None or ci95[0] <= 1 <= ci95[1] or not standing.bar else standing.bar.ratio
 
 
 def _group_lines(session: RunSession, load: Workload, width: int) -> list[Line]:
@@ -306,7 +315,7 @@ def row_lines(
     first = max(0, min(at - room // 2, len(pairs) - room))
     shown = pairs[first : first + room]
     state_lines = [
-        crop_line(load_state(session, *pair)[0], max(16, width // 3)) if effects else [] for pair in shown
+        crop_line(_row_state(session, *pair), max(16, width // 3)) if effects else [] for pair in shown
     ]
     left = width - 2 * (VALUE_CELLS + 1) - max(map(cell_width, state_lines), default=0) - 3
     trace = max(_MIN_TRACE_CELLS, min(12, (left - names - 1) // 2))
@@ -318,6 +327,16 @@ def row_lines(
     if len(pairs) > room:
         out.append(text_line(f"  {len(pairs) - room} more of {len(pairs)} loads", "dim"))
     return out
+
+
+def _row_state(session: RunSession, load: Workload, pair_standings: Sequence[Standing]) -> Line:
+    """As on a card; an effect whose direction is clear in place of the count of groups, which a card has beside it."""
+    state_line, now = load_state(session, load, pair_standings)
+    effects = [s for s in pair_standings if s.verdict is None and _direction_of(s) is not None]
+    if len(pair_standings) != 1 or not effects:
+        return state_line
+    words = effects[0].words.removesuffix(SO_FAR)
+    return [("▶ " if now else "", "accent"), (words, effects[0].role)]
 
 
 def spread_shares(sides: Sequence[Sequence[float | None]]) -> list[list[float | None]]:

@@ -1,5 +1,6 @@
 """Where every pair of a run stands: by its verdict, before that by what the estimate allows to be said."""
 
+import math
 from typing import NamedTuple
 
 from app.recordings.session import RunSession
@@ -12,8 +13,11 @@ from scenarios.contract import events as ev
 from scenarios.contract.plan import Workload
 from scenarios.contract.results.document import Bar
 from scenarios.contract.verdict.verdict import OPEN, Word
+from scenarios.experiment.statistics.stats import interval_over_groups
 from scenarios.experiment.wording import effect_cells, title_of_workload
 
+MAX_LOG_RATIO = 700.0  # beyond it an exponential overflows
+SO_FAR = " so far"
 KNOWN_WITHIN = 2.0  # an interval that goes beyond this factor both ways says nothing yet
 
 
@@ -48,6 +52,8 @@ def title_of(session: RunSession, workload: str) -> str:
 def list_standings(session: RunSession, workload: str) -> list[Standing]:
     """One a pair that was measured so far, in the order in which they came."""
     keys = [k for k in dict.fromkeys((*session.estimates, *session.verdicts)) if k[0] == workload]
+    if not keys:
+        return _grouped_standings(session, workload)
     about = [e for e in session.estimates.values() if e.workload == workload]
     furthest = max((e.groups for e in about), default=0)
     several, metrics = len({k[2:] for k in keys}) > 1, len({k[1] for k in keys}) > 1
@@ -61,6 +67,41 @@ def list_standings(session: RunSession, workload: str) -> list[Standing]:
             out.append(_judged_standing(session, verdict, name))
         elif estimate is not None:
             out.append(_estimated_standing(session, estimate, name, furthest))
+    return out
+
+
+def _grouped_standings(session: RunSession, workload: str) -> list[Standing]:
+    """Of a scenario that estimates nothing before its end: each pair's interval over the groups so far."""
+    if session.ended is not None or session.scenario_card.role == "battery":
+        return []
+    ratios: dict[str, list[float]] = {}
+    for group in session.groups.get(workload, ()):
+        for key, value in group.log_ratios.items():
+            if not group.disturbed and math.isfinite(value):
+                ratios.setdefault(key, []).append(value)
+    estimates = []
+    for key, values in ratios.items():
+        metric, _, pair = key.partition("|")
+        baseline, _, variant = pair.partition("|")
+        if (spread := interval_over_groups(values)) is not None:
+            ratio, low, high = (math.exp(max(-MAX_LOG_RATIO, min(MAX_LOG_RATIO, end))) for end in spread)
+            estimates.append(
+                ev.RunningEstimate(
+                    t=session.time,
+                    workload=workload,
+                    metric=metric,
+                    baseline=baseline,
+                    variant=variant,
+                    groups=len(values),
+                    ratio=ratio,
+                    ci95=(low, high),
+                )
+            )
+    several = len({(e.baseline, e.variant) for e in estimates}) > 1
+    out = []
+    for estimate in estimates:
+        name = clean_text(f"{estimate.variant} / {estimate.baseline}") if several else ""
+        out.append(_estimated_standing(session, estimate, name, estimate.groups))
     return out
 
 
@@ -99,7 +140,7 @@ def _estimated_standing(
         ("undecided", units.format_interval(low, high))
         if early
         else (
-            f"{units.format_effect(estimate.ratio)} so far",
+            f"{units.format_effect(estimate.ratio)}{SO_FAR}",
             units.format_interval(low, high, estimate.ratio),
         )
     )

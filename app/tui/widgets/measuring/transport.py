@@ -1,4 +1,4 @@
-"""Where in the recording the screen stands: `▶ 4×   01:12 / 03:12   [────●─────]   next: verdict`."""
+"""Where in the recording the screen stands: `▶ 4×   01:12 / 03:12   [────●─────]   n jumps to: verdict on …`."""
 
 from collections.abc import Callable
 
@@ -38,7 +38,7 @@ def transport_line(feed: RunFeed, width: int) -> Line:
         left.append(("   still running, Z returns to live", "accent"))
         return left
     mark = clean_text(play.next_mark)
-    right = crop_line([(f"next: {mark}", "dim")], max(30, width // 3)) if mark else []
+    right = crop_line([("n", "key"), (f" jumps to: {mark}", "dim")], max(30, width // 3)) if mark else []
     room = width - cell_width(left) - cell_width(right) - 6
     if room < 8:
         return split_line(left, right, width)
