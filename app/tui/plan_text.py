@@ -163,7 +163,7 @@ def panel_lines(
     name, has_comparison = ("COMPARES" if len(plan.variants) > 1 else "MEASURES"), bool(compared)
     if not has_comparison:
         name, compared = "STEPS", _step_lines(plan, left - 4)
-    cost_title, cost_key, cost_role = text_line("COSTS", "title"), _key("b", "budget", able), "rule"
+    cost_title, cost_key, cost_role = text_line("TIME AND WRITES", "title"), _key("b", "budget", able), "rule"
     if plan.refusal:  # no cost matters then
         costs = wrap_text(f"✗ {clean_text(plan.refusal)}", width - left - 4, "critical", hang=2)
         cost_title, cost_key, cost_role = text_line("CANNOT RUN HERE", "critical"), [], "critical"

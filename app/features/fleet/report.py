@@ -65,7 +65,7 @@ def lead_sentences(judgement: peers.FleetJudgement) -> list[str]:
         sentences.append(f"Inconclusive for {join_names(list(open_), _MAX_NAMED)}")
     two = dict.fromkeys(measure.title for measure in judgement.measures if measure.parts is not None)
     if two:
-        sentences.append(f"Two groups of nodes in {join_names(list(two), 3)}")
+        sentences.append(f"In {join_names(list(two), 3)} the nodes split into two groups")
     if not sentences and judgement.smallest_difference is not None:
         sentences.append(
             f"No node of {judgement.compared} differs by more than {format_percent(judgement.smallest_difference)} "

@@ -29,8 +29,8 @@ class FleetScreen(Base):
 
     DEFAULT_CSS = "FleetScreen Picker { height: 1fr; }"
     BINDINGS = [
-        Binding("left,h", "measure(-1)", "previous measure", show=False),
-        Binding("right,l", "measure(1)", "measures"),
+        Binding("left,h", "measure(-1)", "previous load", show=False),
+        Binding("right,l", "measure(1)", "next load"),
         Binding("S", "sort", "sort"),
         Binding("o", "report", "report"),
         Binding("slash", "filter", "filter", priority=True),

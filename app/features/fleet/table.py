@@ -156,7 +156,7 @@ class Strips(Panel):
         if suspects:
             again = OPEN if self._view().judgement.rounds else "to be measured again"
             return [(f"{len(suspects)} {again}", "warning")]
-        return [(f"within {format_percent(measure.smallest)}", "ok")]
+        return [(f"all nodes within {format_percent(measure.smallest)}", "ok")]
 
 
 class NodePicker(Picker):
@@ -179,7 +179,12 @@ class NodePicker(Picker):
             )
             for name in view.ordered_names()
         ]
-        self.note = [(f"by {view.order}", "dim")]
+        cleared = (
+            f"{SIGNS['ok']} measured again, no outlier   "
+            if "cleared" in map(view.state_of, view.stands)
+            else ""
+        )
+        self.note = [(f"{cleared}sorted by {view.order}", "dim")]
 
     def build_rows(self) -> list[PickerRow]:
         return self._picker_rows

@@ -104,7 +104,10 @@ class LoadList(Picker):
             for number, load in enumerate(self.loads)
         ]
         self.note = [
-            (f"{count_noun(history.measured_count, 'night')}, {_CHANGED} something was changed", "dim")
+            (
+                f"{count_noun(history.measured_count, 'night')}, {_CHANGED} the host was changed in that night",
+                "dim",
+            )
         ]
 
     def draw_column_heads(self, width: int) -> list[Line]:
@@ -145,7 +148,8 @@ class LoadList(Picker):
                 (f"{SIGNS['warning']} {metric_ratio_text(turn.ratio, turn.metric)} since {since}", "warning")
             ]
         last = night_ratios(load)[-1][1] - 1
-        return [(f"last night {'+' if last >= 0 else '−'}{format_percent(abs(last))} to the baseline", "dim")]
+        way = "above" if last >= 0 else "below"
+        return [(f"last night: {format_percent(abs(last))} {way} the baseline", "dim")]
 
     def turns_of(self, load: LoadNights) -> list[tuple[Slowdown, Turn]]:
         return [
@@ -224,7 +228,7 @@ class HistoryScreen(Base):
         Binding("o", "report", "report"),
         Binding("slash", "filter", "filter", priority=True),
     ]
-    title_words = "nights"
+    title_words = "history"
 
     def __init__(self, of: Sequence[str], history: HostHistory) -> None:
         super().__init__()

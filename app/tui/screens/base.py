@@ -78,10 +78,10 @@ class Base(Screen[object]):
         Binding("q", "back", "back"),
         Binding("p", "picture", "picture of this screen", show=False),
         Binding("escape", "clear", "clear the filter, or back", show=False),
-        Binding("tab", "app.focus_next", "next part", show=False),
-        Binding("shift+tab", "app.focus_previous", "previous part", show=False),
+        Binding("tab", "app.focus_next", "next list", show=False),
+        Binding("shift+tab", "app.focus_previous", "previous list", show=False),
         # Textual would copy a selection
-        Binding("ctrl+c", "app.interrupt", "quit (a run goes on)", show=False),
+        Binding("ctrl+c", "app.interrupt", "quit; a run continues", show=False),
     ]
     title_words: ClassVar[str] = ""  # what the palette and the key list call this screen
 

@@ -60,7 +60,7 @@ class HomeScreen(Base):
         Binding("f", "facts", "all facts"),
         Binding("R", "again", "read the host again", show=False),
         Binding("q", "back", "quit"),
-        Binding("tab", "other", "other list", show=False),
+        Binding("tab", "other", "next list", show=False),
         *(Binding(q.key, f"ask('{q.key}')", q.words, show=False) for q in list_questions() if q.key),
     ]
     title_words = "home"

@@ -18,7 +18,7 @@ class Whole(Panel):
     What is longer still ends in the way to the rest: Enter opens it, or says it on the last line.
     """
 
-    def __init__(self, measure: type[Picker], title: str = "WHAT IT ANSWERS") -> None:
+    def __init__(self, measure: type[Picker], title: str = "THE SELECTED LINE") -> None:
         super().__init__(id="whole")
         self._measure, self._title = measure, title
 

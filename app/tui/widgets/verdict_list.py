@@ -284,5 +284,5 @@ class VerdictList(Picker):
         return [crop_line(line, width)]
 
     def draw(self, width: int, height: int) -> list[Line]:
-        self.note = [("Enter: its groups", "dim")] if self.has_focus and self.effect_rows() else []
+        self.note = [("Enter: groups of this load", "dim")] if self.has_focus and self.effect_rows() else []
         return super().draw(width, height)

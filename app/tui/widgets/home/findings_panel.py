@@ -177,9 +177,7 @@ class Suspects(Picker):
                 self.note += [
                     ("   ", "text"),
                     (
-                        f"? {count_noun(unreadable, 'check')} without data"
-                        if width >= 70
-                        else f"? {unreadable} without",
+                        f"? {unreadable} could not run" if width >= 70 else f"? {unreadable} without",
                         "unknown",
                     ),
                 ]

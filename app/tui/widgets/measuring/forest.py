@@ -69,7 +69,7 @@ def _waiting_line(name: str, words: str, names: int, room: int, scale: LogScale,
 
 
 def describe_outlook(session: RunSession) -> str:
-    """When the next look comes, and whether it would decide as things stand."""
+    """When the next interim analysis comes, and whether it would decide as things stand."""
     about = [e for e in session.estimates.values() if e.workload == session.workload]
     furthest = max((e.groups for e in about), default=0)
     # one that is not estimated any more has been decided; its verdict comes with the others', at the load's end
@@ -84,8 +84,8 @@ def describe_outlook(session: RunSession) -> str:
     first = min(following, key=lambda look: look.seconds)
     when = f"in {max(1, round(first.seconds))} s"
     if all(look.decides for look in following):
-        return f"the next look, {when}, would decide it"
-    return f"next look after {first.groups} groups, {when}"
+        return f"the next analysis, {when}, would decide it"
+    return f"next analysis after {first.groups} groups, {when}"
 
 
 class Forest(SessionPanel):

@@ -207,7 +207,7 @@ def draw_graphs(
     else:
         out = [*drawn[0], axis]
     if hidden := len(drawable) - len(shown):
-        more_text = text_line(f" {hidden} more: o", "dim")
+        more_text = text_line(f" {hidden} more in the report: o", "dim")
         out[-1] = [*crop_line(out[-1], width - cell_width(more_text)), *more_text]
     return out[:height]
 
