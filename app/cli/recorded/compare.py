@@ -80,7 +80,7 @@ def compare(
 
         deliver_text("compare", output, csv_rows.csv_of_comparison(result))
     else:
-        from app.report.forms.delivery import deliver_document
+        from app.report.delivery import deliver_document
         from app.report.results.comparison import comparison_document
 
         deliver_document("compare", output, comparison_document(result), form)
@@ -119,7 +119,7 @@ def _print_outliers(
             encode_document({"schema": ev.SCHEMA, "twins": twins, **msgspec.to_builtins(outliers)}) + "\n",
         )
     else:
-        from app.report.forms.delivery import deliver_document
+        from app.report.delivery import deliver_document
         from app.report.results.odd_runs import outlier_document
 
         deliver_document("compare", output, outlier_document(outliers, twins), form)

@@ -11,7 +11,7 @@ from app.feature import call_target, report_forms
 from app.recordings import store as recordings
 from app.recordings.reader import load
 from app.report import json_document
-from app.report.forms.delivery import deliver_document
+from app.report.delivery import deliver_document
 from app.terminal.failure import USAGE, Failure
 from app.terminal.output_file import deliver_text
 

@@ -8,7 +8,7 @@ import msgspec
 
 from app.features.fleet.summary import is_answer_file
 from app.recordings.folder_walk import files_below
-from app.report.forms.delivery import deliver_document
+from app.report.delivery import deliver_document
 from app.report.json_document import encode_document
 from app.terminal.failure import USAGE, Failure
 from app.terminal.output import print_note

@@ -71,7 +71,7 @@ def history(
         deliver_text("history", output, metrics_text(host_history))
     else:
         from app.features.watch.report import nights_document
-        from app.report.forms.delivery import deliver_document
+        from app.report.delivery import deliver_document
 
         deliver_document("history", output, nights_document(host_history, troubles), form)
     return int(reaches_severity(host_history, fail_on))

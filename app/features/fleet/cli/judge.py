@@ -74,7 +74,7 @@ def judge(
         deliver_text("fleet", output, rows_as_ndjson(judgement))
     else:
         from app.features.fleet.report import fleet_document
-        from app.report.forms.delivery import deliver_document
+        from app.report.delivery import deliver_document
 
         deliver_document("fleet", output, fleet_document(judgement), form)
     if (

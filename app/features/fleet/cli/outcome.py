@@ -32,7 +32,7 @@ def report_outcome(fleet: FleetCampaign, margin: float) -> int:
         return COULD_NOT
     from app.features.fleet.reading import read_fleet
     from app.features.fleet.report import fleet_document
-    from app.report.forms.delivery import deliver_document
+    from app.report.delivery import deliver_document
 
     document = fleet_document(read_fleet((str(fleet.folder.path),)).judge_answers(margin))
     deliver_document("fleet", None, document, "md")

@@ -82,7 +82,7 @@ def incident(at: str | None, since_s: float | None, worst: bool, form: str, outp
         deliver_text("incident", output, encode_document(document) + "\n")
         return 0
     from app.features.watch.incidents.report import incident_document
-    from app.report.forms.delivery import deliver_document
+    from app.report.delivery import deliver_document
 
     deliver_document("incident", output, incident_document(answer, chosen, at), form)
     return 0

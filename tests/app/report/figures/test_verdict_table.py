@@ -254,7 +254,7 @@ def test_at_a_terminals_edge_no_word_is_cut(path: Path) -> None:
         lines = ["".join(text for text, _ in line) for line in summary_lines(told, None, width)]
         longest = max(len(word) for line in lines for word in line.split())
         assert all(len(line) <= max(width, 20 + longest) or line.strip() in pasted for line in lines)
-        drawn = set("◂▸░┄├┤")  # a chart is as wide as there is room
+        drawn = set("◂▸░┄├┤○●")  # a chart is as wide as there is room
         return sorted(word for line in lines if charts or not drawn & set(line) for word in line.split())
 
     narrow, wide = words(80), words(WIDE - 1)
