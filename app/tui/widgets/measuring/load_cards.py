@@ -29,7 +29,7 @@ from app.tui.widgets.measuring.block_plot import leading_metric, plot_lines
 from app.tui.widgets.measuring.graphs import Scale, dot_rows, format_short, run_graph_lines
 from app.tui.widgets.measuring.group_plot import group_plot_lines, pair_ratios
 from app.tui.widgets.measuring.levels import VariantLevels, group_marks, variant_levels
-from app.tui.widgets.measuring.standing import SO_FAR, Standing, pairs_of, planned_words
+from app.tui.widgets.measuring.standing import Standing, pairs_of, planned_words
 from app.tui.widgets.measuring.times import Times
 from probes import units
 from probes.units import abbreviate_unit
@@ -332,11 +332,11 @@ def row_lines(
 def _row_state(session: RunSession, load: Workload, pair_standings: Sequence[Standing]) -> Line:
     """As on a card; an effect whose direction is clear in place of the count of groups, which a card has beside it."""
     state_line, now = load_state(session, load, pair_standings)
-    effects = [s for s in pair_standings if s.verdict is None and _direction_of(s) is not None]
-    if len(pair_standings) != 1 or not effects:
+    standing = pair_standings[0] if len(pair_standings) == 1 else None
+    ratio = _direction_of(standing) if standing is not None and standing.verdict is None else None
+    if standing is None or ratio is None:
         return state_line
-    words = effects[0].words.removesuffix(SO_FAR)
-    return [("▶ " if now else "", "accent"), (words, effects[0].role)]
+    return [("▶ " if now else "", "accent"), (units.format_effect(ratio), standing.role)]
 
 
 def spread_shares(sides: Sequence[Sequence[float | None]]) -> list[list[float | None]]:

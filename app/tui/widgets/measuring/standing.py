@@ -17,7 +17,6 @@ from scenarios.experiment.statistics.stats import interval_over_groups
 from scenarios.experiment.wording import effect_cells, title_of_workload
 
 MAX_LOG_RATIO = 700.0  # beyond it an exponential overflows
-SO_FAR = " so far"
 KNOWN_WITHIN = 2.0  # an interval that goes beyond this factor both ways says nothing yet
 
 
@@ -140,7 +139,7 @@ def _estimated_standing(
         ("undecided", units.format_interval(low, high))
         if early
         else (
-            f"{units.format_effect(estimate.ratio)}{SO_FAR}",
+            f"{units.format_effect(estimate.ratio)} so far",
             units.format_interval(low, high, estimate.ratio),
         )
     )
