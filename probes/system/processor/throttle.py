@@ -6,7 +6,7 @@ import re
 
 import msgspec
 
-from probes.reading.host import Host
+from probes.reading.host import Host, compute_once_per_host
 from probes.types import Absent, is_present
 
 _CPUS = 16  # of a large host the first ones stand for all: each read costs some microseconds
@@ -38,15 +38,24 @@ class ThrottleReader:
         self._clocks = tuple(path for path in clocks if host.path_exists(path))
         self._quotas = find_quota_files(host)
 
+    def read_heat(self) -> int | None:
+        """Return how often heat has slowed these CPUs since boot."""
+        counts = [n for path in self._heat if isinstance(n := self._host.read_integer(path), int)]
+        return sum(counts) if counts else None
+
     def read(self) -> ThrottleCounters:
-        heat = [n for path in self._heat if isinstance(n := self._host.read_integer(path), int)]
         clocks = [n for path in self._clocks if isinstance(n := self._host.read_integer(path), int)]
         held = [s for path in self._quotas if (s := _throttled_s(cpu_stat(self._host, path))) is not None]
         return ThrottleCounters(
-            sum(heat) if heat else None,
+            self.read_heat(),
             sum(held) if held else None,
             max(clocks, default=None),
         )
+
+
+@compute_once_per_host
+def throttle_reader(host: Host) -> ThrottleReader:
+    return ThrottleReader(host)
 
 
 def find_quota_files(host: Host) -> tuple[str, ...]:

@@ -1,6 +1,6 @@
 """What the host did between two looks: CPUs, pressure, paging, disks, cards, NFS, and the processes that did most.
 
-One look reads seven small files, and /proc/PID/stat and io of each process (14 microseconds each).
+One look reads seven small files, a file a Lustre server, the first CPUs' heat counters, and /proc/PID/stat and io of each process (14 microseconds each).
 """
 
 import time
@@ -12,6 +12,7 @@ import msgspec
 from probes.number_text import parse_unsigned
 from probes.reading.host import Host
 from probes.system.disk.diskstats import DiskCounters
+from probes.system.processor.throttle import throttle_reader
 from probes.system.pulse import HostCounters, read_counters
 from probes.system.running.cgroup import parse_groups
 from probes.system.running.culprit import Resource, rank_users
@@ -21,6 +22,8 @@ from probes.types import Absent
 
 MAX_PROCESSES = 8  # of each resource, a look
 MAX_WAITING, MAX_FUNCTIONS = 20, 6
+MAX_SERVERS = 256  # of Lustre: each costs a read of some ten microseconds
+_LUSTRE_STATS = ("/proc/fs/lustre/[mo][ds]c/*/stats", "/sys/kernel/debug/lustre/[mo][ds]c/*/stats")
 RESOURCES: tuple[Resource, ...] = ("cpu", "io")
 _PAGING = {
     "pswpin": "pages swapped in",
@@ -71,6 +74,8 @@ class LookState(NamedTuple):
     paging: dict[str, int]
     cards: dict[str, tuple[int, ...]]
     nfs: tuple[int, int] | None
+    lustre: tuple[int, int] | None
+    heat: int | None
     processes: ProcessTable
 
 
@@ -84,6 +89,8 @@ def read_state(host: Host, *, waiting: bool = True) -> LookState:
         paging=_read_paging(host),
         cards=_read_cards(host),
         nfs=_read_nfs(host),
+        lustre=_read_lustre(host),
+        heat=throttle_reader(host).read_heat(),
         processes=read_process_table(host, io=True, waiting=waiting),
     )
 
@@ -123,6 +130,23 @@ def _read_nfs(host: Host) -> tuple[int, int] | None:
     return None
 
 
+def _read_lustre(host: Host) -> tuple[int, int] | None:
+    """Requests that were answered, and the microseconds that they waited, of all servers; None without Lustre.
+
+    `req_waittime 1885503 samples [usec] 32 4826358 908745020 …`: least, most and sum (a client's stats of a server).
+    """
+    requests = waited_us = 0
+    paths = [path for pattern in _LUSTRE_STATS for path in host.glob_paths(pattern)]
+    for path in paths[:MAX_SERVERS]:
+        line = next((line for line in _lines(host, path) if line.startswith("req_waittime ")), "")
+        words = line.split()
+        if len(words) > 6 and words[3] == "[usec]":
+            count, total = parse_unsigned(words[1]), parse_unsigned(words[6])
+            requests += count or 0
+            waited_us += total or 0
+    return (requests, waited_us) if requests else None
+
+
 def compare_states(host: Host, before: LookState, after: LookState) -> HostLook:
     """Return what happened in between. A counter that ran backwards is nothing."""
     seconds = max(after.boot_s - before.boot_s, 1e-3)
@@ -155,6 +179,11 @@ def _all_values(
     if before.nfs is not None and after.nfs is not None:
         yield "host", "NFS calls", max(0, after.nfs[0] - before.nfs[0]) / seconds
         yield "host", "NFS calls sent again", max(0, after.nfs[1] - before.nfs[1]) / seconds
+    if before.lustre is not None and after.lustre is not None and after.lustre[0] > before.lustre[0]:
+        requests, waited_us = (now - was for was, now in zip(before.lustre, after.lustre, strict=True))
+        yield "host", "Lustre request time", max(0, waited_us) / requests / 1e6
+    if before.heat is not None and after.heat is not None and after.heat > before.heat:
+        yield "CPU", "slowed by heat", (after.heat - before.heat) / seconds
     for card, numbers in after.cards.items():
         for place, metric in _CARD_COUNTERS.items() if card in before.cards else ():
             change = max(0, numbers[place] - before.cards[card][place]) / seconds

@@ -19,7 +19,9 @@ from scenarios.contract import ranges as of
 from scenarios.contract.knowledge_file import read_tables
 from scenarios.experiment.statistics.distributions import t_quantile
 
-Cause: TypeAlias = Literal["memory", "hypervisor", "stuck", "file-server", "network", "disk", "kernel", "cpu"]
+Cause: TypeAlias = Literal[
+    "memory", "hypervisor", "heat", "stuck", "file-server", "network", "disk", "kernel", "cpu"
+]
 MAX_INCIDENTS = 50
 MAX_SYMPTOMS = 12
 WEAK_DURATION_S, WEAK_DURATION_SHARE = (

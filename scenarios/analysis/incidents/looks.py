@@ -11,7 +11,7 @@ from probes.system.running.host_looks import CloseLook, HostLook, ProcessUse
 from scenarios.analysis.incidents.incidents import Incident, Timeline, judge_series, watched_metrics
 
 _USES = (("CPU share", ""), ("I/O rate", "B/s"))
-_UNITS = dict(_USES) | {"latency": "s"}
+_UNITS = dict(_USES) | {"latency": "s", "Lustre request time": "s"}
 MAX_COMMANDS = 60
 
 

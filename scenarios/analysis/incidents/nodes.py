@@ -217,6 +217,7 @@ def _shared_finding(shared: SharedIncident, source: str) -> Finding:
 CAUSE_WORDS: dict[Cause, str] = {
     "memory": "short of memory",
     "hypervisor": "given less CPU time by their hypervisor",
+    "heat": "slowed by heat",
     "stuck": "stuck in the kernel",
     "file-server": "waiting for a file server",
     "network": "in trouble with the network",

@@ -31,6 +31,12 @@ def write_tree(root: Path, turn: int, *, state: str = "S") -> None:
         "cancelled_write_bytes: 0\n",
         "proc/71/stat": f"71 (mysqld) {state} 1 1 1 0 -1 0 0 0 0 0 7 7 0 0 20 0 1 0 600 0 0\n",
         "sys/block/sda/size": "1\n",
+        "sys/devices/system/cpu/cpu0/thermal_throttle/core_throttle_count": f"{30 * turn}\n",
+        "proc/fs/lustre/mdc/work-MDT0000-mdc-ffff8104435c8c00/stats": "snapshot_time 1315505833.280916 secs.usecs\n"
+        f"req_waittime {1000 * turn} samples [usec] 32 4826358 {250_000_000 * turn} 670751020176306\n"
+        "req_active 1885503 samples [reqs] 1 357 2176198 17811836\n",
+        "proc/fs/lustre/osc/work-OST0000-osc-ffff8104435c8c00/stats": "snapshot_time 1315505833.280916 secs.usecs\n"
+        f"req_waittime {1000 * turn} samples [usec] 32 4826358 {750_000_000 * turn} 670751020176306\n",
     }
     for name, text in files.items():
         path = root / name
@@ -51,13 +57,21 @@ def test_counters_become_rates_and_shares(tmp_path: Path) -> None:
     made = look(tmp_path, "S", "S")
     assert made.seconds == 10 and made.cpus == 1
     assert made.values["CPU"] == pytest.approx(
-        {"user share": 0.4, "system share": 0.2, "idle share": 0.0, "iowait share": 0.3, "steal share": 0.1}
+        {
+            "user share": 0.4,
+            "system share": 0.2,
+            "idle share": 0.0,
+            "iowait share": 0.3,
+            "steal share": 0.1,
+            "slowed by heat": 3.0,
+        }
     )
     host = made.values["host"]
     assert (
         host["I/O pressure"] == 0.25 and host["pages swapped out"] == 300 and host["allocation stalls"] == 1
     )
     assert host["run queue"] == 3 and host["blocked tasks"] == 2 and host["NFS calls sent again"] == 2
+    assert host["Lustre request time"] == 0.5, "a second of waiting for two requests, of two servers"
     assert made.values["disk:sda"]["utilisation"] == 0.9 and "disk:sda1" not in made.values
     assert made.values["net:eth0"] == {"received bytes": 1000, "receive drops": 7, "sent bytes": 2000}
     assert "net:lo" not in made.values

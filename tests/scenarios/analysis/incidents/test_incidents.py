@@ -134,6 +134,11 @@ def test_every_watched_metric_is_one_that_an_importer_writes() -> None:
 
     columns = load_columns()
     known = {meaning[0] for table in (columns.host, columns.device) for meaning in table.values()}
-    known |= {f"{name} share" for name in columns.cpu.values()} | {"busy share", "stuck tasks"}
+    known |= {f"{name} share" for name in columns.cpu.values()} | {
+        "busy share",
+        "stuck tasks",
+        "Lustre request time",
+        "slowed by heat",
+    }
     known |= {metric for counts in atop._HOST_COUNTS.values() for _, metric, _, _ in counts}
     assert {metric for watched in watched_metrics() for metric in watched.metrics} <= known
