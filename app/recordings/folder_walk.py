@@ -18,8 +18,9 @@ def files_below(
 ) -> Iterator[Path]:
     """Yield the regular files whose names are wanted, in order of names, a folder's files before its folders.
 
-    No link is followed, as who may write there must not name a file of ours; `on_link` is called with the name of one
-    that is wanted. Hidden folders are left out. `subject` begins the line of the Failure that this raises.
+    No link is followed, as who may write there must not name a file of ours. `on_refused` is called with the name of a
+    wanted one that is no regular file, and why it is left out. Hidden folders are left out. `subject` begins the line
+    of the Failure that this raises.
     """
     waiting, count = [(folder, 0)], 0
     while waiting:
@@ -36,9 +37,10 @@ def files_below(
             elif not is_wanted(entry.name):
                 continue
             elif entry.is_symlink():
-                if on_link is not None:
-                    on_link(entry.name)
-            elif entry.is_file(follow_symlinks=False):
+                on_refused(entry.name, "a link; links are not followed")
+            elif not entry.is_file(follow_symlinks=False):
+                on_refused(entry.name, "no regular file")
+            else:
                 count += 1
                 if count > MAX_FILES:
                     raise Failure(f"{subject}: {folder}: more than {MAX_FILES} files; name fewer", USAGE)

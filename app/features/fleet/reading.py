@@ -176,12 +176,10 @@ def _begin_child(parent: int) -> None:
 
 
 def _answers_below(folder: Path, fleet: FleetAnswers) -> Iterator[AnswerSource]:
-    def name_link(name: str) -> None:
-        fleet.missing.append(
-            MissingNode(node=name, state="unreadable", reason="a link; links are not followed")
-        )
+    def add_refused(name: str, why: str) -> None:
+        fleet.missing.append(MissingNode(node=name, state="unreadable", reason=why))
 
-    yield from map(AnswerSource, files_below("fleet", folder, is_answer_file, name_link))
+    yield from map(AnswerSource, files_below("fleet", folder, is_answer_file, add_refused))
 
 
 def _sources_of_run(path: Path, fleet: FleetAnswers) -> Iterator[AnswerSource]:

@@ -1,6 +1,7 @@
 """What the host did between two looks: CPUs, pressure, paging, disks, cards, NFS, and the processes that did most.
 
-One look reads seven small files, a file a Lustre server, the first CPUs' heat counters, and /proc/PID/stat and io of each process (14 microseconds each).
+One look reads seven small files, a file a Lustre server, the first CPUs' heat counters, and /proc/PID/stat and io of
+each process (14 microseconds each).
 """
 
 import time

@@ -249,7 +249,7 @@ def record(clock: Clock, looks: list[HostLook]) -> tuple[list[float], list[float
     """Return when it looked, and when closely."""
     kept, made = Kept(), iter(looks)
     at: dict[str, list[float]] = {"look": [], "close": []}
-    state = LookState(0.0, 0.0, None, {}, {}, None, None)  # type: ignore[arg-type]
+    state = LookState(0.0, 0.0, None, {}, {}, None, None, None, None)  # type: ignore[arg-type]
 
     def compare(before: LookState, after: LookState) -> HostLook:
         at["look"].append(clock.now_s)
