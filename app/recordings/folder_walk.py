@@ -14,7 +14,7 @@ def files_below(
     subject: str,
     folder: Path,
     is_wanted: Callable[[str], bool],
-    on_link: Callable[[str], object] | None = None,
+    on_refused: Callable[[str, str], object] = lambda _name, _why: None,
 ) -> Iterator[Path]:
     """Yield the regular files whose names are wanted, in order of names, a folder's files before its folders.
 
