@@ -19,7 +19,6 @@ from app.terminal.failure import Failure
 from app.terminal.output_file import OutputFile, check_outputs, write_bytes, write_files
 from tests.app.cli.test_command_line import own_state  # noqa: F401
 from tests.app.launcher import ROOT as TREE
-from tests.needs import ROOT, needs
 
 LIMIT = 4096
 
@@ -98,14 +97,6 @@ def test_a_file_keeps_its_bits_and_a_link_leads_on(folder: Path) -> None:
     write_bytes("report", str(folder / "link"), 0o644, b"new")
     assert (folder / "a").read_text() == "new" and (folder / "link").is_symlink()
     assert stat.S_IMODE((folder / "a").stat().st_mode) == 0o640
-
-
-@needs(ROOT)
-def test_a_file_keeps_its_owner(folder: Path) -> None:
-    (folder / "a").write_text("before")
-    os.chown(folder / "a", 65534, 65534)
-    write_bytes("report", str(folder / "a"), 0o644, b"new")
-    assert ((folder / "a").stat().st_uid, (folder / "a").read_text()) == (65534, "new")
 
 
 def test_several_are_there_together_or_not_at_all(folder: Path) -> None:

@@ -10,16 +10,12 @@ from pathlib import Path
 from probes.reading.host import Host
 from probes.system.firewall.summary import firewall_facts
 from probes.system.summary import summary_facts
-from probes.types import Fact, Json
-from scenarios.analysis.compare.differences import compare_fingerprints
 from scenarios.analysis.compare.run_summary import FactKey
-from scenarios.analysis.peers.facts import FactTable, spell_facts
 from scenarios.triage.triage import scenario_facts
-from tests.every_case import assert_each, every_case
+from tests.every_case import assert_each
 from tests.fakes.hosts import odd_machines
 from tests.fakes.hosts.server import Server
 from tests.fakes.hosts.tree import Tree
-from tests.fakes.streams.takes import take
 from tests.scenarios.test_planted_faults import PLANTED
 
 MACHINES: list[Callable[[Path], Tree]] = [
@@ -27,20 +23,12 @@ MACHINES: list[Callable[[Path], Tree]] = [
     for name, build in vars(odd_machines).items()
     if callable(build) and getattr(build, "__module__", "") == odd_machines.__name__ and name[0] != "_"
 ]
-PARAMETERS = ("clocksource", "pci", "swiotlb")
 
 
 def fact_keys(host: Host) -> list[FactKey]:
     host.is_static = True
     entries = chain(summary_facts(host), firewall_facts(host), scenario_facts(host))
     return [(entry.subject, entry.name) for entry in entries]
-
-
-def boot_facts(server: Server, line: str) -> dict[FactKey, Json]:
-    server.put("proc/cmdline", line)
-    host = Host(str(server.root))
-    facts = (entry for entry in scenario_facts(host) if isinstance(entry, Fact))
-    return {(fact.subject, fact.name): fact.value for fact in facts if fact.subject == "changed settings"}
 
 
 def check_names(host: Host) -> None:
@@ -83,29 +71,3 @@ def test_each_fact_of_a_planted_server_has_its_own_name(tmp_path: Path) -> None:
     for path, text in paths.items():  # all faults at once
         server.put(path, text)
     check_names(Host(str(server.root)))
-
-
-def test_the_smallest_limit_of_nested_groups_is_the_fact(tmp_path: Path) -> None:
-    facts = {(e.subject, e.name): e for e in summary_facts(crowded(tmp_path).host()) if isinstance(e, Fact)}
-    limit = facts["cgroup", "io 254:0 wbps"]
-    assert limit.value == 100 and limit.source.endswith("/batch.slice")
-
-
-@every_case("changed", PARAMETERS)
-def test_a_boot_parameter_that_differs_is_seen_by_compare_and_fleet(tmp_path: Path, changed: str) -> None:
-    server = Server(tmp_path)
-    one = boot_facts(server, " ".join(f"{name}=on" for name in PARAMETERS))
-    other = boot_facts(
-        server, " ".join(f"{name}={'off' if name == changed else 'on'}" for name in PARAMETERS)
-    )
-    key = ("changed settings", f"boot parameter {changed}")
-
-    runs = [take({"syscall": 1000.0}, name=name, facts=facts) for name, facts in (("a", one), ("b", other))]
-    compared = compare_fingerprints(runs[:1], runs[1:], ())
-    assert [(d.subject, d.name) for d in compared.differences] == [key]
-    assert compared.attribution.components == ("boot parameters",)
-
-    table = FactTable()
-    for name, facts in (("n1", one), ("n2", one), ("n3", other)):
-        table.add(name, spell_facts(facts))
-    assert table.varying_keys() == [key]

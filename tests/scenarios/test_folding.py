@@ -20,8 +20,3 @@ def test_119_disks_are_one_line_with_a_count_and_a_list() -> None:
     [found] = fold_alike(one(f"sd{n}") for n in range(119))
     assert all(said in found.title for said in ("sd0", "118", "sd1, sd2, sd3"))
     assert len(found.subjects) == 119 and all(said in found.evidence[-1].text for said in ("111", "sd8, sd9"))
-
-
-def test_other_severities_and_kinds_stay() -> None:
-    given = [one("sda"), one("sdb", "warning"), one("sdc", what="runs bfq")]
-    assert fold_alike(given) == given

@@ -56,8 +56,3 @@ def test_a_recorded_plan_keeps_harmless_words_of_variants_and_commands() -> None
     assert recorded.variants[0].facts["TMPDIR"] == "/data" and "TMPDIR=/data" in recorded.variants[0].label
     assert OptionRedaction(VALUES, DECLARED, form=str).redact_plan(plan) == plan
     assert OptionRedaction({**VALUES, "private": True}, DECLARED).redact_plan(plan) == plan
-
-
-def test_as_they_are_for_who_asks_for_it() -> None:
-    redaction = OptionRedaction(VALUES, DECLARED, form=str)
-    assert redaction.redact_options(VALUES) == VALUES and redaction.redact_text("tiger7") == "tiger7"

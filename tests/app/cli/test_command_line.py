@@ -123,16 +123,6 @@ def test_each_bad_input_gets_its_one_line(
     assert "report: hostdx" in out or out == "" or "refus" in out or arguments[0] == "plan"
 
 
-def test_a_relative_path_is_taken_from_where_it_was_typed(
-    capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    (tmp_path / "here").mkdir()
-    monkeypatch.chdir(tmp_path)
-    status, said, _ = typed(capsys, "plan", "fake", "--dir", "here", "--dir", "./here/..", "--json")
-    assert status == 0
-    assert json.loads(said)["options"]["dir"] == [str(tmp_path / "here"), str(tmp_path)]
-
-
 @pytest.mark.parametrize(
     ("name", "typed_as", "value"),
     [
@@ -145,20 +135,6 @@ def test_a_number_may_have_its_unit(
 ) -> None:
     status, said, _ = typed(capsys, "plan", "fake", f"--{name}", typed_as, "--json")
     assert status == 0 and json.loads(said)["options"][name] == value
-
-
-def test_directories_may_stand_alone(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
-    pair = [str(tmp_path), "/var/tmp"]
-    _, alone, _ = typed(capsys, "plan", "fake", *pair, "--blocks", "3", "--json")
-    _, named, _ = typed(capsys, "plan", "fake", "--dir", pair[0], "--dir", pair[1], "--blocks", "3", "--json")
-    assert json.loads(alone)["options"]["dir"] == pair and alone == named
-
-
-def test_only_what_a_scenario_heeds_is_offered(capsys: pytest.CaptureFixture[str]) -> None:
-    watching, measuring = (typed(capsys, "run", name, "--help")[1] for name in ("dstate", "null"))
-    for option in ("--budget", "--margin", "--seed", "--yes", "--consent"):
-        assert option in measuring and option not in watching
-    assert "--margin" not in typed(capsys, "run", "kernel", "--help")[1]
 
 
 def test_a_journal_on_the_device_under_test_is_refused_before_anything_is_written(
@@ -179,17 +155,6 @@ def test_a_journal_on_the_device_under_test_is_refused_before_anything_is_writte
     assert json.loads(out)["refusal"] == says
     assert '"type":"action"' not in (tmp_path / "e").read_text()
     assert list((tmp_path / "there").iterdir()) == [] and (tmp_path / "attribute").read_text() == "old"
-
-
-def test_a_bug_is_one_line_and_its_traceback_is_kept(
-    capsys: pytest.CaptureFixture[str], tmp_path: Path
-) -> None:
-    status, _, err = typed(capsys, "run", "fake", "--fast", "--how", "bug")
-    (line,) = (line for line in err.splitlines() if line.startswith("hostdx: "))
-    assert status == 3 and "a mistake of two lines" in line
-    (saved,) = (tmp_path / "state/hostdx/bugs").iterdir()
-    assert str(saved) in line
-    assert "RuntimeError" in saved.read_text() and "Traceback" in saved.read_text()
 
 
 @pytest.mark.parametrize(
@@ -325,13 +290,6 @@ def test_colour_adds_nothing_but_colour(
     coloured = typed(capsys, *command, "--color", "always")[1]
     assert ("\x1b[" not in plain and "\x1b[1m" in coloured) or "\x1b[2m" in coloured
     assert re.sub(r"\x1b\[[0-9;]*m", "", coloured).splitlines() == plain.splitlines()
-
-
-def test_a_file_and_json_have_no_colour(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
-    to_file = ("report", "demo:storage", "--color", "always", "-o", str(tmp_path / "r.md"))
-    assert typed(capsys, *to_file)[0] == 0 and "\x1b[" not in (tmp_path / "r.md").read_text()
-    assert "\x1b[" not in typed(capsys, "report", "demo:storage", "--color", "always", "--format", "json")[1]
-    assert "\x1b[" not in typed(capsys, "plan", "fake", "--color", "always", "--json")[1]
 
 
 def test_help_lists_what_works(capsys: pytest.CaptureFixture[str]) -> None:

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from app.cli.entry import run_command_line
-from app.cli.telling.explain import SUMMARY_LABELS, read_first_paragraphs, read_page, summarize_page
+from app.cli.telling.explain import SUMMARY_LABELS, read_page, summarize_page
 from scenarios.contract import registry
 from tests.every_case import every_case
 from tests.syntax import ROOT
@@ -48,11 +48,6 @@ def test_every_page_has_the_same_sections_and_a_summary_of_one_screen(path: Path
         label for label in SUMMARY_LABELS.values() if not any(row.startswith(label) for row in lines)
     ] == []
     assert len(lines) <= SCREEN_LINES and max(map(len, lines)) <= SCREEN_COLUMNS
-
-
-def test_a_first_paragraph_is_one_line_without_marks() -> None:
-    page = "# a: b\n\nno section\n\n## Question\n\n**Is** `it`\nslow?\n\nmore\n\n### part\n\n## How\n\n- x\n"
-    assert read_first_paragraphs(page) == {"Question": "Is it slow?", "How": "- x"}
 
 
 def test_a_page_without_the_sections_is_its_own_summary() -> None:

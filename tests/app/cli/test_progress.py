@@ -23,16 +23,6 @@ OURS = re.compile(r"\x1b\[(?:[0-9;]*m|\d*A|2K|1A|\?25[lh])")
 
 
 @every_case("path", FIXTURES)
-def test_plain_lines(path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    view = Plain()
-    for event in read_events(path):
-        view.show(event)
-    said = capsys.readouterr().err
-    assert all(re.match(r" *\d+\.\d s  \S", line) for line in said.splitlines())
-    assert all(character.isprintable() or character == "\n" for character in said)
-
-
-@every_case("path", FIXTURES)
 def test_drawn(path: Path) -> None:
     screen = io.StringIO()
     view = Drawn()
@@ -43,35 +33,6 @@ def test_drawn(path: Path) -> None:
             view.show(event)
     rest = OURS.sub("", screen.getvalue())
     assert "\x1b" not in rest and "\x07" not in rest and "\u202e" not in rest
-
-
-def test_a_reason_is_said_once(capsys: pytest.CaptureFixture[str]) -> None:
-    view = Plain()
-    reason = "needs 16 s, 15 s of the budget were left"
-    view.show(ev.Note(t=1, text=f"stream: {reason}"))
-    view.show(
-        ev.RunVerdict(
-            t=1,
-            workload="stream",
-            metric="m",
-            baseline="A",
-            variant="B",
-            verdict="inconclusive",
-            reason=reason,
-        )
-    )
-    view.show(ev.RunStep(t=1, id="s", title="stream", state="skipped", reason=reason))
-    view.show(ev.RunStep(t=2, id="t", title="next", state="started"))
-    assert capsys.readouterr().err.count("\n") == 2
-
-
-@every_case("seconds_left", [0.0, -2.9, None])
-def test_a_load_that_is_late_has_no_time_left(
-    seconds_left: float | None, capsys: pytest.CaptureFixture[str]
-) -> None:
-    """A guest without a CPU of its own said "-10 s left"."""
-    Plain().show(ev.Progress(t=1, step="stream", text="stream", seconds_left=seconds_left))
-    assert capsys.readouterr().err.split("  ")[-1] == "stream\n"
 
 
 def test_who_disturbs_all_along_is_told_once_a_minute(capsys: pytest.CaptureFixture[str]) -> None:

@@ -35,11 +35,3 @@ def test_a_finding_is_printed_with_its_remedy() -> None:
     assert "```sh\necho none > /sys/block/sda/queue/scheduler" in markdown.render_markdown(
         triage_document(session)
     )
-
-
-def test_what_one_missing_thing_leaves_unknown_is_one_line() -> None:
-    session = RunSession()
-    for rule, reason in (("a.one", "no nft"), ("b.two", "no log"), ("c.three", "no nft")):
-        session.apply(ev.Checked(t=0.0, rule=rule, state="unreadable", reason=reason))
-    lines = ["".join(words for words, _ in line).strip() for line in triage_lines(session, unknown=True)]
-    assert lines[-2:] == ["a.one, c.three no nft", "b.two no log"]

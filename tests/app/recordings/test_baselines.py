@@ -11,30 +11,9 @@ import pytest
 
 from app.recordings import baselines
 from app.terminal.failure import Failure
-from scenarios.analysis.compare.worse import worse_effects, worse_finding
 from tests.fakes.streams.small_recordings import recorded
 
 pytestmark = pytest.mark.usefixtures("own_state")
-
-
-def test_what_got_worse_since(tmp_path: Path) -> None:
-    baselines.save(
-        "july", [recorded(tmp_path, "old", 1000.0), recorded(tmp_path, "disk", 1.0, scenario="storage")]
-    )
-    now = recorded(tmp_path, "now", 400.0, day=9)
-    found = baselines.compare_since("july", now)
-    assert (found.a.runs, found.b.names) == (1, ("now.jsonl",))  # the storage run is no part of it
-    assert [e.key.workload for e in worse_effects(found)] == ["syscall"]
-    assert worse_finding(found, "july", now.name).severity == "warning"
-
-
-def test_the_hosts_own_baselines_are_found_the_latest_first(tmp_path: Path) -> None:
-    baselines.save("old", [recorded(tmp_path, "a", 1.0, day=1)])
-    baselines.save("young", [recorded(tmp_path, "b", 1.0, day=5)])
-    baselines.save("site", [recorded(tmp_path, "c", 1.0, day=6, host="reference")])
-    baselines.save("disks", [recorded(tmp_path, "d", 1.0, day=7, scenario="storage")])
-    assert baselines.baselines_of_host("n1", "kernel") == ["young", "old"]
-    assert baselines.baselines_of_host("n2", "kernel") == []
 
 
 def test_every_way_in_which_it_is_no_help_is_one_line(tmp_path: Path) -> None:
@@ -67,13 +46,6 @@ def test_only_finished_runs_are_kept_and_a_cut_one_is_no_help(tmp_path: Path) ->
     saved.recordings[0].write_bytes(b"".join(whole.read_bytes().splitlines(keepends=True)[:2]))
     with pytest.raises(Failure, match="hold no figures"):
         baselines.compare_since("x", whole)
-
-
-def test_nothing_in_common_before_anything_is_measured(tmp_path: Path) -> None:
-    baselines.save("july", [recorded(tmp_path, "old", 1000.0)])
-    assert [run.name for run in baselines.load_baseline_runs("july", "kernel")] == ["old.jsonl"]
-    with pytest.raises(Failure, match="holds no run of null"):
-        baselines.load_baseline_runs("july", "null")
 
 
 def test_two_of_the_same_name_are_both_kept(tmp_path: Path) -> None:

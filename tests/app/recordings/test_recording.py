@@ -45,37 +45,6 @@ def written(path: Path, *events: ev.AnyEvent) -> Path:
     return path
 
 
-def test_every_event_is_readable_at_once(tmp_path: Path) -> None:
-    path = tmp_path / "r.jsonl"
-    recorder = Recorder(path, silent)
-    follower = None
-    everything: list[ev.AnyEvent] = [HEAD, block(1), ev.Note(t=2, text="x")]
-    for number, event in enumerate(everything, 1):
-        recorder.write(event)
-        follower = follower or RecordingFollower(path)
-        assert follower.poll() == [event]
-        assert follower.line == number
-        assert follower.poll() == []
-    recorder.close()
-
-
-def test_half_a_line_waits_for_its_end(tmp_path: Path) -> None:
-    path = written(tmp_path / "r.jsonl", block(1))
-    whole = encode_event(block(2))
-    with path.open("ab") as file:
-        file.write(whole[:20])
-        file.flush()
-        follower = RecordingFollower(path)
-        assert len(follower.poll()) == 2
-        assert follower.unfinished
-        assert follower.poll() == []
-        file.write(whole[20:])
-        file.flush()
-        assert follower.poll() == [block(2)]
-        assert not follower.unfinished
-    assert list(read_events(path))[-1] == block(2)
-
-
 def test_unknown_type_and_field_are_survived(tmp_path: Path) -> None:
     path = written(tmp_path / "r.jsonl")
     with path.open("ab") as file:
@@ -135,14 +104,6 @@ def test_compressed(tmp_path: Path) -> None:
         gzip.compress(encode_event(HEAD) + b"".join(encode_event(block(t)) for t in range(30_000)))
     )
     assert len(load(path).blocks["w"]) == 30_000
-
-
-def test_memory_is_bounded_by_chunks(tmp_path: Path) -> None:
-    path = written(tmp_path / "r.jsonl", *(block(t) for t in range(20_000)))
-    follower = RecordingFollower(path)
-    first = follower.poll()
-    assert 1 < len(first) < 20_001
-    assert follower.bytes <= 1 << 20
 
 
 @every_case("value", [math.nan, math.inf, -math.inf])

@@ -8,9 +8,8 @@ from collections.abc import Callable
 from functools import cache
 from pathlib import Path
 from types import SimpleNamespace
-from typing import Any, ClassVar
+from typing import ClassVar
 
-import msgspec
 import pytest
 
 from app.recordings.reader import FORMER, decode_result, load, read_events
@@ -24,7 +23,6 @@ from probes.reading import other_package
 from scenarios.contract import events as ev
 from scenarios.contract.results import result as result_types
 from scenarios.contract.verdict.verdict import Word
-from scenarios.storage.results import Levels
 from tests.app.recordings.test_recording import written
 from tests.every_case import every_case
 from tests.fakes.streams.hostile import _built
@@ -34,18 +32,6 @@ FIXTURES = Path(__file__).parents[2] / "fixtures" / "former"
 FORMER_FOLDERS = {"profile": "where"}  # a recorded name outlives the folder
 RECORDED = [*sorted(FIXTURES.glob("*.jsonl")), *map(resolve_recording, list_demos())]
 KINDS = result_types.bundled_results()
-YOUNGER = {
-    "box.corners/1",
-    "box.box/1",
-    "box.jobs/1",
-    "contention.curves/1",
-    "fullstack.streams/1",
-    "imported.timeline/1",
-    "prove.screening/1",
-    "prove.settings/1",
-    "where.calls/1",
-    "where.locks/1",
-}  # never recorded by name alone
 
 
 def former(name: str) -> list[tuple[Path, bytes]]:
@@ -53,27 +39,6 @@ def former(name: str) -> list[tuple[Path, bytes]]:
     lines = ((path, line) for path in RECORDED for line in path.read_bytes().splitlines())
     trees = ((path, line, json.loads(line)) for path, line in lines if b'"extra"' in line)
     return [(path, line) for path, line, tree in trees if (tree["type"], tree["name"]) == (FORMER, name)]
-
-
-def within(told: Any, recorded: Any) -> bool:
-    """Whether a value is what was recorded, but for fields that are no more, and younger ones that are empty."""
-    if isinstance(recorded, list):
-        return len(told) == len(recorded) and all(map(within, told, recorded))
-    if isinstance(recorded, dict):
-        younger = {key for key, value in told.items() if key not in recorded and not value}
-        return bool(told) and all(within(told[key], recorded.get(key)) for key in told.keys() - younger)
-    return bool(told == recorded)
-
-
-@every_case("tag", sorted(KINDS.keys() - YOUNGER))
-def test_what_was_recorded_without_a_type_is_read_with_one(tag: str) -> None:
-    found = former(KINDS[tag].name)
-    assert found
-    for path, line in found:
-        told = decode_result(line)
-        assert type(told) is KINDS[tag]
-        assert within(msgspec.json.decode(msgspec.json.encode(told.as_json)), json.loads(line)["value"])
-        assert type(load(path).find_result(KINDS[tag])) is KINDS[tag]
 
 
 @every_case("tag", KINDS)
@@ -97,27 +62,6 @@ def test_no_two_results_have_one_name_and_each_says_its_version() -> None:
         what, _, version = tag.rpartition("/")
         folder = kind.__module__.split(".")[-2]
         assert what.split(".")[0] == FORMER_FOLDERS.get(folder, folder) and version.isdecimal()
-
-
-@every_case(
-    "change",
-    [{"blocks": "many"}, {"median": 1e300}, {"median": None}, {"ci95": [1.0]}, {"link_share": 10**400}],
-)
-def test_a_result_that_does_not_fit_is_left_out_and_said_and_the_rest_is_read(
-    change: dict[str, Any], tmp_path: Path
-) -> None:
-    level = {"workload": "w", "variant": "A", "metric": "IOPS", "unit": "IOPS", "blocks": 4, "median": 1.0}
-    row = {**level, "ci95": None, **change}
-    lines = [
-        {"type": "storage.levels/1", "t": 1.0, "value": [row]},
-        {"type": FORMER, "t": 1.0, "name": "levels", "value": [row]},
-    ]
-    path = written(tmp_path / "r.jsonl", ev.Note(t=2.0, text="after"))
-    head, note = path.read_bytes().splitlines(keepends=True)
-    path.write_bytes(head + b"".join(json.dumps(line).encode() + b"\n" for line in lines) + note)
-    session = load(path)
-    assert session.find_result(Levels) is None and session.unsound == 2
-    assert [type(e) for e in read_events(path)] == [ev.Began, ev.LeftOutLine, ev.LeftOutLine, ev.Note]
 
 
 def test_a_later_version_and_an_unknown_scenarios_result_are_survived(tmp_path: Path) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import shutil
 from pathlib import Path
@@ -49,12 +48,6 @@ def test_one_line_and_no_bug(own: Path, capsys: pytest.CaptureFixture[str], word
     err = capsys.readouterr().err
     assert len([line for line in err.splitlines() if line.startswith("hostdx: ")]) == 1
     assert not (own.parent / "bugs").exists()
-
-
-def test_in_a_list_it_is_one_line(own: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert run_command_line(["recordings", "--json"]) == 0
-    states = {one["name"]: one["state"] for one in json.loads(capsys.readouterr().out)["recordings"]}
-    assert states == {"a-null.jsonl": "done", "b-null.jsonl": "unreadable"}
 
 
 def test_last_is_the_newest_that_can_be_read(own: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
 from pathlib import Path
 from typing import ClassVar
 
@@ -17,13 +16,12 @@ from app.report.forms import html as document_html
 from app.report.forms import markdown as document_markdown
 from app.report.full_report import report
 from app.report.headline import find_answer
-from app.report.numbers import run_galleries
 from app.report.short_forms import MAX_LINES, cut_to_first_page, shorten
-from app.report.wording import is_measured, legend_text
+from app.report.wording import is_measured
 from scenarios.contract import events as ev
 from scenarios.contract.finding import Evidence, Finding, Remedy
 from scenarios.contract.plan import Metric, Plan, Workload
-from scenarios.contract.results.document import Chart, Code, Effects, ReportDocument, ReportSection, Table
+from scenarios.contract.results.document import Code, Effects, ReportDocument, ReportSection, Table
 from scenarios.fstrim.results import LedgerRow, TrimLedger
 from tests.every_case import every_case
 
@@ -110,12 +108,6 @@ def test_the_answer_comes_first() -> None:
     assert lines[0].startswith("# randread-4k-qd1: B is 27 % slower than A in IOPS (95 % CI 24 to 29 %)")
 
 
-def test_a_cost_is_told_by_its_difference() -> None:
-    """ "0.703 times in ns/packet" would say that it got cheaper."""
-    said = find_answer(load(DEMOS / "rpfilter.jsonl")).sentence
-    assert re.search(r"\d+ % .*\([\d.]+ .*\+[\d.]+ [nµ]s/packet|\d+ % .*\+[\d.]+ [nµ]s/packet", said)
-
-
 @every_case(
     ("events", "says"),
     [
@@ -187,22 +179,6 @@ def test_an_own_commands_arguments_are_shown_only_where_asked_for() -> None:
     )
 
 
-@every_case("name", ["null", "storage", "rpfilter", "iosched"])
-def test_a_plots_legend_names_the_sides_as_the_tables_do(name: str) -> None:
-    session = load(DEMOS / f"{name}.jsonl")
-    planned = [v.id for v in session.plan.variants] if session.plan else []
-    told = {legend_text(session, mark, variant) for mark, variant in zip("ABCD", planned, strict=False)}
-    for words, variant in zip(sorted(told), planned, strict=True):
-        assert variant in (words[0], *re.split(r"[ ()]", words[2:]))
-    drawn = [
-        {one.legend for one in chart.series}
-        for part in run_galleries(session)
-        for chart in part.drawings
-        if isinstance(chart, Chart)
-    ]
-    assert drawn and all(legends == told for legends in drawn)
-
-
 def test_what_a_rule_could_not_read_is_unknown_and_not_fine() -> None:
     states = {"spoke": "found", "ok": "fine", "unreadable": "unknown", "not applicable": "not applicable"}
     session = RunSession()
@@ -236,14 +212,3 @@ def test_a_first_page_of_hundreds_of_rows_is_cut_and_its_commands_are_not() -> N
     whole = ReportDocument("t", ("q",), (ReportSection("Result", (table, commands)),))
     text = document_markdown.render_markdown(shorten(whole, "all"))
     assert text.count("\n") <= MAX_LINES and "command 39" in text and "| load 0 |" in text
-
-
-def test_markdown_draws_no_picture_where_a_table_has_its_figures() -> None:
-    session = load(DEMOS / "kernel.jsonl")
-    (gallery,) = run_galleries(session)
-    assert gallery.table is not None
-    variants = {b.variant for blocks in session.blocks.values() for b in blocks}
-    assert len(gallery.table.rows) == len(gallery.drawings) * len(variants)
-    text = document_markdown.render_markdown(report(session, "r"))
-    fences = [line for line in text.splitlines() if line.startswith("```")]
-    assert set(fences) <= {"```sh", "```"} and fences.count("```sh") * 2 == len(fences)

@@ -13,19 +13,12 @@ from app.report.headline import find_answer
 from app.report.next_steps import checkup_command, list_remedies, next_steps_for
 from app.report.verdict_style import verdict_role
 from app.state import recordings_dir
-from probes.system.running.job_identity import JobTarget, JobUse
 from scenarios.contract import events as ev
-from scenarios.contract import registry
 from scenarios.contract.action import Action
-from scenarios.contract.card import bundled_cards, card_of
 from scenarios.contract.finding import Finding, Remedy
-from scenarios.contract.plan import Metric, Plan, Workload, Written
-from scenarios.cpuwatch.findings import WatchedJob
-from scenarios.cpuwatch.findings import cpuwatch_findings as cpuwatch
+from scenarios.contract.plan import Metric, Plan, Written
 from scenarios.kernel.findings import Figures, build_findings
-from scenarios.triage.cpus.usable import usable_cpus
 from tests.every_case import every_case
-from tests.fakes.hosts.tree import Tree
 
 IOPS = Metric("IOPS", "IOPS", "more")
 
@@ -46,28 +39,12 @@ def verdict(word: Any, **more: Any) -> ev.RunVerdict:
     return ev.RunVerdict(t=9.0, workload="w", verdict=word, **(fields | more))
 
 
-@every_case("name", [card.id for card in bundled_cards() if card.takes_s])
-def test_what_another_scenario_takes_is_what_it_declares(name: str) -> None:
-    assert card_of(name).takes_s == registry.load(name).takes_s
-
-
 def priced(measuring_s: float = 60.0, rights: str = "", **options: Any) -> ev.Planned:
     plan = Plan(
         scenario="storage", title="", question="", options=options, seconds=measuring_s + 15, measuring_s=measuring_s,
         writes=(Written("sda", 8 << 30),), actions=(Action(kind="attribute", title="", target="/x", rights=rights),),
     )  # fmt: skip
     return ev.Planned(t=0.0, plan=plan)
-
-
-def test_a_step_has_its_price_and_keeps_the_options_that_were_given() -> None:
-    said = verdict("inconclusive", seconds_to_decide=100.0, ratio=1.0)
-    given = {"dir": ["/a"], "budget": 60.0, "seed": 5, "again": True}
-    step = next_steps_for(ended(priced(rights="root"), said, **given))[0]
-    assert (step.seconds, step.writes, step.rights) == (135.0, 8 << 30, "root")
-    assert step.command == "hostdx run storage --dir=/a --again --budget=120"
-    step = next_steps_for(ended(priced(), status="interrupted", **given))[0]
-    assert step.command == "hostdx run storage --dir=/a --budget=60 --again"
-    assert (step.seconds, step.rights) == (75.0, "")
 
 
 def test_a_longer_limit_of_bytes_is_in_the_price() -> None:
@@ -78,30 +55,6 @@ def test_a_longer_limit_of_bytes_is_in_the_price() -> None:
     assert (
         step.title_with_price in list_remedies(session)[0].title.lower()
         or step.title_with_price[1:] in list_remedies(session)[0].title
-    )
-
-
-def test_what_stays_undecided_has_more_than_the_same_run_once_more() -> None:
-    wide = verdict("inconclusive", ratio=1.02, ci95=(0.88, 1.21), seconds_to_decide=1e6)
-    again, coarser, smallest = next_steps_for(ended(priced(), wide, dir=["/a"], margin=0.05))
-    assert coarser.command == "hostdx run storage --dir=/a --margin=0.3"  # 1.21 with some slack
-    assert again.command.startswith("hostdx run storage") and smallest.command == "hostdx run null"
-    wider = verdict("inconclusive", ratio=1.02, ci95=(0.4, 1.55), seconds_to_decide=1e6)
-    assert [step.command for step in next_steps_for(ended(wider))] == [
-        "hostdx run storage",
-        "hostdx run null",
-    ]
-
-
-def test_beside_a_decided_difference_what_had_too_few_groups_has_more_time() -> None:
-    loads = tuple(Workload(id=name, title=name, metrics=(IOPS,)) for name in ("w", "x"))
-    plan = msgspec.structs.replace(priced().plan, workloads=loads)
-    short = msgspec.structs.replace(verdict("inconclusive", groups=2), workload="x")
-    session = ended(ev.Planned(t=0.0, plan=plan), verdict("faster", ratio=1.5), short, budget=60.0)
-    groups, longer = next_steps_for(session)
-    assert groups.command == "hostdx replay last" and longer.command == "hostdx run storage --budget=240"
-    assert [step.command for step in next_steps_for(session)][1] in " ".join(
-        list_remedies(session)[0].commands
     )
 
 
@@ -196,17 +149,6 @@ def test_what_to_do_names_that_remedy_once_and_with_its_undo() -> None:
     assert list_remedies(session) == QUIET.remedy
 
 
-@pytest.mark.parametrize(
-    ("options", "more"),
-    [({"most-bytes": None}, " --most-bytes=20G --budget=120"), ({}, "")],
-)
-def test_where_the_write_limit_ended_it_more_time_alone_is_not_advised(options: Any, more: str) -> None:
-    said = verdict("inconclusive", ratio=1.0, seconds_to_decide=100.0, bytes_to_decide=(19 << 30) + 1)
-    plan = Plan(scenario="storage", title="", question="", options=options, measuring_s=60.0)
-    step = next_steps_for(ended(ev.Planned(t=0.0, plan=plan), said))[0]
-    assert step.command == f"hostdx run storage{more}"
-
-
 def test_a_battery_is_followed_by_its_comparison_and_by_what_is_suspected_here(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -230,62 +172,3 @@ def test_a_battery_is_followed_by_its_comparison_and_by_what_is_suspected_here(
     kept.parent.mkdir(parents=True)
     kept.touch()
     assert [step.command for step in next_steps_for(session, "r.jsonl")][1] == f"scp {kept} HOST:"
-
-
-def test_what_cpuwatch_saw_is_followed_by_what_to_do_with_the_job(tmp_path: Path) -> None:
-    use = JobUse(seconds=1.0, cores=0.99, user_share=0.9, waited=0.0, others_waited=1.2, migrations_per_s=None, moved=0,
-                 cpus=frozenset({0}), processes=1, threads=1)  # fmt: skip
-    job = WatchedJob(words="xz [131]", target=JobTarget("pid", "131"), name="xz [131]")
-    host = Tree(tmp_path).host()
-    for others in (1.2, 0.0):
-        uses = [msgspec.structs.replace(use, others_waited=others)] * 3
-        [found] = cpuwatch(host, usable_cpus(host), job, uses, None)
-        [step] = next_steps_for(ended(ev.Found(t=9.0, finding=found), scenario="cpuwatch", pid=131))
-        assert step.command == found.remedy[0].commands[0] != checkup_command()
-
-
-def test_nothing_follows_a_run_under_way_a_refused_one_and_a_checkup() -> None:
-    assert (
-        next_steps_for(RunSession())
-        == next_steps_for(ended(status="skipped"))
-        == next_steps_for(ended(verdict("slower", ratio=0.5), status="skipped"))
-        == next_steps_for(ended(scenario="checkup"))
-        == ()
-    )
-
-
-def test_a_part_of_a_checkup_does_not_lead_back_to_it() -> None:
-    """`the cause is elsewhere: run checkup` stood in the very run that a checkup's list had opened."""
-    said = verdict("inconclusive", ratio=1.02, one_file_system=True)
-    session = ended(priced(), said)
-    whole = [
-        command
-        for step in list_remedies(session, "20261126T230630Z-null-39398b.jsonl")
-        for command in step.commands
-    ]
-    part = [
-        command
-        for step in list_remedies(session, "/r/a-checkup.parts/1-null.jsonl")
-        for command in step.commands
-    ]
-    assert checkup_command() in whole and checkup_command() not in part
-
-
-@every_case(
-    ("options", "command"),
-    [
-        ({"only": ["memory"], "budget": 120.0}, "hostdx run numa --only=memory --budget=120"),
-        (
-            {"bios": "/srv/bios.txt"},
-            "",
-        ),  # a text that may be anything is not repeated: no other run in its place
-        ({"token": "secret"}, ""),
-        ({"pid": 12}, ""),
-        ({"seed": 5}, "hostdx run numa"),
-    ],
-)
-def test_a_run_is_never_offered_again_without_an_option_of_its_own(
-    options: dict[str, Any], command: str
-) -> None:
-    session = ended(scenario="numa", status="interrupted", **options)
-    assert [step.command for step in next_steps_for(session)] == [command]

@@ -36,17 +36,6 @@ def judged(workload: str, **more: Any) -> ev.RunVerdict:
     return ev.RunVerdict(t=1.0, workload=workload, metric="ns", baseline="none", groups=9, **more)
 
 
-def test_with_several_loads_a_control_names_its_own() -> None:
-    session = RunSession()
-    for name in ("udp-ipv6", "udp-ipv4"):
-        session.apply(judged(name, variant="check", verdict="slower"))
-        session.apply(judged(name, variant="trivial", verdict="no material difference", control=True))
-        said = [sign.text for sign in validity.list_trust_signs(session) if "trivial" in sign.text]
-        if name == "udp-ipv6":
-            assert not any("udp" in text for text in said)  # one load: nothing to tell apart
-    assert len(said) == 2 and "udp-ipv6" in said[0] and "udp-ipv4" in said[1]
-
-
 DD = Disturbance("device", InterferenceCulprit(name="dd", pid=7), 300e6, unit="B/s")
 HOG = Disturbance("cpu", InterferenceCulprit(name="hog", pid=8), 0.5)
 SEEN = MeasuredSurroundings(
@@ -98,34 +87,6 @@ def test_one_side_alone_was_measured_on_the_host_as_it_was_too(noisy: int, state
     assert bool(signs[1:]) == bool(noisy)
 
 
-def test_a_check_mark_stands_only_where_nobody_disturbed() -> None:
-    assert [sign.state for sign in disturbances([(SEEN, ())] * 9)] == ["ok"]
-    assert [sign.state for sign in disturbances([(SEEN, (DD,))] * 2 + [(SEEN, ())] * 7)] == ["notice"]
-    both = disturbances([(SEEN, (DD,))] * 2 + [(SEEN, ())] * 7, repeated=3)
-    assert [sign.state for sign in both] == ["notice", "notice"] and "3 of 20" in both[0].text
-    assert "dd [7]" in both[1].text and "22 %" in both[1].text
-
-
-@every_case(("repeated", "state"), [(0, "ok"), (10, "notice"), (11, "critical")])
-def test_more_than_half_of_the_groups_disturbed_is_no_mere_notice(repeated: int, state: str) -> None:
-    assert disturbances([(SEEN, ())] * 9, repeated=repeated)[0].state == state
-
-
-@every_case(
-    ("word", "state"),
-    [
-        ("slower", "critical"),
-        ("faster", "critical"),
-        ("no material difference", "ok"),
-        ("inconclusive", "unknown"),
-    ],
-)
-def test_a_control_that_differs_either_way_forbids_the_run(word: str, state: str) -> None:
-    session = RunSession()
-    session.apply(judged("cpu", variant="B", verdict=word, control=True, ratio=1.1))
-    assert next(sign.state for sign in validity.list_trust_signs(session)) == state
-
-
 def test_what_lasts_all_the_time_is_said_of_the_figures() -> None:
     [disk] = disturbances([(SEEN, (DD,))] * 9)
     assert disk.state == "notice" and "300 MB/s" in disk.text and "dd [7]" in disk.text
@@ -146,13 +107,6 @@ def test_a_run_that_watches_no_disk_says_so() -> None:
     seen = [(MeasuredSurroundings(seconds=1.0, cpu=0.1, users_cpu=0.0), ())] * 9
     [sign], [without_counters] = disturbances(seen, devices=()), disturbances(seen)
     assert sign.state == "unlooked" and sign.text != without_counters.text
-
-
-def test_what_cannot_be_told_from_what_our_writes_cause_has_no_check_mark() -> None:
-    untold = replace(SEEN, attributed=None)
-    [sign] = disturbances([(untold, ())] * 9)
-    assert sign.state == "unlooked"
-    assert [s.state for s in disturbances([(untold, ())] * 8 + [(replace(untold, exact=True), ())])] == ["ok"]
 
 
 @every_case(
@@ -178,14 +132,6 @@ def test_what_our_own_writes_cause_is_not_charged_to_others() -> None:
     assert "105 MB/s" in disk.text
     [disk] = disturbances([(caused, (Disturbance("device", figure=0.8),))] * 9)
     assert "MB/s" not in disk.text
-
-
-@every_case(("kind", "field"), [("memory", "memory"), ("frequency", "khz"), ("queue", "queue")])
-def test_how_often_is_of_the_time_in_which_that_was_looked_at(kind: str, field: str) -> None:
-    seen = replace(SEEN, **{field: 1})
-    looks = [(seen, (Disturbance(kind, figure=1.0),)), *[(seen, ())] * 9]
-    assert "10 %" in disturbances(looks)[0].text
-    assert "10 %" in disturbances([*looks, *[(SEEN, ())] * 5])[0].text
 
 
 @every_case(("reached", "state"), [(96, "ok"), (94, "notice"), (60, "notice")])

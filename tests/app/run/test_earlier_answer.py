@@ -48,15 +48,6 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path / "hostdx" / "recordings"
 
 
-def test_without_a_null_run_nothing_is_quoted(folder: Path) -> None:
-    assert resolution_sentence("here") == ""
-    recording(folder, "a.jsonl", scenario="storage")
-    recording(folder, "b.jsonl", host="elsewhere")
-    recording(folder, "c.jsonl", end=False)
-    (folder / "d.jsonl").write_text("no recording\n")
-    assert resolution_sentence("here") == ""
-
-
 def test_this_hosts_null_run_is_quoted_with_its_date(folder: Path) -> None:
     recording(folder, "a.jsonl", share=0.021)
     said = resolution_sentence("here")

@@ -36,16 +36,6 @@ def test_where_the_shell_finds_it_its_name_is_enough(started: Path, monkeypatch:
     assert command_to_paste("sudo hostdx triage") == f"sudo '{started}' triage"  # its path is not the user's
 
 
-def test_another_one_that_the_shell_finds_is_not_suggested(
-    started: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    other = tmp_path / "hostdx"
-    other.write_text("#!/bin/sh\n")
-    other.chmod(0o755)
-    monkeypatch.setenv("PATH", str(tmp_path))
-    assert command_to_paste("hostdx report last").startswith(f"'{started}'")
-
-
 def test_a_module_is_suggested_as_one(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "argv", ["/somewhere/app/cli/__main__.py"])
     assert command_to_paste("hostdx report last") == f"{sys.executable} -P -m app.cli report last"

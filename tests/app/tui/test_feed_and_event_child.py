@@ -18,10 +18,8 @@ from app.tui.children.event_child import EventChild
 from app.tui.children.feed import RunFeed
 from probes.reading.process_stat import start_time
 from scenarios.contract import events as ev
-from scenarios.contract.option_value import command_arguments
-from scenarios.contract.plan import Option
 from tests.every_case import every_case
-from tests.fakes.streams.stories import failed, triage, write
+from tests.fakes.streams.stories import triage, write
 from tests.fakes.streams.story import storage
 
 
@@ -47,19 +45,6 @@ def test_follows_a_recording_while_it_grows_by_half_lines(tmp_path: Path) -> Non
     assert feed.session.count == len(run) and feed.session.ended is not None
     assert not feed.is_growing and not feed.playback.live
     feed.close()
-
-
-def test_a_runner_that_is_gone_without_an_end_is_dead(tmp_path: Path) -> None:
-    feed = RunFeed(write(tmp_path / "r.jsonl", storage(cut="live")), live=True)
-    assert feed.dead and not feed.is_growing and feed.stop() == "the runner is gone"
-
-
-def test_a_recording_not_there_yet_is_waited_for(tmp_path: Path) -> None:
-    path = tmp_path / "r.jsonl"
-    feed = RunFeed(path, live=True, awaited=True)
-    assert not feed.poll() and feed.is_growing
-    write(path, failed())
-    assert feed.poll() and feed.session.ended is not None
 
 
 def test_a_refused_runner_is_quoted(tmp_path: Path) -> None:
@@ -98,25 +83,6 @@ def test_a_runner_started_by_the_app_is_in_a_session_of_its_own(
     assert launch.log_path_of(path).stat().st_mode & 0o077 == 0
 
 
-def test_options_become_arguments_that_cannot_be_taken_for_options() -> None:
-    declared = [Option(name="budget", kind="number", help="", default=120)]
-    values: dict[str, object] = {
-        "dir": ["/a", "-x"],
-        "budget": 120,
-        "size": 5,
-        "all": True,
-        "none": False,
-        "empty": "",
-    }
-    assert command_arguments(values, declared) == ["--dir=/a", "--dir=-x", "--size=5", "--all"]  # type: ignore[arg-type]
-
-
-def test_new_recordings_never_collide(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
-    names = {launch.new_recording_path("storage") for _ in range(50)}
-    assert len(names) == 50 and all(p.parent == tmp_path / "hostdx" / "recordings" for p in names)
-
-
 def finished(child: EventChild) -> EventChild:
     end = time.monotonic() + 20
     while not child.ended and time.monotonic() < end:
@@ -129,13 +95,6 @@ def test_a_child_is_read_to_its_end_and_leaves_nothing(tmp_path: Path) -> None:
     path = write(tmp_path / "t.jsonl", triage())
     child = finished(EventChild(["cat", str(path)]))
     assert child.ended and child.error == "" and child.session.count == len(triage())
-
-
-def test_a_child_that_fails_is_quoted() -> None:
-    child = finished(EventChild(["sh", "-c", "echo 'hostdx: plan storage: no such directory' >&2; exit 2"]))
-    assert child.error == "plan storage: no such directory"
-    child = finished(EventChild(["sh", "-c", 'echo \'{"type":"comet","t":1}\'; echo garbage']))
-    assert child.session.count == 0 and child.error == ""
 
 
 def test_closing_ends_a_child_that_still_runs() -> None:

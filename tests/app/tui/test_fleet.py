@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
 import msgspec
 import pytest
 
-from app.features.fleet import node_names
 from app.features.fleet import screen as fleet_screen
 from app.features.fleet.node_names import node_matcher
 from app.features.fleet.screen import FleetScreen
@@ -24,8 +22,6 @@ from tests.app.features.fleet.test_reading import HOSTILE
 from tests.fakes.many_nodes import Nodes, table_of
 from tests.fakes.streams.golden import agrees
 from tests.fakes.terminals.screen import feed, grid, keys, opened, settled
-
-RECORDED = Path(__file__).parents[2] / "data"
 
 
 def planted(count: int = 60, *, retest: bool = True, hostile: bool = False) -> FleetJudgement:
@@ -154,9 +150,3 @@ def test_sets_of_nodes(own: bool, monkeypatch: pytest.MonkeyPatch) -> None:
         assert but is not None and [name for name in names if but(name)] == ["node000", "node003"]
     for words in ("node", "node[0", "a b,c", "[", "x" * 1000 + ",", "\x1b[31m,"):
         assert node_matcher(words) is None
-
-
-def test_the_judgement_survives_its_json() -> None:
-    found = planted()
-    assert msgspec.json.decode(json.dumps(msgspec.to_builtins(found)), type=FleetJudgement) == found
-    assert node_names.MAX_CHARACTERS

@@ -158,13 +158,6 @@ def test_only_what_is_measured_is_proposed(words: list[str], values: dict[str, J
     assert parse_proposed(words, ANY) == values
 
 
-def test_no_scenario_has_a_proposable_option_that_is_hidden_or_of_another_kind() -> None:
-    kinds = {o.name: o.kind for o in ANY} | {"ioprio": "flag"}
-    for name in registry.scenario_names():
-        for option in declared_options(registry.load(name)):
-            assert option.name not in kinds or (kinds[option.name] == option.kind and not option.hidden)
-
-
 @pytest.mark.parametrize("name", ["--root=/x", "-h", "", "a b", "../x", "fstrim\n", "\x1bc", "x" * 99])
 async def test_what_is_no_scenarios_name_is_not_asked_for(
     name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

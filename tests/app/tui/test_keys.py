@@ -12,7 +12,6 @@ from types import SimpleNamespace
 
 import msgspec
 import pytest
-from textual import events
 from textual.binding import Binding
 
 from app import features
@@ -39,7 +38,7 @@ from app.tui.widgets.picker import Picker, PickerRow
 from app.tui.widgets.reader import Reader
 from scenarios.contract.finding import Finding, Remedy
 from tests.every_case import every_case
-from tests.fakes.terminals.screen import feed, grid, keys, opened, planned, ready, recorded, settled, until
+from tests.fakes.terminals.screen import feed, grid, keys, opened, planned, ready, recorded, until
 from tests.needs import one_always
 
 SCREENS = (
@@ -110,21 +109,6 @@ def test_one_key_means_one_thing_on_every_screen() -> None:
 
 def _below(kind: type) -> list[type[Base]]:
     return [one for direct in kind.__subclasses__() for one in (direct, *_below(direct))]
-
-
-@both
-async def test_the_footer_follows_the_focus(size: str, tmp_path: Path) -> None:
-    """A terminal that lost the focus and got it back had no Enter in its footer any more."""
-    async with opened(tmp_path, triage="triage", size=size) as (app, pilot):
-        assert "Enter open" in grid(app)
-        app.post_message(events.AppBlur())
-        await settled(pilot)
-        app.draw()  # something was told meanwhile
-        await settled(pilot)
-        assert "Enter open" not in grid(app)
-        app.post_message(events.AppFocus())
-        await settled(pilot)
-        assert "Enter open" in grid(app)
 
 
 @every_case("screen", SCREENS)

@@ -8,11 +8,9 @@ import pytest
 from textual.pilot import Pilot
 
 from app.recordings import store
-from app.tui.screens.before.directories import DirectoriesScreen
 from app.tui.screens.before.plan import PlanScreen
-from app.tui.screens.verdict import VerdictScreen
 from app.tui.shell import Shell
-from tests.fakes.terminals.screen import feed, grid, keys, opened, planned, ready, until
+from tests.fakes.terminals.screen import grid, keys, opened, planned, until
 
 SCRIPT = r"""
 [ "$2" = --dry-run ] && STATE='"state": "open", "would": "write none back"' || STATE='"state": "reverted"'
@@ -44,23 +42,6 @@ def started(monkeypatch: pytest.MonkeyPatch) -> list[list[str]]:
     return runs
 
 
-async def test_which_disk_for_scratch(
-    tmp_path: Path, started: list[list[str]], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("app.tui.screens.before.directories.run_hostdx", lambda shell, argv, then: None)
-    async with opened(tmp_path, triage="triage", size="wide") as (app, pilot):
-        hand = Hand(pilot)
-        await hand.presses("2")
-        await until(pilot, lambda: isinstance(app.screen, DirectoriesScreen))
-        for path in ("/a/jobs", "/b/jobs"):
-            await hand.types(path)
-            await hand.presses("enter")
-        await hand.presses("enter")  # these are all
-        await ready(app, pilot)
-        await hand.presses("enter")
-        assert started == [["storage", "--dir=/a/jobs", "--dir=/b/jobs"]] and hand.pressed <= 6
-
-
 async def test_why_is_this_host_slow(tmp_path: Path, started: list[list[str]]) -> None:
     async with opened(tmp_path, triage="triage", size="wide") as (app, pilot):
         hand = Hand(pilot)
@@ -82,16 +63,6 @@ async def test_did_the_kernel_update_cost_anything(tmp_path: Path) -> None:
         await hand.presses("space", "down", "space", "c")
         await until(pilot, lambda: "6.1.0-" in grid(app) and "6.12." in grid(app) and "40 loads" in grid(app))
         assert hand.pressed <= 5
-
-
-async def test_send_your_boss_one_page(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
-    async with opened(tmp_path, run=feed("storage"), size="wide") as (app, pilot):
-        assert isinstance(app.screen, VerdictScreen)
-        hand = Hand(pilot)
-        await hand.presses("m")
-        await until(pilot, lambda: bool(list(tmp_path.glob("*.md"))))
-        assert hand.pressed == 1
 
 
 async def test_undo_everything(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -22,7 +22,7 @@ from app.tui.widgets.picker import Picker
 from app.undo.change_report import UndoneChange
 from scenarios.contract import events as ev
 from tests.fakes.streams.story import iosched, storage
-from tests.fakes.terminals.screen import SIZES, feed, grid, keys, opened, settled
+from tests.fakes.terminals.screen import grid, keys, opened, settled
 
 
 def running(tmp_path: Path, story: list[ev.AnyEvent], until: float, *, alive: bool = True) -> RunFeed:
@@ -52,36 +52,6 @@ async def test_esc_clears_the_filter_and_never_ends_the_program(tmp_path: Path) 
         assert isinstance(app.screen, RecordingsScreen)
         await keys(pilot, "escape")
         assert isinstance(app.screen, HomeScreen)
-
-
-async def test_esc_on_a_replay_of_its_own_does_not_end_it(tmp_path: Path) -> None:
-    async with opened(tmp_path, run=feed("storage")) as (app, pilot):
-        await keys(pilot, "escape", "escape")
-        assert app.is_running and app.return_code is None and "q quits" in grid(app)
-
-
-async def test_lists_move_by_the_letters_of_a_pager(tmp_path: Path) -> None:
-    async with opened(tmp_path, triage="triage") as (app, pilot):
-        scenarios = app.screen.query_one("#scenarios", Picker)
-        first = scenarios.selected_key
-        await keys(pilot, "j", "j")
-        third = scenarios.selected_key
-        assert third == scenarios.shown_rows[2].key
-        await keys(pilot, "k")
-        assert scenarios.selected_key == scenarios.shown_rows[1].key
-        await keys(pilot, "G")
-        assert scenarios.selected_key == scenarios.shown_rows[-1].key
-        await keys(pilot, "g")
-        assert scenarios.selected_key == first
-
-
-async def test_the_palette_runs_at_the_first_enter(tmp_path: Path) -> None:
-    async with opened(tmp_path, triage="triage") as (app, pilot):
-        await keys(pilot, "ctrl+p")
-        assert "Enter runs it" in grid(app)
-        await keys(pilot, *"recordings", "enter")
-        await pilot.pause()
-        assert isinstance(app.screen, RecordingsScreen)
 
 
 async def test_the_keys_page_keeps_its_filter_until_enter(tmp_path: Path) -> None:
@@ -149,12 +119,6 @@ async def test_a_killed_runners_setting_stands_in_red_with_the_key_that_puts_it_
         assert asked
 
 
-async def test_a_setting_that_is_changed_just_now_is_said_while_the_run_lives(tmp_path: Path) -> None:
-    story, at = while_changed()
-    async with opened(tmp_path, run=running(tmp_path, story, at), size="wide") as (app, _):
-        assert "▲ CHANGED NOW" in grid(app) and "STILL CHANGED" not in grid(app)
-
-
 async def test_what_a_killed_run_left_is_homes_first_suspect(tmp_path: Path) -> None:
     async with opened(tmp_path, triage="triage") as (app, pilot):
         app.left = [UndoneChange(title="scheduler of sda", state="open", would="write mq-deadline")]
@@ -163,17 +127,6 @@ async def test_what_a_killed_run_left_is_homes_first_suspect(tmp_path: Path) -> 
         suspects = app.screen.query_one("#suspects", Picker)
         assert suspects.shown_rows[0].key == "left over"
         assert "! critical" in grid(app) and "scheduler of sda" in grid(app) and "u put it back" in grid(app)
-
-
-async def test_the_footer_of_a_run_under_way_keeps_stop_and_offers_no_enter_on_nothing(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setitem(SIZES, "least", (60, 20))
-    async with opened(tmp_path, run=running(tmp_path, storage(), 20.0), size="least") as (app, _):
-        assert "s stop and undo" in grid(app)
-    async with opened(tmp_path, triage="triage") as (app, pilot):
-        await keys(pilot, "slash", *"zzzz", "enter")
-        assert "nothing matches" in grid(app) and "Enter open" not in grid(app)
 
 
 @pytest.mark.parametrize("load", [0.0, 1e4])

@@ -10,7 +10,6 @@ from pathlib import Path
 
 import pytest
 
-from probes.children.own_module import own_module
 from tests.syntax import ROOT, modules
 
 ASKS = "from probes.children.own_module import own_module; print(*own_module('app.asked', 'a b'), sep='\\n')"
@@ -59,8 +58,3 @@ def test_every_starter_asks_it() -> None:
         "app/terminal/invocation.py",
         "app/cli/__init__.py",
     }
-
-
-def test_it_is_the_same_interpreter() -> None:
-    assert own_module("app.cli", "triage")[0] == sys.executable
-    assert own_module("app.cli", "triage")[-2:] == ("app.cli", "triage")

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from probes.engine.battery import BenchmarkSet
-from probes.engine.battery_loads import CALLS, SLOTS, TURNS, disk_loads
+from probes.engine.battery_loads import SLOTS, TURNS
 from probes.engine.loads.pinned_loads import SYSTEM_CALLS
 from probes.reading.host import Host
 from tests.fakes.held import held
@@ -60,9 +60,3 @@ async def test_a_slice_that_a_quota_stopped_counts_what_was_done(monkeypatch: py
         1000,
         200,
     ]
-
-
-def test_the_loads_are_told_apart() -> None:
-    ids = [call.id for call in CALLS] + [load.id for load in disk_loads(4)]
-    assert len(ids) == len(set(ids))
-    assert sorted(load for turn in TURNS for load in turn) == sorted(call.id for call in CALLS)

@@ -17,7 +17,6 @@ from probes.types import Absent
 from scenarios.storage.measurement.io_delay import (
     JobIoWait,
     RealClock,
-    delay_accounting_off,
     interval,
     watch_job,
 )
@@ -170,11 +169,6 @@ async def test_a_group_that_is_none(tree: Tree, name: str) -> None:
     group(tree, "cgroup2")
     seen = await watch_job(tree.host(), cgroup=name, seconds=2, clock=Clock())
     assert isinstance(seen, Absent) and seen.kind == "missing"
-
-
-def test_old_kernels_count_unless_told_otherwise(tree: Tree) -> None:
-    tree.put("/proc/cmdline", "quiet")
-    assert delay_accounting_off(tree.host()) == ""
 
 
 @given(st.lists(st.floats(0, 1), min_size=2, max_size=40))

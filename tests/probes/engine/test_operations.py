@@ -79,38 +79,10 @@ def test_each_kind_does_operations_and_counts_them(fd: int, kind: str, sync: boo
     assert only["cpu"] >= 0
 
 
-@pytest.mark.parametrize("most", [1, 7, 3000])
-def test_no_more_operations_than_allowed(fd: int, most: int) -> None:
-    found = run_block(spec(fd, most=most, slices=[60.0, 120.0], at_most_s=240.0), WorkerState(), now)
-    assert found["n"] == most
-
-
 def test_a_short_block_goes_on_until_its_least_operations(fd: int) -> None:
     found = run_block(spec(fd, slices=[0.0], least=5000, at_most_s=60.0), WorkerState(), now)
     assert found["n"] == 5000
     assert len(found["slices"]) == 2
-
-
-@pytest.mark.usefixtures("ticking")
-def test_but_not_beyond_its_longest_time(fd: int) -> None:
-    found = run_block(spec(fd, slices=[0.0], least=10**9, at_most_s=0.05), WorkerState(), now)
-    assert 0 < found["n"] < 10**9
-    assert found["ns"] == pytest.approx(50e6, abs=1e5)
-
-
-def test_offsets_are_drawn_again_where_they_run_out(fd: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(operations, "MAX_OFFSETS", 10)
-    source = WorkerState()
-    source.rate = 0.0
-    assert run_block(spec(fd, most=5000, slices=[60.0]), source, now)["n"] == 5000
-
-
-@pytest.mark.usefixtures("ticking")
-def test_slices_share_the_block(fd: int) -> None:
-    found = run_block(spec(fd, slices=[0.01, 0.02, 0.03]), WorkerState(), now)
-    assert [s["n"] > 0 for s in found["slices"]] == [True] * 3
-    assert [s["ns"] for s in found["slices"]] == pytest.approx([10e6] * 3, abs=1e5)
-    assert sum(s["n"] for s in found["slices"]) == found["n"]
 
 
 def test_a_file_that_ends_too_early_is_an_error(fd: int) -> None:
@@ -137,21 +109,6 @@ def test_a_write_that_stops_in_the_middle_says_what_stopped_it(
     assert raised.value.errno == errno.EDQUOT
 
 
-def test_random_offsets_are_whole_blocks_of_the_whole_range() -> None:
-    drawn = list(WorkerState().random_offsets(8 * PAGE, 16 * PAGE, PAGE, 2000))
-    assert len(drawn) == 2000
-    assert set(drawn) == {(8 + n) * PAGE for n in range(16)}
-
-
-def test_the_seed_repeats_the_offsets() -> None:
-    def draw(seed: int) -> list[int]:
-        source = WorkerState()
-        source.rng.seed(seed)
-        return list(source.random_offsets(0, 1 << 30, PAGE, 50))
-
-    assert draw(5) == draw(5) != draw(6)
-
-
 def test_sequential_blocks_go_on_where_the_last_one_stopped(fd: int, monkeypatch: pytest.MonkeyPatch) -> None:
     seen: list[int] = []
     real = os.preadv
@@ -172,12 +129,6 @@ def test_what_is_written_neither_compresses_nor_repeats() -> None:
     data = b"".join(bytes(source.random_pool()) for _ in range(2))
     assert len(zlib.compress(data[: 1 << 20], 1)) > 0.99 * (1 << 20)
     assert len({data[at : at + PAGE] for at in range(0, 2 * POOL_BYTES, PAGE)}) == 2 * POOL_BYTES // PAGE
-
-
-def test_writes_take_turns_through_the_pool_in_aligned_windows() -> None:
-    turns = WorkerState().write_windows(1 << 20)
-    first = [bytes(next(turns)[0][:64]) for _ in range(8)]
-    assert len(set(first)) == 8
 
 
 def test_filling_writes_every_byte_and_tells_how_far_it_is(tmp_path: Path) -> None:
@@ -327,47 +278,6 @@ def test_a_planted_latency_makes_each_operation_longer() -> None:
     assert last >= done[-1][1]
     for (began, ended), latency in zip(done, latencies, strict=True):
         assert latency >= 1.5 * (ended - began)
-
-
-@pytest.mark.parametrize("kind", ["run_reads", "run_writes", "run_synced_writes"])
-def test_an_operation_begins_where_the_one_before_ended(
-    fd: int, kind: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    looks = itertools.count(1)
-    monkeypatch.setattr(time, "perf_counter_ns", lambda: 100 * next(looks))
-    buffers = [memoryview(bytearray(PAGE))]
-    latencies: list[int] = []
-    loop: Any = getattr(loops, kind)
-    source = buffers if kind == "run_reads" else itertools.repeat(buffers)
-    assert loop(fd, source, PAGE, iter(range(0, PAGE * PAGES, PAGE)), 1100, latencies.append) == 1100
-    assert latencies == [100] * 10
-
-
-def test_what_the_loop_costs_is_measured_around_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
-    plain = loops.cost_ns()
-    assert plain > 0
-    preadv = os.preadv
-
-    def slow(fd: int, buffers: loops.Buffers, offset: int) -> int:
-        loops.wait_until(time.perf_counter_ns() + 20_000)
-        return preadv(fd, buffers, offset)
-
-    monkeypatch.setattr(os, "preadv", slow)
-    assert loops.cost_ns() >= 20_000
-
-
-def test_the_cpu_load_needs_no_file() -> None:
-    assert run_block(spec(-1, "cpu", most=3, slices=[60.0]), WorkerState(), now)["n"] == 3
-
-
-def test_no_page_is_written_twice() -> None:
-    source = WorkerState()
-    count = 40
-    pages = set()
-    for _ in range(count):
-        pool = bytes(source.random_pool())
-        pages |= {hash(pool[at : at + PAGE]) for at in range(0, POOL_BYTES, PAGE)}
-    assert len(pages) == count * POOL_BYTES // PAGE
 
 
 def test_after_all_rests_of_a_page_the_rotations_begin_anew() -> None:

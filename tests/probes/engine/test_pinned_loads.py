@@ -24,28 +24,12 @@ def _map(size: int) -> mmap.mmap:
     return mmap.mmap(-1, size, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
 
 
-def test_a_chain_goes_through_every_line_once() -> None:
-    chain = PointerChain(_map(1 << 16))
-    lines = (1 << 16) // LINE
-    seen = {chain._line_after(0, steps) for steps in range(lines)}
-    assert len(seen) == lines and chain._line_after(0, lines) == 0
-    assert chain._line_after(chain._line_after(5, 12), 30) == chain._line_after(5, 42)
-
-
 def test_successors_are_those_of_the_formula() -> None:
     for lines in (4, 256, 4096):
         found = memoryview(_successor_addresses(lines, 0x7F0000001000)).cast("Q")
         assert [(a - 0x7F0000001000) // LINE for a in found] == [
             (line * 0x5851F42D + 0x2545F491) % lines for line in range(lines)
         ]
-
-
-def test_a_walk_ends_where_the_chain_says_and_leaves_no_mark() -> None:
-    chain = PointerChain(_map(1 << 14))
-    before = chain._at
-    chain.walk_chain(77)
-    assert chain._at == chain._line_after(before, 77)
-    assert set(chain._words[0::8]) == {chain._key}
 
 
 def test_another_layout_of_the_tree_is_refused() -> None:

@@ -183,9 +183,3 @@ def test_nobody_begins_before_everybody_has_ended() -> None:
     for thread in threads:
         thread.join(20)
     assert inside == [crew] * rounds and not early
-
-
-def test_after_its_time_no_slice_is_begun() -> None:
-    meeting = Meeting()
-    meeting.begin()
-    assert meeting.wait(0, 1, time.perf_counter_ns() - 1) == 0

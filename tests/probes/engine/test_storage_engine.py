@@ -83,15 +83,6 @@ async def test_the_files_have_no_name_and_are_closed_with_it(bench: StorageBench
     await bench.close()
 
 
-async def test_the_files_are_written_completely_and_differ(bench: StorageBench) -> None:
-    fd = os.open(f"/proc/self/fd/{bench.test_file('read').fd}", os.O_RDONLY)
-    try:
-        pages = {os.pread(fd, 4096, at) for at in range(0, bench.test_file("read").bytes, 4096)}
-    finally:
-        os.close(fd)
-    assert len(pages) == bench.test_file("read").bytes // 4096
-
-
 async def test_of_two_sides_the_one_that_fails_is_named(tmp_path: Path) -> None:
     """Somebody removes one of the two private directories under a train."""
     crew = SharedWorkers()
@@ -170,16 +161,6 @@ async def test_a_killed_worker_is_one_clear_error(bench: StorageBench) -> None:
     with pytest.raises(WorkerFailed, match="a storage worker was killed"):
         await task
     assert workers(bench) == []
-
-
-async def test_workers_do_not_hear_the_terminal(bench: StorageBench) -> None:
-    task = asyncio.create_task(bench.measure_block("randread-4k-qd1", 0.5))
-    while len(workers(bench)) < 2:
-        await asyncio.sleep(0.01)
-    for pid in workers(bench):
-        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
-            os.kill(pid, number)
-    assert (await task).operations > 0
 
 
 async def test_a_worker_that_cannot_start_says_why(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -295,13 +276,6 @@ def test_a_file_that_cannot_be_made(
     assert str(caught.value).startswith(f"{tmp_path}: cannot make a test file: ")
 
 
-async def test_the_onset_is_kept_apart(bench: StorageBench) -> None:
-    measured = await bench.measure_block("randread-4k-qd1", 0.3, onset_s=0.1, min_operations=8)
-    assert measured.onset is not None
-    # no time: where the CPUs are busy a worker may stand still for longer than the onset takes
-    assert measured.onset.operations + measured.operations == sum(measured.completions) >= 8
-
-
 async def test_quiescing_on_a_busy_device_is_bounded(
     bench: StorageBench, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -312,32 +286,6 @@ async def test_quiescing_on_a_busy_device_is_bounded(
     assert bench._in_flight() == 4
     await asyncio.wait_for(bench.wait_until_idle(), 5)
     assert bench._quiet_s == 0.1
-
-
-async def test_no_write_block_is_shortened_for_the_budgets_sake(tmp_path: Path) -> None:
-    """Whatever a neighbour writes meanwhile: what was measured lasted its time, or it was not measured."""
-    bench = StorageBench(Host(), str(tmp_path), None, SIZE, 1, [])
-    try:
-        await bench.prepare_files(workloads=["fsync-4k-qd1"])
-        foreign = iter(range(0, 1 << 62, 1 << 30))  # a counter that others move by a GiB at every look
-        bench.device_bytes = lambda kind: next(foreign)  # type: ignore[method-assign]
-        await bench.start_workers("fsync-4k-qd1")
-        for _ in range(10):
-            try:
-                measured = await bench.measure_block("fsync-4k-qd1", 0.1, min_operations=20)
-            except WriteBudgetSpent:
-                break
-            assert measured.seconds >= 0.099 and measured.operations >= 20
-    finally:
-        await bench.close()
-
-
-async def test_a_planted_latency_does_not_stretch_the_control(tmp_path: Path) -> None:
-    bench = StorageBench(Host(), str(tmp_path), None, SIZE, 1, [], stretch=3.0)
-    assert bench._worker_spec(load_of("cpu"), 0, range(16), [0.1], 1, None, 1.0)["stretch"] == 0.0
-    await bench.prepare_files(workloads=["randread-4k-qd1"])
-    assert bench._worker_spec(load_of("randread-4k-qd1"), 0, range(16), [0.1], 1, None, 1.0)["stretch"] == 3.0
-    await bench.close()
 
 
 async def test_a_stream_ends_by_its_declared_bytes_and_says_so(tmp_path: Path) -> None:
@@ -351,29 +299,3 @@ async def test_a_stream_ends_by_its_declared_bytes_and_says_so(tmp_path: Path) -
         assert "32 MiB" in measured.remark
     finally:
         await bench.close()
-
-
-async def test_the_sides_of_a_comparison_share_their_workers(tmp_path: Path) -> None:
-    """Each side with workers of its own: one of two like directories streamed a fifth faster."""
-    crew = SharedWorkers()
-    sides = []
-    for name in "AB":
-        (tmp_path / name).mkdir()
-        one = StorageBench(Host(), str(tmp_path / name), None, SIZE, 1, [], crew=crew)
-        await one.prepare_files(workloads=["randread-4k-qd1", "fsync-4k-qd1"])
-        sides.append(one)
-    try:
-        seen = []
-        for one in (*sides, *reversed(sides)):
-            assert (await one.measure_block("randread-4k-qd1", 0.02, min_operations=1)).operations > 0
-            assert (await one.measure_block("fsync-4k-qd1", 0.02, min_operations=1)).operations > 0
-            await one.wait_until_idle()
-            seen.append(tuple(workers(one)))
-        assert len(set(seen)) == 1 and len(seen[0]) == 2
-        await sides[0].close()
-        assert not any(running(pid) for pid in seen[0])
-        assert (await sides[1].measure_block("randread-4k-qd1", 0.02, min_operations=1)).operations > 0
-    finally:
-        for one in sides:
-            await one.close()
-    assert crew.pool.fds == ()

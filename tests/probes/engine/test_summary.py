@@ -15,7 +15,7 @@ from probes.engine.summary import combine_replies, engine_bound, slice_ends
 from probes.engine.workloads import load_of
 
 READ = load_of("randread-4k-qd16")
-STREAM = load_of("read-1m-qd8")
+
 MS = 1_000_000
 
 
@@ -26,27 +26,6 @@ def piece(count: int, each_ns: int, cpu_s: float = 0.0) -> dict[str, Any]:
 
 def reply(*pieces: dict[str, Any]) -> dict[str, Any]:
     return {"slices": list(pieces), "ns": sum(p["ns"] for p in pieces), "n": sum(p["n"] for p in pieces)}
-
-
-def test_a_block_is_the_sum_of_its_workers_each_over_its_own_time() -> None:
-    fast, slow = reply(piece(500, MS)), reply(piece(100, 6 * MS))
-    measured = combine_replies(READ, [fast, slow], [0.5], False, 600 * 4096)
-    assert measured.operations == 600
-    assert measured.bytes == 600 * 4096
-    assert measured.seconds == pytest.approx(0.6)
-    assert measured.values["IOPS"] == pytest.approx(1000 + 1000 / 6)
-    assert measured.device_bytes == 600 * 4096
-    assert measured.p50_ns == pytest.approx(MS, rel=0.04)
-    assert measured.p99_ns == pytest.approx(6 * MS, rel=0.04)
-    assert sum(count for _, count in measured.histogram) == 600
-    assert measured.within == []
-    assert measured.onset is None
-
-
-def test_streams_are_in_megabytes_a_second() -> None:
-    measured = combine_replies(STREAM, [reply(piece(50, 10 * MS))] * 8, [0.5], False, None)
-    assert measured.values["MB/s"] == pytest.approx(8 * 100 * (1 << 20) / 1e6)
-    assert measured.device_bytes is None
 
 
 def test_longer_blocks_tell_their_inside_twice_a_second() -> None:
@@ -75,12 +54,6 @@ def test_the_onset_stands_apart() -> None:
     assert measured.onset is not None
     assert measured.onset.values["IOPS"] == pytest.approx(100)
     assert measured.onset.operations == 100
-
-
-def test_nothing_done_is_nothing_measured() -> None:
-    measured = combine_replies(READ, [reply(piece(0, MS))], [0.5], False, 0)
-    assert measured.values["IOPS"] == 0
-    assert measured.p50_ns is None
 
 
 @pytest.mark.parametrize(("share", "remark"), [(0.60, ""), (0.83, "engine-bound: 83 % of a core a worker")])

@@ -29,12 +29,6 @@ def test_counters_of_an_interval_become_rates() -> None:
     assert result.times is not None and result.times.first == "2026-11-29T01:00:10"
 
 
-def test_values_since_boot_alone_are_refused() -> None:
-    with pytest.raises(ImportRefusedError) as refused:
-        parse(atop_file([]))
-    assert "\n" not in refused.value.why
-
-
 def test_a_raw_file_is_refused_with_the_command_that_converts_it() -> None:
     with pytest.raises(ImportRefusedError) as refused:
         kinds.parse(ImportSource("file", b"\xef\xbe\xed\xfe" + bytes(500)))

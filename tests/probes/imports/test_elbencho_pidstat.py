@@ -11,7 +11,6 @@ from probes.imports.model import ImportRefusedError, ImportResult
 from probes.imports.source import ImportSource
 from probes.imports.sysstat.pidstat import Pidstat
 from probes.imports.sysstat.sysstat_table import Sysstat
-from tests.probes.imports.originals import ELBENCHO
 
 HEAD = "Linux 6.1.0-18-amd64 (n1) \t11/26/26 \t_x86_64_\t(2 CPU)\n\n"
 PIDSTAT = (
@@ -117,20 +116,6 @@ def phase(name: str = "WRITE", mib: int = 100, block: int = 1 << 20, **more: obj
     return json.dumps(made | {"config": config, "first_done": {}, "last_done": last}) + "\n"
 
 
-def test_elbencho_json_with_repetitions_and_other_loads() -> None:
-    result = read(phase() + phase(mib=110) + phase("READ", 300))
-    found = values(result)
-    assert found["elbencho write", "bandwidth"] == pytest.approx(105 << 20)
-    assert found["elbencho read", "latency"] == pytest.approx(250e-6)
-    assert (result.version, result.began, result.contradictions) == ("3.0-1", "2026-05-22T14:03:11", ())
-    write = next(m for m in result.measures if m.metric == "bandwidth")
-    assert len(write.runs) == 2 and write.conditions["block size"] == "1048576"
-    other = {m.workload for m in read(phase() + phase(block=4096)).measures}
-    assert other == {"run 1: elbencho write", "run 2: elbencho write"}
-    mixed = values(read(phase("RWMIX70", rwmix_read={"iops": "7", "bytes/s": "7000"})))
-    assert mixed["elbencho rwmix70 reads", "IOPS"] == 7
-
-
 def test_elbencho_says_what_contradicts_itself() -> None:
     assert [c.id for c in read(phase(bytes=str(3 << 30))).contradictions] == ["elbencho.rate"]
     with pytest.raises(ImportRefusedError):
@@ -160,11 +145,3 @@ def test_elbencho_csv_is_the_same_load_as_its_json() -> None:
     mine = next(m for m in result.measures if m.workload == "elbencho write").conditions
     its = read(phase()).measures[0].conditions
     assert all(mine[name] == value for name, value in its.items())
-
-
-def test_elbencho_table_has_the_names_of_its_json() -> None:
-    table = values(read(ELBENCHO))
-    assert table["elbencho mkdirs", "entries"] == 1000
-    assert table["elbencho write", "entries"] == 30
-    assert table["elbencho write", "IOPS"] == 33352
-    assert set(table) <= {*values(read(CSV)), ("elbencho stat", "entries"), ("elbencho write", "IOPS")}

@@ -33,16 +33,6 @@ def test_old_results_are_in_microseconds_and_kib() -> None:
     assert "fio.options-unknown" in _troubles(result) and not result.contradictions
 
 
-def test_options_are_text_and_can_be_global() -> None:
-    job = made.fio_job()
-    job["job options"] = {"bs": "1m"}
-    result = imported(made.fio(job, **{"global options": {"rw": "write", "iodepth": "08", "bs": "4k"}}))
-    assert isinstance(result.detail, Fio)
-    one = result.detail.jobs[0]
-    assert (one.rw, one.bs, one.iodepth, one.numjobs) == ("write", "1m", 8, None)
-    assert "fio.option-assumed" not in _troubles(result)
-
-
 @every_case(
     ("options", "condition", "said"),
     [
@@ -58,13 +48,6 @@ def test_what_the_job_did_is_its_identity(options: dict[str, str], condition: st
     job = made.fio_job()
     job["job options"] = options
     assert {m.conditions[condition] for m in imported(made.fio(job)).measures} == {said}
-
-
-def test_entries_of_one_name_are_summed_without_percentiles() -> None:
-    result = imported(made.fio(made.fio_job(), made.fio_job(iops=5000)))
-    assert value(result, "job read", "IOPS") == 15_000
-    assert not any("latency" in m.metric for m in result.measures)
-    assert "fio.summed" in _troubles(result)
 
 
 def test_groups_ran_one_after_another_and_are_not_added() -> None:
@@ -83,16 +66,6 @@ def test_all_clients_is_not_added_but_compared() -> None:
     right, wrong = imported(text(20_000)), imported(text(30_000))
     assert value(right, "job read", "IOPS") == 20_000 and not right.contradictions
     assert [c.id for c in wrong.contradictions] == ["fio.all-clients"]
-
-
-def test_a_result_that_was_edited_contradicts_itself() -> None:
-    job = made.fio_job()
-    edited = made.fio_direction(10_000, 10) | {"iops": 12_000.0, "bw": 50_000}
-    result = imported(made.fio(job | {"read": edited}))
-    assert {c.id: (c.claimed, c.recomputed) for c in result.contradictions} == {
-        "fio.iops": (12_000.0, 10_000.0),
-        "fio.bandwidth": (50_000 * 1024.0, 40_960_000.0),
-    }
 
 
 def test_text_around_the_document_is_looked_through() -> None:
@@ -122,19 +95,6 @@ def test_an_error_without_io_is_no_measurement() -> None:
     del job["read"]
     result = imported(made.fio(job))
     assert result.is_fatal and {"fio.error", "fio.nothing"} <= _troubles(result)
-
-
-def test_nan_is_absent() -> None:
-    text = made.fio(made.fio_job()).replace('"iops": 0.0', '"iops": -nan')
-    assert value(imported(text), "job read", "IOPS") == 10_000
-
-
-def test_latency_bins_are_counted_not_kept() -> None:
-    job = made.fio_job()
-    read = made.fio_direction(100, 10)
-    read["clat_ns"] = made.latency(1e4, 2e4) | {"bins": {"100": 5, "200": 7, "300": 1}}
-    result = imported(made.fio(job | {"read": read}))
-    assert isinstance(result.detail, Fio) and result.detail.jobs[0].rates["read"].bins == 3
 
 
 def test_of_very_many_jobs_a_thousand_are_kept_and_all_are_summed() -> None:
@@ -189,21 +149,6 @@ job: (groupid=0, jobs=4): err= 0: pid=6340: Sat Nov 21 22:10:26 2015
      | 50.00th=[  370], 99.00th=[ 1096]
     issued    : total=r=0/w=16000/d=0, short=r=0/w=0/d=0
 """
-
-
-def test_the_normal_text_gives_what_the_json_gives() -> None:
-    result = kinds.parse(ImportSource("f", FIO_TEXT.encode()))
-    values = {m.metric: m.value for m in result.measures}
-    assert (result.kind, result.version, result.began) == ("fio-text", "3.33", "2026-11-21T22:10:26")
-    assert values["IOPS"] == pytest.approx(123456 / 10.001)  # all digits, though 12.3k is printed
-    assert values["bandwidth"] == pytest.approx(48.2 * 2**20)
-    assert values["mean latency"] == pytest.approx(424.92e-6) and values["p99.9 latency"] == pytest.approx(
-        10560e-6
-    )
-    assert result.measures[0].conditions == {
-        "pattern": "randread", "block size": "4 KiB", "iodepth": "16", "jobs": "1", "engine": "libaio",
-    }  # fmt: skip
-    assert not result.contradictions
 
 
 def test_each_of_numjobs_may_have_a_line_of_its_own() -> None:

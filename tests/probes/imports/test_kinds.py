@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from pathlib import Path
 
 import pytest
@@ -20,32 +19,6 @@ def imported(text: str, kind: str | None = None) -> ImportResult:
 
 def value(result: ImportResult, workload: str, metric: str) -> float:
     return next(m.value for m in result.measures if (m.workload, m.metric) == (workload, metric))
-
-
-@every_case("kind", made.ALL)
-def test_each_is_recognised_by_its_content(kind: str) -> None:
-    result = imported(made.ALL[kind])
-    assert result.kind.startswith(kind) or kind in ("sar", "sadf")
-    assert result.measures or result.facts
-    assert not [c for c in result.contradictions if c.id != "prmon.hundredfold"]
-    for measure in result.measures:
-        assert math.isfinite(measure.value) and measure.unit in ("B/s", "B", "s", "IOPS", "1/s", "", "lps")
-
-
-@every_case("kind", made.ALL)
-@every_case("change", ["\ufeff{}", "{}\r"])
-def test_a_mark_in_front_and_carriage_returns_change_nothing(kind: str, change: str) -> None:
-    text = made.ALL[kind]
-    other = change.format(text) if "\r" not in change else text.replace("\n", "\r\n")
-    assert imported(other).measures == imported(text).measures
-
-
-@every_case("kind", made.ALL)
-def test_utf_16_is_read_too(kind: str) -> None:
-    data = made.ALL[kind].encode("utf-16")
-    if kind == "hwloc":  # its own declaration says UTF-8
-        return
-    assert kinds.parse(ImportSource("x", data)).measures == imported(made.ALL[kind]).measures
 
 
 @every_case(
@@ -129,19 +102,6 @@ def test_a_forced_kind_refuses_what_is_none() -> None:
 def test_deep_nesting_is_refused() -> None:
     with pytest.raises(ImportRefusedError, match="nested too deeply"):
         imported('{"fio version": 1, "jobs": ' + "[" * 100_000)
-
-
-def test_a_directory_a_pipe_and_a_missing_file_are_refused(tmp_path: Path) -> None:
-    import os
-
-    os.mkfifo(tmp_path / "pipe")
-    for path, why in (
-        (tmp_path, "directory"),
-        (tmp_path / "pipe", "regular"),
-        (tmp_path / "none", "No such file"),
-    ):
-        with pytest.raises(ImportRefusedError, match=why):
-            ImportSource.read(path)
 
 
 def test_a_file_beyond_the_limit_is_not_read(tmp_path: Path) -> None:

@@ -172,12 +172,6 @@ def test_what_is_no_number_is_taken_out_in_its_place(monkeypatch: pytest.MonkeyP
         json_text.replace_non_finite(data, "x")
 
 
-def test_the_line_of_a_mistake_is_counted_over_all_steps(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(json_text, "_STEP", 5)
-    with pytest.raises(ImportRefusedError, match="line 4 column 3"):
-        json_text.decode_first(b'{"a": 1,\n"b": 2,\n"c": 3,\n  x}', dict, "x")
-
-
 def test_whether_a_file_is_empty_is_asked_of_its_beginning() -> None:
     class Long(bytes):
         def strip(self, *_: object) -> bytes:

@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import msgspec
 import pytest
 
-import probes.imports.formats
-from probes.files.safe_read import read_own_data
 from probes.imports.accounting import UNKNOWN_REASON
-from probes.imports.line_format import LineFormat, evaluate_formula, fill_template, load_line_format
+from probes.imports.line_format import LineFormat, evaluate_formula, fill_template
 from probes.imports.model import ImportRefusedError, ImportResult
 from probes.imports.source import ImportSource
 from tests.probes.imports.test_kinds import imported
@@ -35,16 +31,6 @@ TOY = {
 
 def parsed(text: str) -> ImportResult:
     return msgspec.convert(TOY, LineFormat).parse(ImportSource("x", text.encode()))
-
-
-def test_names_of_a_block_hold_wherever_they_stand_in_it() -> None:
-    result = parsed("toy 1.2\nrun A\nrate 5\nsize 10\ntime 2\nrun B\nrate 7\nsize 14\ntime 4\n")
-    assert [(m.workload, m.value, m.seconds, m.conditions) for m in result.measures] == [
-        ("run 1: toy a", 5, 2, {"size": "10"}), ("run 2: toy b", 7, 4, {"size": "14"}),
-    ]  # fmt: skip
-    assert result.version == "1.2" and [(c.subject, c.recomputed) for c in result.contradictions] == [
-        ("B", 3.5)
-    ]
 
 
 def test_a_row_is_called_invalid_and_a_block_without_a_figure_is_told() -> None:
@@ -85,23 +71,3 @@ def test_the_log_of_hepscore(score: str) -> None:
         return
     [measure] = imported(text).measures
     assert (measure.workload, measure.value, measure.conditions) == ("Test", 116.8305, {"runs of a-bmk": "1"})
-
-
-FORMATS = [p.stem for p in Path(probes.imports.formats.__file__).parent.glob("*.toml")]
-
-
-def test_every_format_is_whole() -> None:
-    other = {"fio_options", "sysstat_columns", "accounts", "other_tools"}
-    for name in set(FORMATS) - other:
-        form = load_line_format(name)
-        groups = set().union(*(rule.compiled_pattern.groupindex for rule in form.line))
-        for rule in form.line:
-            assert set(rule.values) | set(rule.facts) <= set(rule.compiled_pattern.groupindex) | set(
-                rule.sets
-            ), (
-                name,
-                rule.match,
-            )
-        assert {check.at for check in form.check} <= groups
-        assert form.compiled_patterns and form.nothing[1]
-    assert read_own_data(probes.imports.formats.__file__, "accounts.toml", dict[str, object])

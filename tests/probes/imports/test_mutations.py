@@ -1,6 +1,4 @@
-"""Whatever the bytes are: a result with finite values, or one line.
-
-The long form is `tests/measured/reading/imports.py`."""
+"""Whatever the bytes are: a result with finite values, or one line."""
 
 from __future__ import annotations
 

@@ -165,19 +165,6 @@ def test_other_tools_are_named(text: str) -> None:
     assert OTHERS[text] in why.value.why and why.value.hint
 
 
-STRESS_NG = """stress-ng: info:  [7] setting to a 3 second run per stressor
-stress-ng: info:  [7] dispatching hogs: 1 cpu, 1 vm
-stress-ng: metrc: [7] cpu                 896      3.01      0.61      0.00       297.67        1468.85
-stress-ng: metrc: [7] vm                18944      3.03      0.28      0.29      6252.15       33235.09
-"""
-
-
-def test_what_stress_ng_was_asked_for_and_what_failed() -> None:
-    good, bad = imported(STRESS_NG), imported(STRESS_NG + "stress-ng: info:  [7] failed: 1: vm (1)\n")
-    assert {str(m.conditions) for m in good.measures} == {"{'run': '3 second', 'stressors': '1 cpu, 1 vm'}"}
-    assert judged(good) and not judged(bad) and not good.contradictions
-
-
 def test_data_that_iors_check_found_incorrect() -> None:
     bad = made.IOR.replace("Max Write", "WARNING: Incorrect data on read (3 errors found).\nMax Write")
     assert judged(imported(made.IOR)) and not judged(imported(bad))

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from array import array
-
 import pytest
 
-from probes.imports.sample_series import SampleClock, SampleSeries, SeriesTable, thin_series
+from probes.imports.sample_series import SampleClock, SeriesTable
 from tests.every_case import every_case
 
 
@@ -28,12 +26,6 @@ def test_times_count_from_the_first(date: str, texts: list[str], times: list[flo
     assert SampleClock(date).read_all(texts) == times
 
 
-def test_a_table_that_begins_anew_is_of_the_same_day() -> None:
-    clock = SampleClock("11/22/2026")
-    assert clock.read_all(["00:10:00", "23:50:00"], "CPU") == [0, 85200]
-    assert clock.read_all(["00:10:00", "23:50:00", "00:00:00"], "DEV") == [0, 85200, 85800]
-
-
 @every_case("text", ["", "12:00", "Average:", "99/99/99 12:00:00", "12:00:00 words", "x" * 500])
 def test_what_is_no_time_is_none(text: str) -> None:
     clock = SampleClock()
@@ -46,20 +38,6 @@ def test_seconds_since_1970_are_in_utc() -> None:
     assert [clock.read_epoch(1_600_000_000.0 + n) for n in (0, 5)] == [0, 5]
     assert (clock.times().first, clock.times().zone) == ("2020-09-13T12:26:40", "UTC")
     assert clock.read_epoch(-5) is None
-
-
-def test_a_thinned_series_keeps_its_sum_and_its_end() -> None:
-    series = SampleSeries(
-        subject="CPU",
-        metric="x",
-        unit="",
-        at_s=array("d", range(1000)),
-        values=array("d", [n % 7 for n in range(1000)]),
-    )
-    thinned = thin_series(series, 100)
-    assert len(thinned) == 100 and thinned[-1][0] == 999
-    assert sum(value for _, value in thinned) * 10 == pytest.approx(sum(series.values))
-    assert thin_series(series, 1000) == list(zip(series.at_s, series.values, strict=True))
 
 
 def test_a_table_of_series_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:

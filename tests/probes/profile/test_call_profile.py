@@ -71,11 +71,6 @@ def test_each_record_is_read_as_what_it_is() -> None:
     assert count_samples(ring + sample(5, 7, 8, 0x1010)) == (2, 8)
 
 
-def test_a_tracepoints_data_comes_with_its_sample() -> None:
-    (found,) = parse_records(sample(5, 7, 4, 0x1010, data=b"lock\0\0\0\0"), with_data=True)
-    assert isinstance(found, Sample) and found.data == b"lock\0\0\0\0" and found.chain == (0x1010,)
-
-
 @every_case("seed", range(20))
 def test_bytes_of_any_kind_are_read_to_an_end(seed: int) -> None:
     rng = random.Random(seed)

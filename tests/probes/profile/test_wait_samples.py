@@ -14,7 +14,6 @@ from probes.profile.wait_samples import (
     WaitSamples,
     call_number,
     complete_waits,
-    place_name,
     scale_waits,
     wants_mutex,
 )
@@ -74,50 +73,6 @@ def test_where_all_sleep_the_time_is_divided_among_those_that_wait_for_no_child(
     assert found["do_wait"].alone_s == 0.0
     only = looked(tmp_path, [7], clock)
     assert only["do_wait"].alone_s == pytest.approx(0.1)
-
-
-def test_of_many_threads_some_are_looked_at_in_turn_and_stand_for_all(
-    tmp_path: Path, clock: list[float], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(wait_samples, "MAX_THREADS", 4)
-    for tid in range(20, 28):
-        thread(tmp_path, 5, tid, "D", "1 0", "a_place" if tid < 24 else "b_place")
-    samples = WaitSamples(str(tmp_path))
-    monkeypatch.setattr(wait_samples, "MAX_THREADS", 8)
-    samples.follow_pids([5])
-    monkeypatch.setattr(wait_samples, "MAX_THREADS", 4)
-    for _ in range(20):
-        clock[0] += 0.01
-        samples.take_samples()
-    found = {wait.place: wait.thread_s for wait in samples.wait_rows(None)}
-    samples.close()
-    assert found == {"a_place": pytest.approx(0.8), "b_place": pytest.approx(0.8)}
-
-
-def test_a_look_after_a_stop_stands_for_little_and_a_dear_look_is_taken_seldom(
-    tmp_path: Path, clock: list[float], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    thread(tmp_path, 5, 5, "D", "1 0", "a_place")
-    samples = WaitSamples(str(tmp_path))
-    samples.follow_pids([5])
-    clock[0] += 60.0
-    cpu = [5.0]  # spent before the command began: nobody's look
-    monkeypatch.setattr(wait_samples.time, "process_time", lambda: cpu[0])
-    samples.take_samples()
-    (row,) = samples.wait_rows(None)
-    assert row.thread_s == pytest.approx(wait_samples.LONGEST_S)
-    assert samples.due - clock[0] == pytest.approx(wait_samples.EVERY_S)
-    taken = 0
-    until = clock[0] + 60.0
-    while samples.due < until:
-        clock[0] = samples.due
-        cpu[0] += 0.0005
-        samples.take_samples()
-        taken += 1
-    samples.close()
-    assert taken * 0.0005 <= 60.0 * wait_samples.SHARE + 0.01, "of a core, and what was left at the start"
-    assert taken * 0.0005 >= 0.95 * 60.0 * wait_samples.SHARE
-    assert samples.looks == taken + 1
 
 
 def test_looks_that_cost_too_much_at_their_rarest_are_at_fewer_threads(
@@ -200,12 +155,6 @@ def test_samples_divide_what_is_exact_and_leave_the_wait_for_children_as_it_is()
 )
 def test_calls_are_numbers_or_unknown(text: bytes, number: int) -> None:
     assert call_number(text) == number
-
-
-def test_a_place_is_a_symbol_or_nothing() -> None:
-    assert place_name(b"do_unlinkat") == "do_unlinkat"
-    assert place_name(b"folio_wait_bit.part.0\n") == "folio_wait_bit.part.0"
-    assert place_name(b"0") == place_name(b"[red]x[/]") == place_name(b"\x1b[2J") == place_name(b"") == ""
 
 
 def test_calls_have_the_names_of_their_machine() -> None:

@@ -14,45 +14,12 @@ from probes.files import rights
 from probes.reading.host import Host, root_problem
 from probes.types import Absent
 from tests.fakes.hosts.tree import Tree
-from tests.needs import ROOT, need, not_here
+from tests.needs import ROOT, need
 
 
 def absent(value: object) -> Absent:
     assert isinstance(value, Absent), value
     return value
-
-
-def test_text_drops_the_last_line_ends_only(tree: Tree) -> None:
-    host = tree.put("/sys/a", "  one\ntwo\n\n").host()
-    assert host.read_file_text("/sys/a") == "  one\ntwo"
-
-
-def test_bytes_that_are_no_text_can_be_encoded_again(tree: Tree) -> None:
-    text = tree.put("/sys/model", b"KINGSTON\xff\xfe\n").host().read_file_text("/sys/model")
-    assert text == "KINGSTON\\xff\\xfe"
-    assert text.encode("utf-8")
-
-
-@pytest.mark.parametrize(("content", "value"), [("7\n", 7), ("-1\n", -1), (" 12 \n", 12), ("0x1f\n", 31)])
-def test_integer(tree: Tree, content: str, value: int) -> None:
-    assert tree.put("/sys/n", content).host().read_integer("/sys/n") == value
-
-
-@pytest.mark.parametrize("content", ["", "max", "1.5", "0xzz", "1 2"])
-def test_integer_of_something_else_is_invalid(tree: Tree, content: str) -> None:
-    assert absent(tree.put("/sys/n", content).host().read_integer("/sys/n")).kind == "invalid"
-
-
-def test_a_file_over_the_limit_is_not_cut_but_absent(tree: Tree) -> None:
-    host = tree.put("/proc/big", "x" * 101).host()
-    assert absent(host.read_file_text("/proc/big", 100)).kind == "invalid"
-    assert host.read_file_text("/proc/big", 101) == "x" * 101
-
-
-def test_missing_says_captured_or_missing(tree: Tree) -> None:
-    assert absent(tree.host().read_file_text("/sys/nothing")).kind == "captured"
-    assert absent(Host().read_file_text("/sys/nothing")).kind == "missing"
-    assert "/sys/nothing" in absent(Host().list_names("/sys/nothing")).reason
 
 
 def test_what_is_no_regular_file_is_never_opened(tmp_path: Path) -> None:
@@ -134,40 +101,6 @@ def test_listing_link_real_exists(tree: Tree) -> None:
     assert host.resolve_path("/sys/block/x/a") == "/sys/devices/x/a"
     assert host.path_exists("/sys/block/x/a")
     assert not host.path_exists("/sys/block/x/c")
-
-
-def test_glob(tree: Tree) -> None:
-    tree.put("/sys/devices/sda/queue/scheduler").put("/sys/devices/sdb/queue/scheduler").put(
-        "/sys/devices/sdb/.hidden"
-    )
-    tree.link("/sys/block/sda", "../devices/sda").link("/sys/block/sdb", "/sys/devices/sdb")
-    host = tree.host()
-    both = ("/sys/block/sda/queue/scheduler", "/sys/block/sdb/queue/scheduler")
-    assert host.glob_paths("/sys/block/*/queue/scheduler") == both
-    assert host.glob_paths("/sys/block/sd[b-c]/queue/sched?ler") == both[1:]
-    assert host.glob_paths("/sys/devices/sdb/*") == ("/sys/devices/sdb/queue",)
-    assert host.glob_paths("/sys/devices/sdb/.h*") == ("/sys/devices/sdb/.hidden",)
-    assert host.glob_paths("/sys/block/sda") == ("/sys/block/sda",)
-    assert host.glob_paths("/sys/none/*") == ()
-
-
-def test_once_works_out_a_thing_once(tree: Tree) -> None:
-    calls: list[Host] = []
-
-    def count(host: Host) -> int:
-        calls.append(host)
-        return len(calls)
-
-    first, second = tree.host(), tree.host()
-    assert (first.compute_once(count), first.compute_once(count), second.compute_once(count)) == (1, 1, 2)
-
-
-def test_a_kernel_that_refuses_a_read_is_unsupported() -> None:
-    """sysfs answers EINVAL for the speed of the loopback interface."""
-    host = Host()
-    if not host.path_exists("/sys/class/net/lo/speed"):
-        not_here("no /sys/class/net/lo/speed here")
-    assert absent(host.read_file_text("/sys/class/net/lo/speed")).kind == "unsupported"
 
 
 def test_a_live_file_that_waits_for_input_does_not_block() -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import sys
 from fnmatch import fnmatchcase
 from pathlib import Path
@@ -12,11 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from probes.reading.parsed_toml import parse_toml
-from probes.reading.patterns import LineIndex, matches_glob, needed_words
-from scenarios.triage.rules.known import written_rules
+from probes.reading.patterns import matches_glob, needed_words
 from tests.every_case import every_case
-
-LINES = Path(__file__).parents[2] / "data"
 
 
 @every_case(
@@ -31,28 +27,6 @@ LINES = Path(__file__).parents[2] / "data"
 )
 def test_words_without_which_nothing_matches(pattern: str, words: list[str]) -> None:
     assert needed_words(pattern) == words
-
-
-def test_no_line_of_a_fault_lacks_the_words_of_its_rule() -> None:
-    rules = [rule for rule in written_rules(Path("/nonexistent")).rules if rule.log]
-    files = (LINES / "kernel_log/faults.tsv", LINES / "unseen/lines.tsv")
-    lines = [line.split("\t", 1)[1] for file in files for line in file.read_text().splitlines()]
-    met = [(rule, line) for rule in rules for line in lines if re.search(rule.log, line)]
-    assert len(met) > 80
-    assert [line for rule, line in met if not any(word in line.lower() for word in rule.log_words)] == []
-
-
-def test_an_index_of_lines_answers_as_if_each_line_were_asked() -> None:
-    files = (LINES / "kernel_log/faults.tsv", LINES / "kernel_log/start.txt", LINES / "unseen/lines.tsv")
-    lines = [line for file in files for line in ("", "İ two\nin one", *file.read_text().splitlines())]
-    index = LineIndex(lines)
-    some = range(3, len(lines), 2)
-    for rule in (rule for rule in written_rules(Path("/nonexistent")).rules if rule.log):
-        wanted = {number for number in some if re.search(rule.log, lines[number])}
-        assert index.find_matches([(rule.log, rule.log_words)], some) == wanted, rule.id
-        for number in wanted:
-            alone = LineIndex([lines[number]])  # the last line, and the first
-            assert alone.find_matches([(rule.log, rule.log_words)], range(1)) == {0}, rule.id
 
 
 def test_a_changed_file_is_parsed_anew(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -43,19 +43,6 @@ def test_what_does_not_take_it_itself_ends_there(tmp_path: Path) -> None:
     assert list(iterate_in_time(parts(), Host(str(tmp_path)), 0.05)) == [1]
 
 
-def test_every_part_after_the_end_gets_a_second(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("probes.reading.time_limit.AGAIN_S", 0.05)
-
-    def parts() -> Iterator[int]:
-        for number in range(3):
-            try:
-                ENDLESS.fullmatch("a" * 60)
-            except OutOfTime:
-                yield number
-
-    assert list(iterate_in_time(parts(), Host(str(tmp_path)), 0.05)) == [0, 1, 2]
-
-
 def test_who_takes_it_is_not_interrupted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("probes.reading.time_limit.AGAIN_S", 0.01)
     taken = []

@@ -41,13 +41,6 @@ def test_the_corner_that_got_slower_is_the_one_named(corner: str, seed: int) -> 
     assert [f.id for f in odd_findings(now, odd)] == [f"box.odd.{corner}"]
 
 
-@every_case("seed", range(10))
-def test_a_run_like_the_others_is_not_named(seed: int) -> None:
-    now = drawn(seed)
-    _, odd = boxes_with_outliers(now, past(seed))
-    assert list(odd_findings(now, odd)) == []
-
-
 def test_the_box_has_all_like_runs_and_marks_the_odd_corner() -> None:
     now = drawn(3, "ior-hard-write", 3.0)
     found, _ = boxes_with_outliers(now, past(3))
@@ -55,11 +48,6 @@ def test_the_box_has_all_like_runs_and_marks_the_odd_corner() -> None:
     assert found[0].runs[-1] == THIS and len(found[0].runs) == 8 and found[0].processes == 4
     assert [(o.run, o.workload) for o in found[0].odd] == [(THIS, "ior-hard-write")]
     assert found[1].odd == ()
-
-
-def test_alone_it_is_a_box_and_nothing_is_odd() -> None:
-    found, odd = boxes_with_outliers(drawn(1), [])
-    assert len(found) == 2 and odd is None and list(odd_findings(drawn(1), odd)) == []
 
 
 def test_only_the_same_file_system_with_as_many_workers_is_its_past() -> None:

@@ -10,14 +10,13 @@ import pytest
 
 from scenarios.box.cycles import MIN_GROUPS, PILOTS, Cycles
 from scenarios.box.findings import box_findings
-from scenarios.box.measurement.corner import CORNERS, LOADS, of_load
+from scenarios.box.measurement.corner import CORNERS, of_load
 from scenarios.box.plan import box_workloads
-from scenarios.box.results import CornerFigures, CornerLevel, Corners
+from scenarios.box.results import CornerFigures
 from scenarios.contract import events as ev
 from scenarios.contract.disturbance import Disturbance
 from scenarios.contract.finding import Finding
 from scenarios.contract.model import StepInProgress
-from scenarios.contract.results.document import Table
 from scenarios.contract.verdict.verdict import Word
 from tests.every_case import every_case
 from tests.fakes.clock import FakeClock
@@ -68,19 +67,6 @@ def conducted(
     return Conducted(run, cycles, bench)
 
 
-def test_every_corner_has_a_level_with_its_interval_within_the_budget() -> None:
-    done = conducted()
-    levels = {one.corner: one for one in done.cycles.corner_levels()}
-    assert set(levels) == set(USUAL)
-    for corner, level in levels.items():
-        assert level.median is not None and level.ci95 is not None
-        assert level.median == pytest.approx(USUAL[corner], rel=0.15)
-        assert level.ci95[0] <= level.median <= level.ci95[1]
-    assert done.run.clock.now() <= 120.0
-    # 0.2 s of CPU in 0.4 s by four workers; find has one
-    assert levels["ior-easy-write"].cpu == pytest.approx(0.125) and levels["find"].cpu == pytest.approx(0.5)
-
-
 def test_intervals_hold_the_true_level_as_often_as_they_say() -> None:
     inside = [
         one.ci95[0] <= USUAL[one.corner] <= one.ci95[1]
@@ -92,25 +78,6 @@ def test_intervals_hold_the_true_level_as_often_as_they_say() -> None:
     assert 0.90 <= sum(inside) / len(inside) <= 0.99
 
 
-def test_easy_and_hard_come_beside_each_other_in_both_orders_and_what_makes_names_comes_first() -> None:
-    done = conducted()
-    firsts: Counter[str] = Counter()
-    for cycle in range(PILOTS, 20):
-        order = [corner for number, corner in done.bench.order if number == cycle]
-        assert [next(c.load for c in CORNERS if c.id == one) for one in order] == [
-            load for load in LOADS for _ in of_load(load)
-        ]
-        firsts["easy" if order.index("ior-easy-write") < order.index("ior-hard-write") else "hard"] += 1
-    assert min(firsts["easy"], firsts["hard"]) >= 3
-    assert done.bench.pilots == [PILOTS]  # the sizes are settled once
-
-
-def test_the_pilots_count_for_nothing() -> None:
-    done = conducted()
-    assert {b.phase for b in done.run.of(ev.Block) if b.group < PILOTS} == {"warmup"}
-    assert min(group.index for group in done.run.of(ev.Group)) == PILOTS
-
-
 @every_case("seed", range(3))
 @every_case(
     "corner",
@@ -119,12 +86,6 @@ def test_the_pilots_count_for_nothing() -> None:
 def test_a_planted_slow_corner_is_the_one_named(corner: str, seed: int) -> None:
     found = conducted(seed, slow={corner: 12.0}).findings
     assert [f.id for f in found if f.severity != "ok"] == [f"box.far.{corner}"]
-
-
-@every_case("seed", range(10))
-def test_nothing_is_named_where_nothing_is_planted(seed: int) -> None:
-    found = conducted(seed).findings
-    assert [(f.id, f.severity) for f in found] == [("box.corners", "ok")]
 
 
 @every_case("seed", range(5))
@@ -199,38 +160,6 @@ def test_a_run_that_others_suffer_from_stops() -> None:
     assert done.cycles.ended and len(done.bench.order) < 100 + len(CORNERS)
 
 
-def test_the_table_has_a_row_for_each_corner_and_no_tool_without_one() -> None:
-    measured = conducted(cached=frozenset({"ior-hard-read"})).measured
-    parts = Corners(t=1.0, value=measured).result_parts
-    assert parts is not None
-    table = next(part for part in parts if isinstance(part, Table))
-    assert len(table.rows) == len(CORNERS)
-    with_tool = msgspec.structs.replace(
-        measured, levels=tuple(msgspec.structs.replace(one, tool="fio", other=1e6) for one in measured.levels)
-    )
-    again = Corners(t=1.0, value=with_tool).result_parts
-    assert again is not None
-    wider = next(part for part in again if isinstance(part, Table))
-    assert set(wider.header) - set(table.header) == {"fio"}
-
-
-def test_a_recording_that_names_several_tools_is_shown() -> None:
-    """A foreign one: each tool has its column, and a row only that of its own."""
-    levels = tuple(
-        CornerLevel(corner=tool, unit="IOPS", cycles=1, median=1.0, tool=tool, other=2.0)
-        for tool in ("fio", "ior")
-    )
-    measured = CornerFigures(
-        directory="/a", file_system="ext4", source="/dev/a", workers=1, direct=True, file_bytes=1, names=1,
-        levels=levels,
-    )  # fmt: skip
-    table = Corners(t=0.0, value=measured).result_parts[0]
-    assert isinstance(table, Table) and {len(row) for row in table.rows} == {len(table.header)}
-    columns = [table.header.index(tool) for tool in ("fio", "ior")]
-    empty = [[row[n] == "–" for n in columns] for row in table.rows]
-    assert empty == [[False, True], [True, False]] and set(columns) <= table.right
-
-
 @pytest.mark.parametrize("flushed", [True, False])
 def test_what_the_order_decides_is_measured_anew_after_settling_or_not_at_all(flushed: bool) -> None:
     """Whichever of easy and hard writes second is 2.5 times as fast; hard is in truth 2.25 times as slow."""
@@ -252,11 +181,3 @@ def test_what_the_order_decides_is_measured_anew_after_settling_or_not_at_all(fl
     assert verdict.groups == len(later)
     orders = [group.ordered_variants[0] for group in later]
     assert all(a != b for a, b in zip(orders[::2], orders[1::2], strict=False))  # balanced
-
-
-def test_the_levels_divide_to_the_effect() -> None:
-    done = conducted()
-    levels = {one.corner: one.median for one in done.cycles.corner_levels()}
-    for load, verdict in done.verdicts.items():
-        easy, hard = (levels[corner.id] for corner in of_load(load))
-        assert easy and hard and verdict.ratio == pytest.approx(hard / easy, rel=1e-9)

@@ -9,21 +9,18 @@ import msgspec
 import pytest
 
 from app.recordings.reader import load
-from app.report.figures.box import box_lines
 from probes.reading.host import Host
 from scenarios.analysis.compare.bounding_box import AccessPattern, Placed, place_applications
 from scenarios.analysis.compare.placing import placing_finding
-from scenarios.box.bounds import boxes_with_outliers, own_boxes
-from scenarios.box.jobs import Unread, is_recording, read_job_file, read_job_recording
+from scenarios.box.bounds import own_boxes
+from scenarios.box.jobs import Unread, read_job_file, read_job_recording
 from scenarios.box.plan import BoxSetup
-from scenarios.box.results import Jobs
 from scenarios.contract import events as ev
 from scenarios.contract.finding import Finding
 from scenarios.contract.model import Options
-from scenarios.contract.results.document import Table
 from tests.every_case import every_case
 from tests.probes.imports.originals import _DARSHAN
-from tests.scenarios.box.test_bounds import drawn, past
+from tests.scenarios.box.test_bounds import drawn
 
 MB = 1e6
 
@@ -98,13 +95,6 @@ def test_near_the_easy_corner_nothing_is_advised() -> None:
     assert told.severity == "ok" and not told.remedy
 
 
-def test_the_interval_of_the_place_grows_with_those_of_corners_and_job() -> None:
-    point = Placed(name="job", direction="write", bandwidth=600 * MB, processes=4)
-    wide = msgspec.structs.replace(point, ci95=(500 * MB, 700 * MB))
-    told = [found([one], share)[0].title for one, share in ((point, 0.01), (point, 0.2), (wide, 0.01))]
-    assert len(set(told)) == 3 and all("95 % CI" in title for title in told)
-
-
 def recording(directory: Path, rates: Sequence[float], user_s: float = 0.1) -> Path:
     """A workload that writes in runs of 2 s."""
     path = directory / "work.jsonl"
@@ -121,16 +111,6 @@ def recording(directory: Path, rates: Sequence[float], user_s: float = 0.1) -> P
     ]  # fmt: skip
     path.write_bytes(b"".join(msgspec.json.encode(one) + b"\n" for one in (head, *blocks)))
     return path
-
-
-def test_a_recording_of_workload_is_a_point_with_the_interval_of_its_runs(tmp_path: Path) -> None:
-    path = recording(tmp_path, [100 * MB + n * MB for n in range(12)])
-    assert is_recording(str(path))
-    events = [event for blocks in load(path).blocks.values() for event in blocks]
-    [point] = read_job_recording("work", events)
-    assert point.bandwidth == pytest.approx(105.5 * MB) and point.direction == "write"
-    assert point.ci95 is not None and point.ci95[0] < 105.5 * MB < point.ci95[1]
-    assert point.computing == pytest.approx(0.05)
 
 
 @pytest.mark.parametrize(("user_s", "advised"), [(0.2, True), (1.8, False)])
@@ -159,19 +139,3 @@ def test_what_is_no_job_is_refused_in_the_plan(tmp_path: Path) -> None:
         read_job_file(str(tmp_path / "job"))
     setup = BoxSetup(Host(Path("/")), Options({"dir": str(tmp_path), "job": [str(tmp_path / "job")]}, ()))
     assert str(tmp_path / "job") in setup.refusal_reason
-
-
-def test_the_jobs_stand_on_the_first_page_with_the_way_they_lie() -> None:
-    points = [Placed(name=n, direction="write", bandwidth=600 * MB, processes=4) for n in ("one", "two")]
-    section = Jobs(t=1.0, value=tuple(place_applications(own_boxes(drawn(1)), points))).on_top(2.0)
-    assert section is not None
-    [table] = section.parts
-    assert isinstance(table, Table) and [row[0] for row in table.rows] == ["one write", "two write"]
-
-
-def test_a_job_is_drawn_in_the_box_of_its_direction() -> None:
-    boxes, _ = boxes_with_outliers(drawn(3), past(3))
-    point = Placed(name="job.darshan", direction="read", bandwidth=900 * MB, processes=4)
-    write, read = (box_lines(box, 80, 16) for box in place_applications(boxes, [point]))
-    assert not any("job.darshan" in line for line in write)
-    assert any(line.startswith("A: job.darshan") for line in read)

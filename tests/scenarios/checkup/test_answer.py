@@ -12,7 +12,6 @@ from scenarios.checkup.scenario import Checkup
 from scenarios.contract import events as ev
 from scenarios.contract.finding import Finding
 from scenarios.contract.model import OtherRunOutcome
-from scenarios.contract.results.result import Item
 from tests.fakes.clock import FakeClock
 from tests.fakes.run import conduct
 from tests.scenarios.checkup.test_scenario import (
@@ -51,29 +50,6 @@ async def test_a_part_that_would_outlast_the_budget_is_stopped_and_what_it_found
     monkeypatch.setattr("scenarios.checkup.scenario.END_S", 30.0 - 0.2)
     await asyncio.wait_for(conduct(Checkup(), run), 10.0)
     assert "the firewall: 9 % slower until then" in answered(run)[0]
-
-
-async def test_what_costs_more_stands_before_what_costs_less(
-    offered: Any, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """A file system that is 20 times slower stood below others that took a third of the time."""
-    offered(STORAGE, WALL)
-    busy = Item(scenario="host", state="cause", words="others", severity="warning", loss=0.5)
-    monkeypatch.setattr("scenarios.checkup.scenario.HostUseSampler.items", lambda self, open_ones: [busy])
-    slow = outcome("storage", "B is slower", "warning", verdict("slower", 0.05, (0.04, 0.07)))
-    run = Conducted(outcomes=OUTCOMES | {"storage": slow})
-    await conduct(Checkup(), run)
-    told = run.of(CheckupAnswer)[-1].value
-    assert [(one.scenario, one.loss) for one in told] == [("storage", 0.93), ("host", 0.5), ("wall", 0.3)]
-
-
-async def test_on_a_host_where_parts_take_longer_the_next_ones_get_less(offered: Any) -> None:
-    offered(STORAGE, WALL)
-    usual, late = Conducted(takes=230.0), Conducted(takes=260.0)
-    for run in (usual, late):
-        await conduct(Checkup(), run)
-    told = [float(str(run.told[1][1]["budget"])) for run in (usual, late)]
-    assert told[0] == 59.0 and told[1] <= 29.0 - 3.0
 
 
 @pytest.mark.parametrize(("subject", "rules"), [("/sys/fs/cgroup/batch", 0), ("/elsewhere", 1)])

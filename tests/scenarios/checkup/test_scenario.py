@@ -140,38 +140,6 @@ def answered(run: FakeRun) -> list[str]:
     return [one.ranked_line for one in run.of(CheckupAnswer)[-1].value]
 
 
-async def test_the_answer_is_ranked_and_every_part_that_did_not_run_says_why(offered: Any) -> None:
-    offered(STORAGE, WALL, NULL, REFUSED, ASKS)
-    run = Conducted(options={"dir": ["/a b", "/c"], "margin": 0.02})
-    await conduct(Checkup(), run)
-    assert answered(run) == [
-        "1. the firewall: a packet costs 32 % more",
-        "2. ruled out: the disk (no difference over 3 %)",
-        "3. the scheduler: not measured: must be agreed to first: switch it",
-        "4. the card: not measured: no card is plugged in",
-        "resolution ±4 %",
-    ]
-    assert [name for name, _ in run.told] == ["null", "storage", "wall"]
-    assert all(told["dir"] == ["/a b", "/c"] and told["margin"] == 0.02 for _, told in run.told)
-    final = run.of(ev.Found)[-1].finding
-    assert (final.id, final.severity, final.answers) == ("checkup.answer", "warning", True)
-    assert "32 %" in final.title
-    assert Remedy(title="turn it off", commands=("switch --off",)) in final.remedy
-    told = run.of(ev.Progress)  # of the whole: a part's own seconds would be read as the checkup's
-    assert all(one.seconds_left is None and one.done == one.t / 300 for one in told) and len(told) == 3
-    assert any("`switch --off`" in note.text for note in run.of(ev.Note))
-    assert [g.severity for g in run.of(ev.Guard)] == ["notice"]  # a part stopped; the whole went on
-
-
-async def test_what_a_part_leaves_of_its_time_goes_to_the_ones_after_it(offered: Any) -> None:
-    offered(STORAGE, WALL)
-    quick, slow = Conducted(takes=1.0), Conducted(takes=160.0)
-    for run in (quick, slow):
-        await conduct(Checkup(), run)
-    shares_of = [float(str(run.told[1][1]["budget"])) for run in (quick, slow)]
-    assert shares_of[0] > 280 > shares_of[1] > 100
-
-
 async def test_a_budget_too_short_for_all_leaves_the_last_ones_out(offered: Any) -> None:
     offered(STORAGE, WALL, NULL)
     run = Conducted(options={"budget": 32.0}, takes=12.0)
@@ -200,33 +168,6 @@ async def test_a_suspect_of_triage_is_measured_first_and_a_clear_answer_ends_it(
         "storage",
         "wall",
     ]
-
-
-@pytest.mark.parametrize(
-    ("severity", "options", "first"),
-    [
-        ("warning", {}, "mounted with sync"),
-        ("warning", {"dir": ["/s", "/d"]}, "mounted with sync"),
-        ("warning", {"dir": ["/d"]}, ""),  # about a directory that was not measured
-        ("notice", {}, ""),
-    ],
-)
-async def test_what_triage_knows_of_a_measured_cause_comes_first(
-    monkeypatch: pytest.MonkeyPatch, offered: Any, severity: Any, options: dict[str, Json], first: str
-) -> None:
-    offered(STORAGE)
-    known = Finding(id="storage.mount-options", severity=severity, title="mounted with sync", prove="storage",
-                    prove_options=("--dir", "/s") if options else (),
-                    remedy=(Remedy(title="t", commands=("findmnt /s", "mount -o remount,async /s")),))  # fmt: skip
-    monkeypatch.setattr(
-        "scenarios.triage.triage.examine_host", lambda *a, **k: iter([ev.Found(t=0.1, finding=known)])
-    )
-    slow = outcome("storage", "B is slower", "warning", verdict("slower", 0.5, (0.4, 0.6)))
-    run = Conducted(outcomes={"storage": slow}, options=options)
-    await conduct(Checkup(), run)
-    told = run.of(CheckupAnswer)[-1].value[0].following
-    wanted = SuggestedStep(first, "findmnt /s", ("mount -o remount,async /s",))
-    assert told == ((wanted, ADVICE) if first else (ADVICE,))
 
 
 def known(id: str, severity: Any, subject: str, *, prove: str = "storage") -> Finding:
@@ -269,27 +210,6 @@ async def test_a_warning_of_triage_stands_in_the_list_unless_a_measured_cause_na
     assert [f.id for f in other_findings(session)] == [
         "host.load"
     ]  # what the list names does not stand beside it once more
-
-
-async def test_without_a_measured_cause_the_answer_is_the_rule_and_says_that_it_is_one(
-    monkeypatch: pytest.MonkeyPatch, offered: Any
-) -> None:
-    offered(STORAGE)
-    worse, bad = known("storage.full", "critical", "/f"), known("net.x", "warning", "", prove="")
-    monkeypatch.setattr(
-        "scenarios.triage.triage.examine_host",
-        lambda *a, **k: iter([ev.Found(t=0.1, finding=one) for one in (bad, worse)]),
-    )
-    run = Conducted(options={"dir": ["/d"]})
-    await conduct(Checkup(), run)
-    items = run.of(CheckupAnswer)[-1].value
-    assert [(one.scenario, one.state, one.severity) for one in items] == [
-        ("storage", "rule", "critical"),
-        ("net", "rule", "warning"),
-        ("storage", "cleared", "ok"),
-    ]
-    final = run.of(ev.Found)[-1].finding
-    assert (final.confidence, final.severity) == ("rule", "critical")
 
 
 async def test_the_parts_get_the_directories_that_the_plan_chose(

@@ -21,17 +21,16 @@ from probes.types import Json
 from scenarios.contention import plan as contention_plan
 from scenarios.contention import usl
 from scenarios.contention.measurement.bench import ScalingPoint
-from scenarios.contention.plan import CONTROL, plan_layout, read_loads, worker_counts
-from scenarios.contention.results import FITTED, IDEAL, ScalingCurve, ScalingCurves, ScalingStep, WorkersLevel
+from scenarios.contention.plan import CONTROL, plan_layout, read_loads
+from scenarios.contention.results import ScalingCurve, ScalingCurves, ScalingStep, WorkersLevel
 from scenarios.contention.results import WorkerWait as CurveWait
 from scenarios.contention.scenario import Contention
 from scenarios.contract import events as ev
 from scenarios.contract.model import Options, UsageError
-from scenarios.contract.results.document import Chart, Table
+from scenarios.contract.results.document import Table
 from scenarios.contract.verdict.verdict import Word
 from tests.fakes import FakeClock, FakeRun
 from tests.fakes.run import conduct
-from tests.needs import one_always
 
 Rate = Callable[[str, int, int], float]  # load, side, workers: operations/s
 
@@ -113,12 +112,6 @@ def by_load(run: FakeRun) -> dict[str, ScalingCurve]:
     return {curve.load: curve for curve in curves.value}
 
 
-def test_worker_counts() -> None:
-    assert worker_counts(2) == (1, 2, 4)
-    assert worker_counts(8) == (1, 2, 4, 8, 16)
-    assert worker_counts(12) == (1, 2, 4, 8, 12, 24)
-
-
 async def test_a_point_without_cpus_is_measured_again(tmp_path: Path, eight: None) -> None:
     """One point with nothing done would take each mean of its group along."""
     calls = iter(range(10**6))
@@ -130,50 +123,6 @@ async def test_a_point_without_cpus_is_measured_again(tmp_path: Path, eight: Non
     assert all(curve.scales_to == 8 for curve in by_load(run).values())
 
 
-async def test_a_planted_knee_is_found_with_its_lock(tmp_path: Path, eight: None) -> None:
-    def rate(load: str, side: int, workers: int) -> float:
-        return linear(load, side, min(workers, 4 if load == "create" else 8))
-
-    run, fake = await measured(tmp_path, rate)
-    found = by_load(run)
-    assert (found["create"].scales_to, found["create"].stops_after) == (4, 4)
-    assert [step.verdict for step in found["create"].steps] == [Word.FASTER, Word.FASTER, Word.SLOWER]
-    wait = found["create"].waits[0]
-    assert (wait.place, wait.stack[0]) == ("xfs_ilock", "xfs_ilock") and wait.share == pytest.approx(0.6)
-    for load, curve in found.items():
-        if load != "create":
-            assert (curve.scales_to, curve.stops_after) == (8, None)
-    (said,) = run.of(ev.Found)
-    assert said.finding.id == "contention.scaling" and said.finding.severity == "warning"
-    assert said.finding.answers and len(said.finding.remedy) == 1
-    law = found["create"].usl
-    assert law is not None and law.coherence_ci95 is not None
-    assert law.coherence_ci95[0] > 0 and law.peak is not None and law.peak < 16  # a knee is seen as a peak
-    assert fake.closed and {n for _, _, n in fake.asked} == {1, 2, 4, 8, 16}
-
-
-async def test_a_lock_from_the_first_worker_on(tmp_path: Path, eight: None) -> None:
-    """Throughput falls: nothing is said of the steps after it but what they are."""
-    run, _ = await measured(
-        tmp_path, lambda load, side, n: 1000.0 / n**0.3 if load == "create" else linear(load, side, n)
-    )
-    curve = by_load(run)["create"]
-    assert (curve.scales_to, curve.stops_after) == (1, 1) and curve.total_gain < 1
-    assert curve.usl is not None and curve.usl.contention > 0.9
-
-
-async def test_a_fall_with_more_workers_than_cpus_is_called(tmp_path: Path, eight: None) -> None:
-    def rate(load: str, side: int, workers: int) -> float:
-        falls = 0.4 if load == "create" and workers > 8 else 1.0
-        return falls * linear(load, side, min(workers, 8))
-
-    run, _ = await measured(tmp_path, rate)
-    found = by_load(run)
-    assert (found["create"].scales_to, found["create"].stops_after) == (8, 8)
-    assert [step.workers for step in found["create"].steps] == [2, 4, 8, 16]
-    assert all(curve.stops_after is None for load, curve in found.items() if load != "create")
-
-
 async def test_what_is_serial_by_design_is_a_notice(tmp_path: Path, eight: None) -> None:
     serial = {load.id for load in read_loads() if load.serial}
     run, _ = await measured(
@@ -183,15 +132,6 @@ async def test_what_is_serial_by_design_is_a_notice(tmp_path: Path, eight: None)
     assert said.finding.severity == "notice" and len(said.finding.remedy) == len(serial)
 
 
-@pytest.mark.parametrize("seed", one_always(0, 1, 2))
-async def test_nothing_is_called_where_all_scale_alike(tmp_path: Path, eight: None, seed: int) -> None:
-    """Each load as the CPU alone, on a machine where that gains little: no lock in any run."""
-    run, _ = await measured(tmp_path, lambda load, side, n: 1000.0 * n**0.85, 0.08, seed)
-    assert all(curve.stops_after is None for curve in by_load(run).values())
-    (said,) = run.of(ev.Found)
-    assert said.finding.severity != "warning"
-
-
 async def test_where_the_cpus_gain_nothing_nothing_is_said(tmp_path: Path, eight: None) -> None:
     run, _ = await measured(tmp_path, lambda load, side, n: 500.0 if load == "create" else 1000.0)
     for load, curve in by_load(run).items():
@@ -199,39 +139,6 @@ async def test_where_the_cpus_gain_nothing_nothing_is_said(tmp_path: Path, eight
         assert load == CONTROL or not any(step.is_decided for step in curve.steps)
     (said,) = run.of(ev.Found)
     assert said.finding.confidence == "hint"
-
-
-async def test_two_sides_take_turns_and_only_files_are_measured_on_both(tmp_path: Path, eight: None) -> None:
-    run, fake = await measured(
-        tmp_path,
-        lambda load, side, n: 1000.0 if (load, side) == ("create", 1) else linear(load, side, n),
-        dirs=2,
-    )
-    curves = run.of(ScalingCurves)[-1]
-    stopped = [curve for curve in curves.value if curve.stops_after is not None]
-    assert [(curve.load, curve.side) for curve in stopped] == [("create", str(tmp_path / "1"))]
-    both = {load.id for load in read_loads() if load.files}
-    assert {load for load, side, _ in fake.asked if side == 1} == both
-    asked = [one for one in fake.asked if one[0] == "create"][:10]
-    assert [n for _, _, n in asked] == [1, 1, 2, 2, 4, 4, 8, 8, 16, 16]
-    assert len(run.applied) == len(run.reverted) == 2
-
-
-async def test_its_result_is_read_back_and_shown(tmp_path: Path, eight: None) -> None:
-    run, _ = await measured(tmp_path, linear)
-    curves = run.of(ScalingCurves)[-1]
-    again = msgspec.json.decode(msgspec.json.encode(curves), type=ScalingCurves)
-    assert again == curves
-    parts = curves.result_parts
-    assert parts is not None
-    assert [len(part.rows) for part in parts if isinstance(part, Table)] == [10 * 3, 10 * 5]
-    charts = [part for part in parts if isinstance(part, Chart)]
-    drawn = [one for chart in charts for one in chart.series]
-    assert len([one for one in drawn if one.marker not in (IDEAL, FITTED)]) == 10
-    [ideal, *_] = [one for one in drawn if one.marker == IDEAL]
-    assert all(x == y for x, y in ideal.points)
-    assert len([one for one in drawn if one.marker == FITTED]) == len(charts)
-    assert curves.on_top(0.0) is not None
 
 
 async def test_a_bench_that_cannot_is_refused_and_closed(tmp_path: Path, eight: None) -> None:

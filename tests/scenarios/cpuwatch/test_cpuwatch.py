@@ -61,16 +61,6 @@ def _found(host: Host, uses: list[JobUse], expect: float | None) -> list[Finding
     return list(cpuwatch_findings(host, usable_cpus(host), JOB, uses, expect))
 
 
-def test_more_than_it_asked_for(host: Host) -> None:
-    [found] = _found(host, _uses([2.0, 1.9, 2.0, 2.1]), 1.0)
-    assert found.severity == "warning" and "2.00 cores" in found.title
-    remedy = found.remedy[0]
-    assert "taskset -c 0 COMMAND" in remedy.commands and remedy.title.endswith("on CPU 0")
-    _, group, join = remedy.persistent
-    assert "echo +cpuset > cgroup.subtree_control" in group and "echo 0 > job/cpuset.cpus" in group
-    assert join == "echo PID > /sys/fs/cgroup/job/cgroup.procs"
-
-
 def test_what_it_waits_for_counts_on_a_busy_host(host: Host) -> None:
     first, waits = _found(host, _uses([0.3, 0.3, 0.4, 0.3], waited=1.7), 1.0)
     assert first.severity == "warning" and "0.33" in first.title
@@ -87,27 +77,6 @@ def test_within_what_it_asked_for(host: Host) -> None:
     assert found.severity == "ok" and not found.remedy
     [unsure] = _found(host, _uses([0.5, 2.5, 0.4, 2.9]), 1.0)
     assert unsure.severity == "ok"  # the interval holds 1
-
-
-@pytest.mark.parametrize(
-    ("cores", "others", "severity"),
-    [
-        (0.99, 1.2, "warning"),  # others waited for what it took
-        (0.99, 0.0, "notice"),
-        (0.99, None, "notice"),  # no schedstats: nobody knows who waited
-        (0.05, 1.2, "notice"),  # of four CPUs: the others wait for somebody else
-    ],
-)
-def test_without_a_number_of_cores_nothing_is_acquitted(
-    host: Host, cores: float, others: float | None, severity: str
-) -> None:
-    [found] = _found(host, _uses([cores] * 4, others=others), None)
-    assert (found.severity, found.answers) == (severity, True)
-    assert found.remedy[-1].commands == ("hostdx run cpuwatch --pid 131 --expect N",)
-    lighter = [r for r in found.remedy if r == priority.process_priority_remedy(host, 131, "xz [131]")]
-    assert bool(lighter) == (severity == "warning")
-    assert all(r.undo for r in lighter)
-    assert ("taskset -a -cp 0 131" in [c for r in found.remedy for c in r.commands]) == bool(lighter)
 
 
 @pytest.mark.parametrize(
@@ -158,24 +127,6 @@ def test_the_priority_that_it_had_comes_back(tmp_path: Path) -> None:
         .host()
     )
     assert priority.process_priority_remedy(host, 131, "xz").undo == ("renice -n 5 -p $(ls /proc/131/task)",)
-
-
-def test_a_kernel_thread_is_neither_moved_nor_given_less(tmp_path: Path) -> None:
-    host = (
-        Tree(tmp_path)
-        .put("/proc/131/stat", f"131 (ksoftirqd/0) R 2 1 1 0 -1 {0x200040} {'0 ' * 13}\n")
-        .host()
-    )
-    [found] = cpuwatch_findings(host, usable_cpus(host), JOB, _uses([0.99] * 4, others=3.0), None)
-    commands = " ".join(c for r in found.remedy for c in (*r.commands, *r.undo))
-    assert found.severity == "warning" and "/proc/softirqs" in commands
-    assert "renice" not in commands and "taskset" not in commands
-
-
-def test_autogroups_are_told_too(tmp_path: Path) -> None:
-    host = Tree(tmp_path).put(priority.AUTOGROUP, "1\n").host()
-    with_groups = priority.process_priority_remedy(host, 131, "xz")
-    assert "echo 10 > /proc/131/autogroup" in with_groups.commands and len(with_groups.undo) == 2
 
 
 @pytest.mark.parametrize("options", [{"pid": 1, "user": "root"}, {"user": "no such user"}])

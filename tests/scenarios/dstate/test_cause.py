@@ -17,7 +17,6 @@ from scenarios.dstate.location import (
     scheduler_holds,
 )
 from scenarios.triage.knowledge.kernels import faults_of
-from scenarios.triage.knowledge.waits import load_waits, wait_kind
 from tests.every_case import every_case
 
 NO = Absent("not readable")
@@ -174,23 +173,6 @@ def test_without_a_place_a_single_silent_device_is_a_hint() -> None:
     assert cause_of(stuck("io_schedule"), {}, [silent, device("sdc", held=1)]).kind == "block"
 
 
-def test_every_kind_of_wait_is_met_by_a_row() -> None:
-    met = {wait_kind(one.functions)[0] for one, _, _ in ROWS}
-    assert {w.kind for w in load_waits()} <= met
-
-
-def test_a_storm_is_one_finding_and_grows_critical() -> None:
-    many = [stuck("blk_mq_get_tag", place=XFS, seconds=200.0 - n, tid=n) for n in range(40)]
-    states = {d.name: d for d in (TOP, device(tags=256))}
-    (group,) = group_by_cause([(s, cause_of(s, states)) for s in many])
-    finding = finding_of(group, states, faults_of("4.18.0-348.el8.x86_64"))
-    assert (finding.id, finding.severity, finding.confidence) == ("dstate.scheduler", "critical", "measured")
-    assert finding.title.startswith("40 ") and "sdb" in finding.title
-    assert any("35" in e.text for e in finding.evidence)
-    assert any("bfq-stall" in e.source for e in finding.evidence)
-    assert "EL 8.6" in finding.remedy[0].title
-
-
 def test_the_kernels_fault_is_not_claimed_for_one_queue_or_another_scheduler() -> None:
     for state in (device(hw_queues=1, tags=3), device(scheduler="mq-deadline", tags=3)):
         states = {d.name: d for d in (TOP, state)}
@@ -234,35 +216,6 @@ def test_no_remedy_sets_what_is_set_already(active: str) -> None:
     (group,) = group_by_cause([(stuck("io_schedule", place=XFS), Cause("scheduler", "sdb"))])
     for remedy in finding_of(group, {"sdb": state}).remedy:
         assert not any(f'scheduler}}="{active}"' in line for line in remedy.persistent)
-
-
-def test_an_idle_device_is_a_hint_with_the_likeliest_first() -> None:
-    """A limit of a control group looked like a stuck scheduler: the same idle driver, the same wait channel."""
-    states = {d.name: d for d in (TOP, device(quiet_s=300.0, scheduler="mq-deadline"))}
-    one = stuck("io_schedule", "blkdev_direct_IO", place=XFS, seconds=300.0)
-    (group,) = group_by_cause([(one, cause_of(one, states))])
-    finding = finding_of(group, states)
-    assert (finding.id, finding.confidence) == ("dstate.idle", "hint")
-    order = [r.title for r in finding.remedy]
-    assert "control group" in order[0] and "scheduler" in order[1] and "layer" in order[2]
-    assert not any(r.persistent for r in finding.remedy)  # nothing is changed on a guess
-    assert any(e.source.endswith("/stack") and "blkdev_direct_IO" in e.text for e in finding.evidence)
-    # the kernel with the known stall: then the scheduler is the likeliest, still as a hint
-    states["sdb"] = device(quiet_s=300.0)
-    (group,) = group_by_cause([(one, cause_of(one, states))])
-    finding = finding_of(group, states, faults_of("4.18.0-348.el8.x86_64"))
-    assert finding.confidence == "hint" and "EL 8.6" in finding.remedy[0].title
-    assert "scheduler" in finding.remedy[1].title
-
-
-def test_a_limit_is_named_with_its_group() -> None:
-    states = {d.name: d for d in (TOP, device())}
-    one = stuck("io_schedule", place=XFS, seconds=300.0, limits=(LIMIT,))
-    (group,) = group_by_cause([(one, cause_of(one, states))])
-    finding = finding_of(group, states)
-    assert (finding.id, finding.confidence) == ("dstate.throttled", "hint")
-    assert finding.severity == "warning"  # somebody set it on purpose
-    assert any(LIMIT.text == e.text for e in finding.evidence)
 
 
 def test_what_the_scheduler_holds_is_read_from_its_tags(tmp_path: Path) -> None:
@@ -315,11 +268,3 @@ def test_a_busy_task_is_never_stuck() -> None:
         assert not sleeps.add([task(switches=second)], float(second)).stuck
     for second in range(20, 30):
         assert not sleeps.add([task(wchan=f"f{second}")], float(second)).stuck
-
-
-def test_the_end_of_a_stuck_task_is_told() -> None:
-    sleeps = TaskSleeps()
-    for second in range(5):
-        sleeps.add([task()], float(second))
-    assert [s.watched_seconds for s in sleeps.add([], 5.0).ended] == [4.0]
-    assert sleeps.longest[task().key].watched_seconds == 4.0

@@ -54,29 +54,6 @@ def watch(host: Host, **options: float) -> FakeRun:
     return run
 
 
-def test_a_stuck_task_is_told_and_found(tmp_path: Path) -> None:
-    host = captured(tmp_path, (1, "init", "S", "0"), (20, "df", "D", "rpc_wait_bit_killable"))
-    (tmp_path / "proc/20/task/20/cwd").symlink_to("/nfs/home")
-    run = watch(host, seconds=5)
-    (guard,) = (g for g in run.of(ev.Guard) if g.kind == "stuck")
-    for said in ("df (20)", "3 s", "rpc_wait_bit_killable", "/nfs (nfs4, srv:/export)"):
-        assert said in guard.text
-    findings = run.of(ev.Found)
-    assert {f.finding.id for f in findings} == {"dstate.network"}
-    assert findings[0].finding.subject == "srv:/export"
-    *_, told = run.of(InD)  # the list at the end; before it the table as it stood
-    assert told.value[0].comm == "df"
-    stuck = [s.value for s in run.of(ev.SampleTaken) if s.series == "stuck"]
-    assert stuck[0] == 0 and stuck[-1] == 1
-    host.close()
-
-
-def test_a_quiet_host_is_said_to_be_so(tmp_path: Path) -> None:
-    run = watch(captured(tmp_path, (1, "init", "S", "0")), seconds=5)
-    (found,) = run.of(ev.Found)
-    assert (found.finding.id, found.finding.severity) == ("dstate.none", "ok")
-
-
 def test_nothing_is_well_where_tasks_are_hidden(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     why = Absent("other users' tasks are hidden: run as root", "permission", "/proc")
     monkeypatch.setattr("probes.system.running.tasks.explain_hidden_tasks", lambda host: why)
@@ -88,16 +65,6 @@ def test_nothing_is_well_where_tasks_are_hidden(tmp_path: Path, monkeypatch: pyt
     assert (absent.name, absent.reason) == ("of other users", why.reason)
     with pytest.raises(Unreadable, match="are hidden"):
         list(tasks_now(run.host))
-
-
-def test_a_long_wait_is_told_again_but_not_each_second(tmp_path: Path) -> None:
-    host = captured(tmp_path, (20, "a\x1b[31m[bold]", "D", "percpu_rwsem_wait"))
-    run = watch(host, seconds=90)
-    told = [g for g in run.of(ev.Guard) if g.kind == "stuck"]
-    assert 3 <= len(told) <= 6
-    last = run.of(ev.Found)[-1].finding
-    assert (last.id, last.severity) == ("dstate.frozen", "critical")
-    host.close()
 
 
 def test_a_storm_stays_readable(tmp_path: Path) -> None:

@@ -22,20 +22,6 @@ def group(index: int, ratio: float) -> GroupBlocks:
     return made
 
 
-def test_what_a_look_decided_no_later_group_changes() -> None:
-    judge = Judge(READS, IOPS, ("A", "B"), family=1, margin=0.05, planned_groups=30)
-    pace = Pace(FakeClock(), 60.0, 2.0)
-    for index in range(6):
-        judge.add(group(index, 0.7), pace)
-    decided = judge.decision
-    assert decided is not None and (decided.verdict, decided.groups) == ("slower", 6)
-    for index in range(6, 30):
-        judge.add(group(index, 1.6), pace)
-    assert judge.decision is decided
-    told = judge.conclude_verdict(1.0, pace, "")
-    assert (told.verdict, told.groups) == ("slower", 6)
-
-
 @every_case(
     ("first", "ratio", "word"), [(False, 0.93, "slower"), (True, 0.93, "inconclusive"), (True, 0.7, "slower")]
 )

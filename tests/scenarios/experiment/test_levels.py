@@ -43,11 +43,6 @@ def test_without_an_interval_the_difference_has_none(ci95: tuple[float, float] |
     assert (told.delta, told.delta_ci95) == (-1.0, None)
 
 
-def test_without_values_there_is_no_difference() -> None:
-    told = with_difference(verdict(0.5, (0.4, 0.6)), None, 1)
-    assert told.delta is told.delta_ci95 is None
-
-
 def test_values_divide_to_every_effect_and_no_later_pair_changes_one() -> None:
     means = {
         ("A", "B"): ([90.0, 100.0, 110.0], [55.0]),
@@ -68,9 +63,3 @@ def test_values_divide_to_every_effect_and_no_later_pair_changes_one() -> None:
 def test_values_stand_beside_an_effect_that_they_divide_to(ratio: float | None, fits: bool) -> None:
     told = values_of_pair({"B": 50.0, "C": 200.0}, verdict(ratio, baseline="B", variant="C"), 1)
     assert told == ((50.0, 200.0) if fits else None)
-
-
-def test_a_pair_that_gave_nothing_has_no_values() -> None:
-    pair = ("A", "B")
-    assert variant_values({pair: ([0.0, 1.0], [2.0])}, {pair: 0.0}) == {}
-    assert values_of_pair({"A": 0.0, "B": 2.0}, verdict(1.0), 1) is None

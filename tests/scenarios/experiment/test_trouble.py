@@ -29,24 +29,6 @@ def benches_of(run: FakeRun, *ratios: float, sigma: float = 0.03) -> list[FakeVa
     return [FakeVariantBench(v, run.clock, {"IOPS": 10_000.0 * ratio}, noise=noise) for v, ratio in pairs]
 
 
-async def test_a_disturbed_block_has_its_whole_group_measured_again() -> None:
-    run = FakeRun(seed=2)
-    watch = FakeWatch(
-        run, lambda block: RSYNC if block == 2 + 5 else None
-    )  # two warm-ups, second group's second
-    [verdict], _ = await measure_workload(
-        run, READS, benches_of(run, 1.0, 0.8), budget_s=60, family=1, watch=watch
-    )
-    groups = run.of(ev.Group)
-    assert [bool(g.disturbed) for g in groups[:3]] == [False, True, False]
-    assert groups[1].disturbed == (RSYNC,)
-    assert groups[1].log_ratios == {}
-    assert verdict.groups == len(groups) - 1
-    [guard] = run.of(ev.Guard)
-    assert (guard.disturbance, guard.group, guard.again) == (RSYNC, 1, "group")
-    assert sum(bool(b.disturbed) for b in run.of(ev.Block)) == 1
-
-
 async def test_too_much_disturbed_is_inconclusive_and_names_the_culprit() -> None:
     run = FakeRun(seed=2)
     watch = FakeWatch(run, lambda block: RSYNC if block % 4 == 2 else None)
@@ -93,15 +75,6 @@ async def test_a_variant_that_cannot_be_made_active_is_not_applicable() -> None:
     assert run.of(ev.Group) == []
 
 
-async def test_served_by_a_cache_halfway_is_not_applicable() -> None:
-    run = FakeRun()
-    benches = [FakeVariantBench("A", run.clock), FakeVariantBench("B", run.clock, fail_block_at=5)]
-    [verdict], _ = await measure_workload(run, READS, benches, budget_s=60, family=1)
-    assert (verdict.verdict, verdict.ratio) == ("not applicable", None)
-    assert verdict.reason
-    assert run.of(ev.Group)[-1].disturbed
-
-
 async def test_the_others_go_on_without_the_one_that_is_not_applicable() -> None:
     run = FakeRun(seed=4)
     noise = white(4, 0.03)
@@ -115,72 +88,6 @@ async def test_the_others_go_on_without_the_one_that_is_not_applicable() -> None
     last = run.of(ev.Group)[-1]
     assert set(last.order) == {"A", "C"}
     assert benches[1].blocks < benches[0].blocks
-
-
-async def test_a_baseline_that_is_not_applicable_ends_all() -> None:
-    run = FakeRun()
-    benches = [
-        FakeVariantBench("A", run.clock, fail_block_at=0),
-        *(FakeVariantBench(v, run.clock) for v in "BC"),
-    ]
-    verdicts, _ = await measure_workload(run, READS, benches, budget_s=60, family=2)
-    assert [v.verdict for v in verdicts] == ["not applicable"] * 2
-    assert benches[1].blocks == 0
-
-
-async def test_three_variants_are_balanced_and_pairs_are_as_asked() -> None:
-    run = FakeRun(seed=7)
-    benches = benches_of(run, 1.0, 0.8, 1.3)
-    pairs = [("A", "B"), ("A", "C"), ("B", "C")]
-    verdicts, _ = await measure_workload(run, READS, benches, budget_s=90, family=3, pairs=pairs)
-    assert {(v.baseline, v.variant): v.verdict for v in verdicts} == {
-        ("A", "B"): "slower",
-        ("A", "C"): "faster",
-        ("B", "C"): "faster",
-    }
-    for group in run.of(ev.Group):
-        assert group.order == group.order[::-1]
-        assert sorted(group.order) == sorted("AABBCC")
-    assert len({g.order for g in run.of(ev.Group)}) > 1
-    assert all(v.alpha == pytest.approx(0.05 / 3) for v in verdicts)
-
-
-async def test_every_judged_metric_gets_its_verdict_and_the_others_none() -> None:
-    run = FakeRun(seed=7)
-    mixed = Workload(
-        id="mixed",
-        title="mixed",
-        metrics=(
-            Metric("IOPS", "IOPS"),
-            Metric("p50", "us", better="less"),
-            Metric("p99", "us", judged=False),
-        ),
-    )
-    noise = white(7, 0.02)
-    benches = [
-        FakeVariantBench(
-            v, run.clock, {"IOPS": 9000.0, "p50": p50, "p99": 900.0}, less=("p50", "p99"), noise=noise
-        )
-        for v, p50 in (("A", 100.0), ("B", 150.0))
-    ]
-    verdicts, _ = await measure_workload(run, mixed, benches, budget_s=60, family=1)
-    assert {v.metric: v.verdict for v in verdicts} == {"IOPS": "no material difference", "p50": "slower"}
-    assert all(v.alpha == pytest.approx(0.025) for v in verdicts)  # two metrics share the workload's error
-    early = next(v for v in verdicts if v.metric == "p50")
-    late = next(v for v in verdicts if v.metric == "IOPS")
-    assert early.groups < late.groups
-    assert "p99|A|B" in run.of(ev.Group)[0].log_ratios
-
-
-async def test_a_block_without_a_single_operation_is_measured_again_and_not_guessed() -> None:
-    run = FakeRun(seed=5)
-    benches = benches_of(run, 1.0, 0.8)
-    benches[1].noise = lambda at_s: 0.0 if 3.0 <= at_s < 4.5 else 1.0
-    [verdict], _ = await measure_workload(run, READS, benches, budget_s=60, family=1)
-    stalled = [g for g in run.of(ev.Group) if g.disturbed]
-    assert stalled and stalled[0].disturbed == (Disturbance("stall", subject="B"),)
-    assert verdict.verdict == "slower"
-    assert verdict.groups == len(run.of(ev.Group)) - len(stalled)
 
 
 async def test_a_variant_that_stands_still_again_and_again_is_not_the_same() -> None:
@@ -232,26 +139,6 @@ async def test_a_budget_that_is_spent_before_the_first_group_is_said() -> None:
     [verdict], _ = await measure_workload(run, READS, benches, budget_s=120, family=6)
     assert (verdict.verdict, verdict.groups) == ("not measured", 0)
     assert verdict.reason
-
-
-async def test_a_slow_disk_is_judged_within_the_whole_budget() -> None:
-    """110 IOPS: 200 operations are 1.8 s, twice that on the other one; a third of two minutes holds no eight groups."""
-    run = FakeRun(seed=5)
-
-    def entry(name: str) -> ScheduledLoad:
-        benches = [
-            FakeVariantBench(v, run.clock, {"IOPS": rate}, noise=white(5, 0.03), operations_per_s=rate)
-            for v, rate in (("A", 110.0), ("B", 55.0))
-        ]
-        return ScheduledLoad(
-            BlockScheduler(run, msgspec.structs.replace(READS, id=name), benches), lambda _: None
-        )
-
-    await run_campaign(
-        run, Budget(110.0, run.clock), [entry("first"), entry("second"), entry("third")], family=6
-    )
-    words = {verdict.workload: verdict.verdict for verdict in run.of(ev.RunVerdict)}
-    assert words["first"] == "slower" and run.clock.now() <= 110
 
 
 @pytest.mark.parametrize("seed", range(6))
@@ -342,12 +229,3 @@ async def test_a_side_that_falls_while_it_is_measured_has_no_effect() -> None:
     assert verdict.reason is not None
     assert verdict.reason.startswith("A ")
     assert verdict.groups > 6
-
-
-async def test_what_both_sides_do_alike_is_no_drift() -> None:
-    run = FakeRun(seed=6)
-    benches = benches_of(run, 1.0, 0.7)
-    for seed, bench in enumerate(benches):
-        bench.noise = product(drift(-0.08), white(seed, 0.05))
-    [verdict], _ = await measure_workload(run, READS, benches, budget_s=24, family=1)
-    assert (verdict.verdict, verdict.drift) == ("slower", {})

@@ -33,16 +33,6 @@ def virtual(tmp_path: Path, options: str = "rw", most: int = 1 << 30) -> Tree:
     return tree.put("/proc/self/mountinfo", f"30 1 254:0 / /data rw - ext4 /dev/vda {options}\n")
 
 
-def test_a_virtual_disk_has_its_way_its_trimmer_and_its_amounts(tmp_path: Path) -> None:
-    facts = told(virtual(tmp_path))
-    assert facts["trim.timer"] == "on, weekly, last Mon 2026-11-16 00:13:11 UTC"
-    assert facts["trim.vda.way"] == (
-        "/data: ext4, no online discard; vda; discards of at most 1 GiB in grains of 4096 B"
-    )
-    assert facts["trim.vda.by"] == "fstrim.timer"
-    assert "written since boot 2 GiB, asked to be discarded 3 GiB" in facts["trim.vda.amounts"]
-
-
 def test_nobody_trims_it_and_why(tmp_path: Path) -> None:
     tree = virtual(tmp_path).put("/etc/fstab", "/dev/vdb / ext4 defaults 0 1\n")
     assert told(tree)["trim.vda.by"].startswith("nobody: it is not in /etc/fstab")
@@ -59,17 +49,6 @@ def test_online_discard_is_a_trimmer(tmp_path: Path) -> None:
     off = "LoadState=not-found\nActiveState=inactive\nUnitFileState=\nLastTriggerUSec=\n"
     facts = told(virtual(tmp_path, "rw,discard"), off)
     assert facts["trim.timer"] == "none runs here" and facts["trim.vda.by"] == "discard"
-
-
-def test_an_unknown_timer_stays_unknown(tmp_path: Path) -> None:
-    tree = virtual(tmp_path)
-    (tree.root / UNIT.lstrip("/")).unlink()
-    found = list(glance(tree.host()))
-    assert isinstance(found[0], Unread) and short(found[0]) == "trim.timer"
-
-
-def test_a_host_without_such_file_systems_says_nothing(tmp_path: Path) -> None:
-    assert told(Tree(tmp_path).put("/proc/self/mountinfo", "1 0 0:5 / / rw - tmpfs tmpfs rw\n")) == {}
 
 
 def test_hundreds_of_volumes_do_not_fill_the_screen(tmp_path: Path) -> None:

@@ -12,7 +12,7 @@ from probes.system.disk.mounts import Mount
 from probes.system.disk.trim.discard import DiscardChain, DiscardLayer
 from scenarios.contract.model import Options, UsageError
 from scenarios.fstrim.measurement.trim import TrimPattern
-from scenarios.fstrim.plan import count_trims, make, parse_request, refusal_reason, trim_action
+from scenarios.fstrim.plan import make, parse_request, refusal_reason, trim_action
 from scenarios.fstrim.scenario import Fstrim
 from scenarios.fstrim.trim_setup import MAX_WRITTEN_BYTES, SHARE_OF_CAPACITY, TrimSetup, cannot_trim_reason
 from tests.every_case import every_case
@@ -49,24 +49,6 @@ def test_a_budget_that_is_too_short() -> None:
     short = TrimPattern().for_budget(36.0, 3)
     assert short.blocks == 12
     assert 3 * short.blocks * (short.block_s + short.reference_s) == pytest.approx(36.0)
-
-
-def test_a_captured_tree_is_not_measured(tmp_path: Path) -> None:
-    assert "captured tree" in Fstrim().blocked(Tree(tmp_path).host())
-
-
-@every_case(
-    ("directory", "why"),
-    [
-        ("/nonexistent-here", "does not exist"),
-        ("/proc", "name a directory on a disk"),
-        ("/dev/shm", "memory"),
-    ],
-)
-def test_where_nothing_can_be_trimmed(directory: str, why: str) -> None:
-    plan = Fstrim().prepare(Host(), options(dir=directory)).plan
-    assert why in plan.refusal and "\n" not in plan.refusal
-    assert plan.actions == () and plan.writes == ()
 
 
 def placed(max_bytes: int = 4096, fstype: str = "ext4", queued: dict[str, str] | None = None) -> TrimSetup:
@@ -118,15 +100,6 @@ def test_a_command_that_cannot_be_started_is_refused_before_anything_is_written(
 ) -> None:
     said = refusal_reason(parse_request(options(dir="/data", workload=command)), placed())
     assert (why in said) if why else not said
-
-
-def test_how_often_it_trims() -> None:
-    here = placed()
-    assert count_trims(parse_request(options(dir="/data")), here) == 2
-    assert count_trims(parse_request(options(dir="/data", again=True)), here) == 3
-    assert count_trims(parse_request(options(dir="/data", round=True, state="/s")), here) == 0
-    here.no_trim = "the trim needs root"
-    assert count_trims(parse_request(options(dir="/data")), here) == 0
 
 
 def test_the_trim_needs_consent_and_names_its_risk() -> None:

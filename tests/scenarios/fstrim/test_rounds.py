@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import errno
-import os
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -32,7 +31,6 @@ from scenarios.fstrim.rounds import (
     trend_of_rounds,
 )
 from scenarios.fstrim.trim_setup import TrimSetup
-from tests.every_case import every_case
 from tests.fakes import FakeRun
 from tests.fakes.hosts.drive import Drive
 from tests.fakes.hosts.tree import Tree
@@ -40,16 +38,6 @@ from tests.fakes.noise import quiet
 
 ATA = "/sys/devices/pci0000:00/0000:00:17.0/ata3/host2/target2:0:0/2:0:0:0/block/sda"
 GIB = 1 << 30
-
-
-def test_what_was_appended_is_read_back(tmp_path: Path) -> None:
-    path = rounds_file(str(tmp_path), "1234-abcd")
-    assert read_series(path).rounds == ()
-    first, second = Round(value=3.0, reference=2.0), Round(value=4.0, trim_before=True, source="hep-score")
-    append_round(path, first)
-    append_round(path, second)
-    assert read_series(path).rounds == (first, second) and read_series(path).bad == 0
-    assert path.parent == tmp_path / "series" and path.stat().st_mode & 0o777 == 0o600
 
 
 def test_a_line_cut_short_costs_only_itself(tmp_path: Path) -> None:
@@ -60,27 +48,6 @@ def test_a_line_cut_short_costs_only_itself(tmp_path: Path) -> None:
     append_round(path, Round(value=3.0))
     kept = read_series(path)
     assert [r.value for r in kept.rounds] == [1.0, 3.0] and kept.bad == 1
-
-
-@every_case(
-    "line", [b"[]", b'"x"', b"{}", b'{"value": "fast"}', b"\xff\xfe", b"[" * 100_000, b'{"value": NaN}']
-)
-def test_what_is_no_round_is_passed_over(tmp_path: Path, line: bytes) -> None:
-    path = rounds_file(str(tmp_path), "x")
-    append_round(path, Round(value=1.0))
-    with path.open("ab") as file:
-        file.write(line + b"\n")
-    assert [r.value for r in read_series(path).rounds] == [1.0] and read_series(path).bad == 1
-
-
-def test_a_score_from_elsewhere_needs_little(tmp_path: Path) -> None:
-    path = rounds_file(str(tmp_path), "x")
-    path.parent.mkdir()
-    path.write_text(
-        '{"value": 12.5, "source": "hep-score", "written_bytes": 1000, "more": "kept for others"}\n'
-    )
-    [found] = read_series(path).rounds
-    assert (found.value, found.reference, found.key) == (12.5, None, ("hep-score", "", ""))
 
 
 def test_a_symlink_in_its_place_is_not_written_through(tmp_path: Path) -> None:
@@ -122,35 +89,6 @@ def kept(round_: Round, deleted: int | None = GIB) -> Round:
     return msgspec.structs.replace(round_, value=1.0, deleted_bytes=deleted)
 
 
-def test_a_trim_of_a_few_groups_of_a_large_file_system_counts(tree: Tree) -> None:
-    """Seen on a 400 GB ext4: three rounds of 600 MB, a trim after each, 882 MB and 1.39 GB discarded."""
-    here = Here(tree, 400 * GIB)
-    first = round_since(counters(tree, "b1", 10 * GIB, 0).host(), here, [])
-    assert (first.written_bytes, first.trim_before) == (None, False)
-    deleted = 600_000_000
-    counters(tree, "b1", 12 * GIB, 882 << 20)
-    second = round_since(tree.host(), here, [kept(first, deleted)])
-    assert (second.written_bytes, second.trim_before, second.trimmed_bytes) == (2 * GIB, True, 882 << 20)
-    assert second.trim_seen_by and second.discards_of == "sda"
-    counters(tree, "b1", 13 * GIB, (882 << 20) + 1_390_000_256)
-    third = round_since(tree.host(), here, [kept(first, deleted), kept(second, deleted)])
-    assert (third.written_bytes, third.trim_before) == (GIB, True)
-    fourth = round_since(tree.host(), here, [kept(third, deleted)])  # nothing discarded since
-    assert (fourth.trim_before, fourth.trimmed_bytes, fourth.trim_seen_by) == (False, 0, "")
-
-
-@pytest.mark.parametrize(
-    ("deleted", "discarded", "trim"),
-    [(GIB, GIB // 8, False), (GIB, GIB // 3, True), (None, 1 << 20, False), (None, 64 << 20, True)],
-)  # fmt: skip
-def test_what_counts_as_a_trim_goes_by_what_a_round_deleted(
-    tree: Tree, deleted: int | None, discarded: int, trim: bool
-) -> None:
-    first = kept(round_since(counters(tree, "b1", GIB, 0).host(), Here(tree, 400 * GIB), []), deleted)
-    counters(tree, "b1", 2 * GIB, discarded)
-    assert round_since(tree.host(), Here(tree, 400 * GIB), [first]).trim_before == trim
-
-
 def on(tree: Tree, here: Here, source: str, devno: str, options: str = "rw") -> Here:
     """The layout with a real chain, of a captured mount."""
     tree.put("/proc/self/mountinfo", f"30 1 {devno} / /data rw - ext4 {source} {options}\n")
@@ -179,23 +117,6 @@ def test_with_online_discard_only_what_deletions_do_not_explain(
     assert round_since(tree.host(), here, [first]).trim_before == trim
 
 
-def test_a_trim_of_the_neighbouring_partition_is_not_this_ones(tree: Tree) -> None:
-    tree.disk(ATA, discard_max_bytes=4096).partition(ATA, 1, "8:1")
-    here = on(tree, Here(tree, 100 * GIB), "/dev/sda1", "8:1")
-
-    def both(disk: int, partition: int) -> Host:
-        counters(tree, "b1", GIB, disk)
-        own = f"   8 1 sda1 10 0 80 5 10 0 9 5 0 9 10 3 0 {partition // 512} 0 0 0\n"
-        with (tree.root / "proc/diskstats").open("a") as file:
-            file.write(own)
-        return tree.host()
-
-    first = kept(round_since(both(0, 0), here, []))
-    second = kept(round_since(both(50 * GIB, 0), here, [first]))
-    assert (second.trim_before, second.discards_of) == (False, "sda1")
-    assert round_since(both(60 * GIB, 10 * GIB), here, [second]).trimmed_bytes == 10 * GIB
-
-
 def test_a_line_of_older_hostdx_is_compared_with_the_leaves(tree: Tree) -> None:
     old = Round(value=1, boot_id="b1", device_written_bytes=GIB, device_discarded_bytes=5 * GIB)
     found = round_since(counters(tree, "b1", 2 * GIB, 6 * GIB).host(), Here(tree, 400 * GIB), [old])
@@ -216,37 +137,6 @@ def test_a_kernel_that_counts_no_discards_leaves_the_timer(
     assert (found.trim_before, found.trim_seen_by, found.trimmed_bytes) == (True, "fstrim.timer", None)
 
 
-def test_counters_that_saw_no_trim_outweigh_the_timer(tree: Tree, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("scenarios.fstrim.rounds.stamp_time", lambda host: datetime(2026, 11, 2, tzinfo=UTC))
-    first = kept(round_since(counters(tree, "b1", GIB, 0).host(), Here(tree, GIB), []))
-    first = msgspec.structs.replace(first, wall="2026-11-01T00:00:00Z")
-    assert round_since(tree.host(), Here(tree, GIB), [first]).trim_before is False
-    # but those of another boot say nothing about the time before it
-    assert (
-        round_since(counters(tree, "b2", GIB, 0).host(), Here(tree, GIB), [first]).trim_seen_by
-        == "fstrim.timer"
-    )
-
-
-def test_after_a_reboot_the_counters_began_anew(tree: Tree) -> None:
-    last = Round(value=1, boot_id="b1", device_written_bytes=50 * GIB, device_discarded_bytes=50 * GIB)
-    counters(tree, "b2", 3 * GIB, 60 * GIB)
-    found = round_since(tree.host(), Here(tree, 100 * GIB), [last])
-    assert (found.written_bytes, found.trim_before) == (3 * GIB, True)
-
-
-def test_without_counters_nothing_is_claimed(tree: Tree) -> None:
-    found = round_since(tree.host(), Here(tree, 100), [Round(value=1, device_written_bytes=5)])
-    assert (found.written_bytes, found.trim_before, found.trimmed_bytes) == (None, False, None)
-
-
-def test_rounds_with_and_without_references_are_not_mixed() -> None:
-    rounds = [Round(value=100.0 - i, reference=2.0 if i % 2 else None) for i in range(8)]
-    assert (
-        trend_of_rounds(rounds).trend.verdict == "slower"
-    )  # had it divided half of them, this would be noise
-
-
 def test_the_bytes_between_rounds_add_up() -> None:
     rounds = [Round(value=100 * 0.98**i, written_bytes=10**9 if i else None) for i in range(12)]
     assert trend_of_rounds(rounds).trend.per_gb == pytest.approx(-0.02, abs=0.002)
@@ -265,11 +155,6 @@ def test_the_uuid_names_the_series(tree: Tree) -> None:
     tree.link("/dev/disk/by-uuid/6c1f-22ab", "../../sda")
     here = on(tree, Here(tree, 1), "/dev/sda", "8:0")
     assert file_system_id(tree.host(), here) == "6c1f-22ab"
-
-
-def test_without_udev_device_and_number_name_it(tree: Tree) -> None:
-    name = file_system_id(tree.host(), Here(tree, 1))
-    assert name and os.sep not in name
 
 
 async def test_a_round_that_cannot_be_kept_is_judged_and_said(

@@ -8,10 +8,9 @@ from typing import Any
 
 import pytest
 
-from scenarios.contract.rule import Inapplicable, Unreadable
+from scenarios.contract.rule import Unreadable
 from scenarios.fstrim.remedies import fstab_remedy
 from scenarios.fstrim.rules import RULES, online_unqueued_findings, swallowed_findings, untrimmed_findings
-from tests.fakes.answering import Answering
 from tests.fakes.hosts.tree import Tree
 
 ATA = "/sys/devices/pci0000:00/0000:00:17.0/ata3/host2/target2:0:0/2:0:0:0/block/sda"
@@ -37,50 +36,7 @@ def ssd(tree: Tree, options: str = "rw", timer: bool = False, written: int = 0, 
     return tree.put("/etc/fstab", "/dev/sda /data xfs defaults 0 0\n")
 
 
-def test_an_ssd_that_nobody_trims(tree: Tree) -> None:
-    [found] = untrimmed_findings(ssd(tree).host())
-    assert (found.id, found.severity, found.subject) == ("fstrim.never", "notice", "/data")
-    assert found.remedy[0].commands == ("systemctl enable --now fstrim.timer",)
-    assert found.remedy[0].undo and found.remedy[0].verify
-    assert (found.prove, found.prove_options) == ("fstrim", ("--dir", "/data"))
-
-
-def test_written_over_and_over_it_is_a_warning(tree: Tree) -> None:
-    [found] = untrimmed_findings(ssd(tree, written=2048 * 512).host())  # the fake's disk is so large
-    assert found.severity == "warning"
-    assert "1.00 times" in found.evidence[1].text
-
-
-@pytest.mark.parametrize(
-    "given", [{"timer": True}, {"options": "rw,discard"}, {"discard_max_bytes": 0}], ids=["timer", "online", "none"]
-)  # fmt: skip
-def test_it_stays_silent(tree: Tree, given: dict[str, Any]) -> None:
-    assert list(untrimmed_findings(ssd(tree, **given).host())) == []
-
-
 OTHER = "/dev/sdb / ext4 defaults 0 1\n"
-DROP_IN = "/etc/systemd/system/fstrim.service.d/zz-hostdx-data.conf"
-CALL = "ExecStart=-/usr/sbin/fstrim -v /data"
-
-
-def test_the_timer_that_passes_over_a_mount(tree: Tree) -> None:
-    ssd(tree, timer=True).put("/etc/fstab", OTHER)
-    [found] = untrimmed_findings(tree.host())
-    assert "/etc/fstab" in found.evidence[0].text
-    [remedy] = found.remedy
-    assert remedy.persistent == ()  # a drop-in lasts by itself
-    assert remedy.undo == (f"rm {DROP_IN}", "systemctl daemon-reload")
-    assert not any("revert" in line for line in remedy.undo)  # it would take the admin's drop-ins away
-
-
-def test_after_its_remedy_it_is_silent(tree: Tree) -> None:
-    """The remedy's own commands, run in the tree."""
-    ssd(tree, timer=True).put("/etc/fstab", OTHER)
-    [found] = untrimmed_findings(tree.host())
-    for command in found.remedy[0].commands[:2]:
-        subprocess.run(["sh", "-c", command.replace("/etc/systemd", f"{tree.root}/etc/systemd")], check=True)
-    assert (tree.root / DROP_IN.lstrip("/")).read_text() == f"[Service]\n{CALL}\n"
-    assert list(untrimmed_findings(tree.host())) == []
 
 
 @pytest.mark.parametrize("mountpoint", ["/my data", '/a"b', "/50%", "/a'b"])
@@ -112,15 +68,6 @@ def test_nobody_is_accused_wrongly(tree: Tree, files: dict[str, str]) -> None:
     assert list(untrimmed_findings(tree.host())) == []
 
 
-def test_a_cron_job_for_another_file_system_helps_nobody(tree: Tree) -> None:
-    ssd(tree).put("/etc/cron.weekly/trim", "fstrim -v /\n")
-    tree.put(
-        "/proc/self/mountinfo", "1 0 8:9 / / rw - ext4 /dev/sdz rw\n30 1 8:0 / /data rw - xfs /dev/sda rw\n"
-    )
-    [found] = untrimmed_findings(tree.host())
-    assert "/etc/cron.weekly/trim" in found.evidence[0].text
-
-
 def test_a_timer_that_is_off_and_would_pass_over_it_needs_both(tree: Tree) -> None:
     [found] = untrimmed_findings(ssd(tree).put("/etc/fstab", OTHER).host())
     assert [remedy.title for remedy in found.remedy] == ["Trim once a week", "Let the timer trim /data too"]
@@ -136,50 +83,11 @@ def test_the_admins_own_choice_is_respected(tree: Tree, timer: bool) -> None:
     assert "/etc/fstab" in found.title
 
 
-def test_without_a_timer_cron_is_the_way(tree: Tree, tmp_path: Path) -> None:
-    ssd(tree)
-    said = "LoadState=not-found\nActiveState=inactive\nUnitFileState=\nLastTriggerUSec=\n"
-    ask = "systemctl show fstrim.timer -p LoadState,ActiveState,UnitFileState,LastTriggerUSec"
-    host = Answering(tree.root, {ask: said})
-    [found] = untrimmed_findings(host)
-    [remedy] = found.remedy
-    assert not any("systemctl" in line for line in remedy.commands)
-    for command in remedy.commands:
-        (tree.root / "etc/cron.weekly").mkdir(exist_ok=True)
-        subprocess.run(["sh", "-c", command.replace("/etc/cron", f"{tree.root}/etc/cron")], check=True)
-    assert (tree.root / "etc/cron.weekly/hostdx-fstrim-data").read_text() == "#!/bin/sh\nexec fstrim /data\n"
-    assert list(untrimmed_findings(Answering(tree.root, {ask: said}))) == []
-
-
 def test_an_unknown_timer_is_not_guessed(tree: Tree) -> None:
     ssd(tree)
     (tree.root / UNIT.lstrip("/")).unlink()
     with pytest.raises(Unreadable):
         list(untrimmed_findings(tree.host()))
-
-
-def test_a_hard_disk_and_a_virtual_disk_are_not_accused(tree: Tree) -> None:
-    ssd(tree, rotational=1, discard_max_bytes=0)
-    with pytest.raises(Inapplicable):
-        list(untrimmed_findings(tree.host()))
-
-
-def crypt(tree: Tree) -> Tree:
-    tree.disk(ATA, **TAKES).disk(DM, "253:0", **NOTHING)
-    tree.files(DM, dm__name="luks-home", dm__uuid="CRYPT-LUKS2-0123-luks-home")
-    tree.link(f"{DM}/slaves/sda", "../../../../x")
-    return tree.put("/proc/self/mountinfo", "30 1 253:0 / /home rw - xfs /dev/mapper/luks-home rw\n")
-
-
-def test_encryption_that_swallows_discards(tree: Tree) -> None:
-    [found] = swallowed_findings(crypt(tree).host())
-    assert "dm-0 (crypt)" in found.evidence[0].text
-    assert found.remedy[0].commands == ("cryptsetup status luks-home",)  # what it would weaken is not advised
-
-
-def test_a_drive_that_takes_none(tree: Tree) -> None:
-    [found] = swallowed_findings(ssd(tree, **NOTHING).host())
-    assert found.remedy == ()
 
 
 @pytest.mark.parametrize(("mode", "options", "speaks"), [

@@ -43,27 +43,11 @@ def test_a_slow_disk_keeps_what_was_planned() -> None:
     assert (found.pattern.blocks, found.bytes, found.text) == (12, 104 * MIB, "")
 
 
-def test_a_sata_ssd_gets_half_a_second_and_fewer_blocks() -> None:
-    found = made(500e6)
-    assert MIN_BLOCKS <= found.pattern.blocks < 12
-    assert found.bytes / 500e6 >= 0.5
-    assert "500 MB/s" in found.text and f"{found.pattern.blocks} blocks a phase" in found.text
-
-
-def test_a_disk_in_between_needs_no_fewer() -> None:
-    found = made(230e6)
-    assert found.pattern.blocks == 12 and found.bytes > 104 * MIB and found.bytes / 230e6 >= 0.5
-
-
 @pytest.mark.parametrize("given", [{"amplified": 4.0}, {"free": 40 * GIB}])
 def test_what_cannot_be_afforded_is_not_promised(given: dict[str, float]) -> None:
     found = made(3e9, **given)  # type: ignore[arg-type]
     assert found.pattern.blocks == MIN_BLOCKS and found.bytes < 0.5 * 3e9
     assert found.bytes <= MAX_BLOCK_BYTES
-
-
-def test_a_round_alone_has_more_for_each() -> None:
-    assert made(500e6, phases=1).pattern.blocks == 12
 
 
 async def test_blocks_that_were_too_short_are_said() -> None:

@@ -106,16 +106,6 @@ def test_of_too_few_groups_no_part_is_shown(groups: int, shown: float | None) ->
     assert found is not None and found.of_disk == found.of_network == shown
 
 
-def test_the_limit_is_that_of_the_fastest_way() -> None:
-    alone = [SideRate(direction="out", side=side, rate=2e9) for side in ("disk", "network")]
-    ways = [
-        SideRate(direction="out", side=side, rate=rate)
-        for side, rate in (("copy", 5e8), ("direct", 1e9), ("sendfile", 7e8))
-    ]
-    found = stream_limit("out", [*alone, *ways], [], NOTHING, private=False)
-    assert found is not None and (found.path, found.rate) == ("direct", 1e9)
-
-
 @pytest.mark.parametrize(("direction", "remedies"), [("out", 1), ("in", 0)])
 def test_a_read_ahead_is_a_remedy_for_reading_only(direction: str, remedies: int) -> None:
     waits = StreamLimit(direction=direction, path="copy", what="streams", rate=1e9)

@@ -9,18 +9,13 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from app.recordings.session import RunSession
-from app.recordings.values import value_of
 from probes.engine.measured import BenchRefused
 from probes.reading.host import Host
 from probes.types import Json
 from scenarios.contract import events as ev
 from scenarios.contract.model import Options, UsageError
-from scenarios.contract.results.document import Table
 from scenarios.fullstack import plan as plan_module
-from scenarios.fullstack.loads import stream_loads, written_shares
 from scenarios.fullstack.machine import Bound, StreamBounds
-from scenarios.fullstack.measurement.bench import METRIC
 from scenarios.fullstack.measurement.messages import Open
 from scenarios.fullstack.measurement.remote import PeerLine, RemotePeer
 from scenarios.fullstack.results import FullstackFigures, StreamLimit, Streams
@@ -114,13 +109,6 @@ def lay_on_any_disk(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(plan_module.TestDirectory, "__init__", made)
 
 
-def test_the_slower_part_is_the_limit(tmp_path: Path) -> None:
-    disk = told(tmp_path, ALIKE).limits["out"]
-    assert disk.what == "disk" and disk.of_disk is not None and 0.9 < disk.of_disk < 1.1
-    network = told(tmp_path, ALIKE | {"disk": 3000.0, "network": 1000.0}).limits["out"]
-    assert network.what == "network" and network.of_network_ci95 is not None
-
-
 def test_it_is_named_four_times_of_four(tmp_path: Path) -> None:
     for seed in range(4):
         assert told(tmp_path, ALIKE, {"budget": 150}, seed=seed, scatter=0.1).limits["out"].what == "disk"
@@ -164,12 +152,6 @@ def test_what_each_loses_to_the_other_has_its_interval(tmp_path: Path) -> None:
     assert "fullstack.loses.read" in done.findings and "fullstack.loses.send" not in done.findings
 
 
-def test_a_way_that_is_faster_than_a_copy_is_told(tmp_path: Path) -> None:
-    done = told(tmp_path, ALIKE | {"copy": 500.0, "sendfile": 900.0, "direct": 510.0})
-    assert "fullstack.way.out.sendfile" in done.findings
-    assert "fullstack.way.out.direct" not in done.findings
-
-
 def test_settings_of_the_own_link_and_sends_without_a_copy_are_told_with_their_interval(
     tmp_path: Path,
 ) -> None:
@@ -182,61 +164,6 @@ def test_settings_of_the_own_link_and_sends_without_a_copy_are_told_with_their_i
     lent, plain = (done.measured.find_level("out", side) for side in ("zerocopy", "copy"))
     assert lent is not None and lent.copied == 0.5 and lent.memory == pytest.approx(3.0)
     assert plain is not None and plain.copied is None
-
-
-def test_both_directions_and_every_level(tmp_path: Path) -> None:
-    done = told(tmp_path, ALIKE, {"direction": "both", "budget": 150})
-    sides = {(one.direction, one.side) for one in done.measured.levels}
-    assert sides == {
-        *(("out", side) for side in ("disk", "network", "copy", "sendfile", "direct", "zerocopy")),
-        *(("in", side) for side in ("disk", "network", "copy", "splice", "direct")),
-    }
-    level = done.measured.find_level("out", "disk")
-    assert (
-        level is not None
-        and level.rate == pytest.approx(1e9, rel=0.05)
-        and level.cpu_s_per_gb == pytest.approx(0.5)
-    )
-    assert "fullstack.rates" in done.findings
-    assert done.bench.closed and done.bench.budget.spent_bytes <= 8 << 30
-
-
-def test_what_may_be_written_goes_by_the_weight_of_who_writes() -> None:
-    every = stream_loads(("out", "in"))
-    left, got = 1.0, {}
-    for load, share in written_shares(every).items():
-        got[load] = share * left
-        left -= got[load]
-    assert got == pytest.approx({"in": 8 / 12, "write": 2 / 12, "receive": 2 / 12})
-    assert {one.id for one in every if one.has_writes} == set(got)
-
-
-def test_the_result_is_shown_and_read_back(tmp_path: Path) -> None:
-    done = told(tmp_path, ALIKE)
-    (found,) = done.fake.of(Streams)
-    limits, levels, *_ = found.result_parts
-    assert isinstance(limits, Table) and isinstance(levels, Table) and len(levels.rows) == 6
-    assert found.on_top(0.0) is not None
-    again = msgspec.json.decode(msgspec.json.encode(found), type=Streams)
-    assert again == found
-
-
-def test_a_way_has_one_rate_in_the_limits_and_beside_the_verdicts(tmp_path: Path) -> None:
-    """It was 487 MB/s in one table and 560 MB/s in another."""
-    done = told(tmp_path, ALIKE)
-    session = RunSession()
-    for event in done.fake.events:
-        session.apply(event)
-    seen = 0
-    for one in done.measured.levels:
-        value = value_of(session, one.direction, METRIC, one.side)
-        if value is not None:  # five digits are recorded
-            assert one.rate == pytest.approx(value * 1e6, rel=1e-3)
-            seen += 1
-        elif one.side == "zerocopy":
-            value = value_of(session, "zerocopy", METRIC, one.side)
-            assert value is not None and one.rate == pytest.approx(value * 1e6, rel=1e-3)
-    assert seen >= 4
 
 
 def test_a_side_that_cannot_be_measured_is_left_out(tmp_path: Path) -> None:

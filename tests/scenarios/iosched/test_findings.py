@@ -9,10 +9,8 @@ import msgspec
 from probes.reading.host import Host
 from probes.system.disk.scheduler_origin import SchedulerOrigin
 from scenarios.contract import events as ev
-from scenarios.iosched.findings import held_finding, verdict_finding
-from scenarios.iosched.measurement.mixes import MIXES
-from scenarios.iosched.remedies import make_scheduler_remedy, throughput_of_bfq, tuned_path, udev_rule
-from scenarios.iosched.scheduler_setup import PairLoad, build_workload
+from scenarios.iosched.findings import verdict_finding
+from scenarios.iosched.remedies import make_scheduler_remedy, throughput_of_bfq, udev_rule
 from tests.every_case import every_case
 from tests.scenarios.iosched.test_scenario import target_on, tree
 
@@ -62,13 +60,6 @@ def test_a_pair_is_summed_up(
     assert len(finding.evidence) == len(verdicts)
 
 
-def test_nothing_is_called_right_while_something_is_undecided(tmp_path: Path) -> None:
-    host = tree(tmp_path)
-    verdicts = [verdict("slower", "m0"), verdict("inconclusive", "m1")]
-    title = verdict_finding(host, target_on(host), "bfq", verdicts).title
-    assert "keep" not in title and "m1" in title
-
-
 def test_what_would_decide_it_is_a_command(tmp_path: Path) -> None:
     host = tree(tmp_path)
     open_one = msgspec.structs.replace(
@@ -76,22 +67,6 @@ def test_what_would_decide_it_is_a_command(tmp_path: Path) -> None:
     )
     again = "--scheduler bfq --load readers --budget 2940"
     assert verdict_finding(host, target_on(host), "bfq", [open_one]).evidence[0].text.endswith(again)
-
-
-def test_writers_that_reach_their_bound_pressed_nobody() -> None:
-    mix = next(m for m in MIXES if m.id == "writers-reader")
-    job = PairLoad(
-        mix=mix,
-        variant="bfq",
-        workload=build_workload(mix, "bfq", 1, 1 << 28, "/d", 1),
-        write_rate=100_000_000,
-    )
-    held = held_finding("sdb", job, [[199.0, 200.0, 198.0], [196.0, 200.0, 199.0]])
-    assert held is not None and "200 MB/s" in held.title and "--most-written" in held.remedy[0].commands[0]
-    assert (
-        held_finding("sdb", job, [[199.0, 200.0], [90.0, 80.0]]) is None
-    )  # one of them let the disk fill up
-    assert held_finding("sdb", job, [[], []]) is None
 
 
 def test_every_disk_has_a_rule_of_its_own_that_its_undo_takes_away(tmp_path: Path) -> None:
@@ -117,12 +92,6 @@ def test_a_remedy_is_whole_and_names_who_would_undo_it(tmp_path: Path) -> None:
     assert 'ATTR{queue/rotational}=="1"' in text and 'ATTR{queue/scheduler}="bfq"' in text
     assert "/etc/udev/rules.d/60-x.rules" in remedy.warning
     assert "echo none > /sys/block/sdb/queue/scheduler" in remedy.undo
-
-
-def test_the_profiles_place_goes_by_tuneds_version(tmp_path: Path) -> None:
-    assert tuned_path(Host(str(tmp_path)), "x") == "/etc/tuned/x/tuned.conf"
-    (tmp_path / "usr/lib/tuned/profiles").mkdir(parents=True)
-    assert tuned_path(Host(str(tmp_path)), "x") == "/etc/tuned/profiles/x/tuned.conf"
 
 
 def test_bfqs_settings_can_be_taken_back() -> None:

@@ -12,10 +12,8 @@ from probes.system.disk.scheduler import read_scheduling
 from probes.system.disk.scheduler_origin import find_scheduler_origin
 from probes.types import Absent
 from scenarios.contract.finding import Finding
-from scenarios.contract.rule import Inapplicable, Unreadable
 from scenarios.dstate.rules import RULES as HANG_RULES
 from scenarios.iosched.rules import RULES
-from scenarios.triage.knowledge.schedulers import offered_names
 from tests.every_case import every_case
 
 DATA = Path(__file__).parents[2] / "data" / "kernel_log"
@@ -102,46 +100,6 @@ def test_a_kernel_known_to_crash(tmp_path: Path, release: str, speaks: bool) -> 
     assert bool(check(tree(tmp_path, release=release), "iosched.known-crash")) == speaks
 
 
-def test_the_release_that_cannot_be_read_is_said(tmp_path: Path) -> None:
-    (tmp_path / "sys").mkdir()
-    with pytest.raises(Unreadable):
-        check(Host(str(tmp_path)), "iosched.known-stall")
-
-
-@every_case(
-    ("scheduler", "rotational", "speaks"),
-    [
-        ("mq-deadline [none] bfq", 1, True),  # a hard disk without any order
-        ("none [mq-deadline] bfq", 1, False),
-        ("none mq-deadline [bfq]", 1, False),  # bfq is right on a hard disk
-        ("mq-deadline [none] bfq", 0, False),
-    ],
-)
-def test_a_scheduler_that_does_not_suit_the_disk(
-    tmp_path: Path, scheduler: str, rotational: int, speaks: bool
-) -> None:
-    found = check(tree(tmp_path, scheduler=scheduler, rotational=rotational), "iosched.choice")
-    assert bool(found) == speaks
-    if found:
-        texts = [e.text for e in found[0].evidence]
-        assert any("fifo_batch=16" in t for t in texts) and any("nr_requests 256" in t for t in texts)
-        assert "echo mq-deadline > /sys/block/sda/queue/scheduler" in found[0].remedy[0].commands
-
-
-@every_case(
-    ("offered", "expected"),
-    [
-        (("none", "mq-deadline", "kyber", "bfq"), ("mq-deadline", "bfq")),
-        (("noop", "deadline", "cfq"), ("deadline", "cfq")),
-        (("none",), ()),
-    ],
-)
-def test_suggestions_go_by_the_names_of_the_kernel(
-    offered: tuple[str, ...], expected: tuple[str, ...]
-) -> None:
-    assert offered_names(("mq-deadline", "bfq"), offered) == expected
-
-
 def test_the_remedy_is_a_tuned_profile_where_tuned_sets_a_scheduler(tmp_path: Path) -> None:
     more = {
         "etc/tuned/active_profile": "throughput-performance ours hostdx-sda",
@@ -161,38 +119,12 @@ def test_the_remedy_is_a_tuned_profile_where_tuned_sets_a_scheduler(tmp_path: Pa
     assert "ours/tuned.conf" in remedy.warning
 
 
-def test_the_remedy_is_a_rule_where_tuned_leaves_schedulers_alone(tmp_path: Path) -> None:
-    more = {
-        "etc/tuned/active_profile": "throughput-performance",
-        "usr/lib/tuned/throughput-performance/tuned.conf": "[disk]\nreadahead=>4096\n",
-    }
-    (finding,) = check(tree(tmp_path, scheduler="[none] mq-deadline", more=more), "iosched.choice")
-    text = "\n".join(finding.remedy[0].persistent)
-    assert "60-hostdx-ioscheduler-sda.rules" in text and "tuned" not in text
-
-
-@every_case(("wbt", "speaks"), [(75000, False), (2000, False), (0, False), (5000, True)])
-def test_write_back_throttling_by_hand(tmp_path: Path, wbt: int, speaks: bool) -> None:
-    assert bool(check(tree(tmp_path, wbt=wbt), "iosched.wbt")) == speaks
-
-
 @pytest.mark.parametrize("active", ["cfq", "deadline"])
 def test_defaults_of_the_single_queue_layer(tmp_path: Path, active: str) -> None:
     offered = " ".join(f"[{s}]" if s == active else s for s in ("noop", "deadline", "cfq"))
     host = tree(tmp_path, scheduler=offered, queues=0, release="3.10.0-1160.el7.x86_64")
     state = read_scheduling(host, "sda")
     assert not isinstance(state, Absent) and find_scheduler_origin(host, state).kind == "default"
-
-
-def test_rules_that_were_not_captured_are_not_denied(tmp_path: Path) -> None:
-    host = tree(tmp_path, scheduler="mq-deadline [bfq] none")
-    state = read_scheduling(host, "sda")
-    assert not isinstance(state, Absent)
-    unseen = find_scheduler_origin(host, state).text
-    with pytest.raises(Unreadable, match="captured"):
-        check(host, "iosched.conflict")
-    (tmp_path / "etc/udev/rules.d").mkdir(parents=True)
-    assert find_scheduler_origin(host, state).text != unseen
 
 
 def test_a_rule_that_does_not_hold(tmp_path: Path) -> None:
@@ -233,60 +165,12 @@ def test_the_talks_log_leads_to_the_stall(tmp_path: Path) -> None:
     )
 
 
-def test_the_same_log_from_another_kernel_is_no_known_stall(tmp_path: Path) -> None:
-    host = tree(tmp_path, release="6.12.0")
-    (tmp_path / "var/log").mkdir(parents=True)
-    text = (DATA / "bfq-stall.txt").read_text().replace("4.18.0-348.el8", "4.18.0-372.9.1.el8")
-    (tmp_path / "var/log/messages").write_text(text)
-    assert [f.id for f in check(host, "iosched.hung-tasks")] == ["iosched.hung-tasks"]
-
-
 def test_the_null_pointer_is_found_with_its_fix(tmp_path: Path) -> None:
     host = tree(tmp_path, release="4.18.0-338.el8.x86_64")
     (tmp_path / "var/log").mkdir(parents=True)
     shutil.copy(DATA / "null-dereference.txt", tmp_path / "var/log/dmesg")
     (finding,) = check(host, "iosched.null-pointer")
     assert finding.severity == "critical" and "4.18.0-348" in finding.remedy[0].title
-
-
-def test_an_oops_goes_by_the_kernel_that_it_names(tmp_path: Path) -> None:
-    """A log is kept over an update: what the running kernel is says nothing about the oops."""
-    host = tree(tmp_path, release="6.12.0")
-    (tmp_path / "var/log").mkdir(parents=True)
-    shutil.copy(DATA / "null-dereference.txt", tmp_path / "var/log/dmesg")
-    (finding,) = check(host, "iosched.null-pointer")
-    assert "4.18.0-348" in finding.remedy[0].title
-    assert "kernel 4.18.0-338.el8.x86_64" in finding.evidence[0].text
-
-
-def test_one_hung_task_is_said_as_one(tmp_path: Path) -> None:
-    host = tree(tmp_path, release=EL8_5, scheduler="mq-deadline [bfq]", queues=8)
-    (tmp_path / "var/log").mkdir(parents=True)
-    text = (DATA / "bfq-stall.txt").read_text()
-    head = (
-        text.index("INFO: task", text.index("INFO: task") + 10) if text.count("INFO: task") > 1 else len(text)
-    )
-    (tmp_path / "var/log/messages").write_text(text[: text.rindex("\n", 0, head) + 1])
-    titles = [f.title for f in check(host, "iosched.hung-tasks")]
-    assert titles[0].startswith("the kernel reported a hung task waiting for")
-    assert titles[1].startswith("1 task hung")
-
-
-def test_no_log_is_unreadable_not_fine(tmp_path: Path) -> None:
-    with pytest.raises(Unreadable):
-        check(tree(tmp_path), "iosched.hung-tasks")
-
-
-@every_case(
-    ("warnings", "timeout", "speaks"),
-    [("10", "120", False), ("0", "120", True), ("10", "0", True), ("-1", "120", False)],
-)
-def test_a_watch_that_has_gone_silent(tmp_path: Path, warnings: str, timeout: str, speaks: bool) -> None:
-    more = {
-        "proc/sys/kernel/hung_task_warnings": warnings,
-        "proc/sys/kernel/hung_task_timeout_secs": timeout,
-    }
-    assert bool(check(tree(tmp_path, more=more), "iosched.hung-silent")) == speaks
 
 
 def test_tasks_in_d_are_listed_with_what_they_wait_for(tmp_path: Path) -> None:
@@ -299,9 +183,3 @@ def test_tasks_in_d_are_listed_with_what_they_wait_for(tmp_path: Path) -> None:
         (place / "wchan").write_text("rpc_wait_bit_killable")
     (finding,) = check(host, "iosched.tasks-in-d")
     assert (finding.id, finding.severity) == ("iosched.tasks-in-d", "notice")
-
-
-def test_a_host_without_disks_is_inapplicable(tmp_path: Path) -> None:
-    (tmp_path / "sys/block").mkdir(parents=True)
-    with pytest.raises(Inapplicable):
-        check(Host(str(tmp_path)), "iosched.choice")

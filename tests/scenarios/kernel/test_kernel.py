@@ -41,40 +41,13 @@ def test_two_directories_are_the_storage_scenarios() -> None:
         KernelSetup(Host(), Options({"dir": ["/tmp", "/var/tmp"]}))
 
 
-def test_without_a_directory_neither_disk_nor_files_are_measured(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("scenarios.experiment.files.directories.default_directories", lambda host: ())
-    plan = KernelScenario().prepare(Host(), Options({})).plan
-    loads = {w.id for w in plan.workloads}
-    assert "syscall" in loads and not {"file-create", "randread-4k"} & loads
-    assert plan.actions == () and plan.writes == () and plan.left_out
-
-
 def planned(*loads: str, **more: Json) -> Plan:
     return KernelScenario().prepare(Host(), Options({"only": [*loads], **more})).plan
-
-
-def test_some_loads_alone_take_their_share_of_the_time_and_no_directory_where_they_need_none() -> None:
-    few = planned("syscall", "tcp-stream", dir="/var/tmp")
-    assert {w.id for w in few.workloads} == {"syscall", "tcp-stream"}
-    assert few.actions == () and few.writes == () and not few.left_out
-    assert few.measuring_s == pytest.approx(
-        KernelScenario().prepare(Host(), Options({})).plan.measuring_s / 10
-    )
-    assert planned("syscall", budget=1.0).measuring_s == 1.0
-    files = planned("file-stat", dir="/var/tmp", budget=1.0)  # what is looked up must be made
-    assert [w.id for w in files.workloads] == ["file-create", "file-stat", "file-delete"] and files.actions
-    assert files.measuring_s > 1.0, "four rounds are measured anyway"
 
 
 def test_a_disk_that_may_not_be_written_to_leaves_no_load(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("scenarios.experiment.files.directories.default_directories", lambda host: ())
     assert planned("randread-4k").refusal and not planned("syscall").refusal
-
-
-def test_a_captured_tree_is_refused(tmp_path: Path) -> None:
-    (tmp_path / "proc").mkdir()
-    host = Host(str(tmp_path))
-    assert "captured" in KernelScenario().blocked(host)
 
 
 def test_one_run_says_what_it_recorded_and_what_was_unsteady() -> None:

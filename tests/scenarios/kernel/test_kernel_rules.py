@@ -5,12 +5,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import pytest
-
 from probes.reading.host import Host
 from probes.types import Absent
 from scenarios.contract.finding import Finding
-from scenarios.contract.rule import Unreadable
 from scenarios.kernel import rules, symptoms
 from scenarios.kernel.rules import check_known_faults
 from scenarios.kernel.symptoms import NEEDS, SYMPTOMS
@@ -33,76 +30,11 @@ def _found(host: Host) -> dict[str, Finding]:
     return {finding.id: finding for finding in check_known_faults(host)}
 
 
-def test_a_version_alone_is_a_notice(tmp_path: Path) -> None:
-    host = _host(tmp_path, proc__sys__kernel__osrelease="4.18.0-372.93.1.el8_6.x86_64")
-    finding = _found(host)["kernel.el86-iowait"]
-    assert finding.severity == "notice" and finding.confidence == "hint"
-    assert finding.title.startswith("4.18.0-372.93.1.el8_6.x86_64 ")
-
-
 def test_what_could_not_be_read_is_the_reason(tmp_path: Path) -> None:
     """Nothing of the processor was captured: the fault's evidence says so, not that no fact could show it."""
     finding = _found(_host(tmp_path, proc__sys__kernel__osrelease="4.16.15"))["kernel.amd-dummy-wait"]
     unmet = rules.NEEDS["amd"](Host(str(tmp_path)))
     assert isinstance(unmet, Absent) and any(unmet.reason in e.text for e in finding.evidence)
-
-
-def test_with_its_symptom_it_is_a_warning(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    host = _host(tmp_path, proc__sys__kernel__osrelease="4.18.0-372.93.1.el8_6.x86_64")
-    monkeypatch.setitem(rules.SYMPTOMS, "iowait", lambda host: "62 % of the CPU time is I/O wait")
-    finding = _found(host)["kernel.el86-iowait"]
-    assert finding.severity == "warning" and finding.confidence == "rule"
-    assert any("62 %" in e.text for e in finding.evidence)
-
-
-def test_what_cannot_matter_here_is_not_said(tmp_path: Path) -> None:
-    host = _host(
-        tmp_path,
-        proc__sys__kernel__osrelease="5.19.1",
-        sys__devices__system__cpu__vulnerabilities__retbleed="Not affected",
-    )
-    assert "kernel.ibrs-entry" not in _found(host)
-    (tmp_path / RETBLEED).write_text("Mitigation: IBRS\n")
-    assert "kernel.ibrs-entry" in _found(Host(str(tmp_path)))
-    (tmp_path / RETBLEED).write_text("Mitigation: Enhanced IBRS\n")
-    assert "kernel.ibrs-entry" not in _found(Host(str(tmp_path)))
-
-
-@every_case(
-    ("vendor", "flags", "said"),
-    [
-        ("GenuineIntel", "fpu ibrs ibpb", True),
-        ("GenuineIntel", "fpu ibrs ibpb ibrs_enhanced", False),
-        ("AuthenticAMD", "fpu ibrs ibpb", False),
-    ],
-)
-def test_a_capture_without_vulnerabilities_still_tells_the_processor(
-    tmp_path: Path, vendor: str, flags: str, said: bool
-) -> None:
-    host = _host(
-        tmp_path,
-        proc__sys__kernel__osrelease="6.1.0-13-amd64",
-        proc__cpuinfo=f"processor\t: 0\nvendor_id\t: {vendor}\nflags\t\t: {flags}\n",
-    )
-    assert ("kernel.ibrs-entry" in _found(host)) == said
-
-
-def test_what_costs_nothing_is_said_with_its_symptom_only(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    host = _host(tmp_path, proc__sys__kernel__osrelease="6.6.40")
-    assert "kernel.io-uring-iowait" not in _found(host)
-    monkeypatch.setitem(rules.SYMPTOMS, "iowait-idle-disks", lambda host: "50 % of the CPU time is I/O wait")
-    assert _found(host)["kernel.io-uring-iowait"].severity == "warning"
-
-
-def test_a_fixed_kernel_is_silent(tmp_path: Path) -> None:
-    assert _found(_host(tmp_path, proc__sys__kernel__osrelease="4.18.0-372.96.1.el8_6.x86_64")) == {}
-
-
-def test_without_a_release_nothing_is_claimed(tmp_path: Path) -> None:
-    with pytest.raises(Unreadable, match="release"):
-        _found(_host(tmp_path, sys__x="1"))
 
 
 def test_every_need_and_symptom_that_is_named_is_known() -> None:

@@ -42,26 +42,3 @@ def test_what_is_still_to_do(runs: str, order: str, done: str, left: str) -> Non
     (series,) = series_of(_runs(runs, order))
     assert (series.measured_variants, series.remaining_variants) == (done, left)
     assert (open_series(_runs(runs, order)) is None) == (left == "")
-
-
-def test_a_before_after_a_finished_series_begins_the_next() -> None:
-    first, second = series_of(_runs("A1 B2 A3 B4", "AB"))
-    assert first.recordings_of("A") == ("00",) and second.recordings_of("B") == ("03",)
-
-
-def test_an_after_after_a_finished_series_belongs_to_it() -> None:
-    (series,) = series_of(_runs("A1 B2 B3", "AB"))
-    assert series.recordings_of("B") == ("01", "02")
-
-
-def test_another_run_of_the_same_boot_begins_nothing() -> None:
-    assert len(series_of(_runs("A1 B2 A1", "AB"))) == 1
-
-
-def test_a_longer_order_asked_for_later_counts() -> None:
-    runs = _runs("A1", "AB") + _runs("A1 B2", "ABBA")[1:]
-    assert series_of(runs)[0].remaining_variants == "BA"
-
-
-def test_nothing_measured() -> None:
-    assert series_of([]) == [] and open_series([]) is None

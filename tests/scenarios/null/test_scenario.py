@@ -5,20 +5,16 @@ from __future__ import annotations
 import asyncio
 from pathlib import Path
 
-import msgspec
 import pytest
 
 from probes.engine.disk.refusals import Suitability
 from probes.engine.measured import BenchRefused
-from probes.engine.workloads import prepared_bytes
 from probes.reading.host import Host
 from probes.system.disk.mounts import Mount
 from probes.system.disk.topology import DirectoryPlacement
-from probes.units import format_size
 from scenarios.contract import events as ev
 from scenarios.contract.model import Clock, Options, RunRefused, UsageError
 from scenarios.experiment.files import directories
-from scenarios.null import plan as null_plan
 from scenarios.null import scenario as null
 from scenarios.null.findings import build_findings
 from scenarios.null.results import LeastEffect, NullAnswer, Resolution
@@ -109,23 +105,6 @@ def run_of(engine: type[FakeBench], scenario: Null, seed: int = 1, **options: st
     return run
 
 
-async def test_the_same_thing_is_not_called_different_and_the_answer_can_be_quoted(
-    engine: type[FakeBench],
-) -> None:
-    scenario = Null()
-    run = run_of(engine, scenario)
-    await conduct(scenario, run)
-    words = {v.workload: v.verdict for v in run.of(ev.RunVerdict)}
-    assert words == dict.fromkeys(("randread-4k-qd1", "fsync-4k-qd1", "cpu"), "no material difference")
-    [told] = run.of(Resolution)
-    sentence = told.quote
-    assert sentence.startswith("measured against itself in /")
-    assert "(synced write 4k QD1)" in sentence and "after one minute" in sentence
-    [found] = run.of(ev.Found)
-    assert (found.finding.id, found.finding.severity) == ("null.resolution", "ok")
-    assert [v.control for v in run.of(ev.RunVerdict)] == [False, False, True]
-
-
 async def test_a_planted_fifth_is_found_and_said(engine: type[FakeBench]) -> None:
     scenario = Null(stretch=0.2)
     run = run_of(engine, scenario)
@@ -178,19 +157,6 @@ async def test_without_a_suitable_directory_the_cpu_is_measured(
     assert run.of(ev.Note)
 
 
-async def test_a_directory_that_was_named_and_cannot_be_measured_is_refused(
-    engine: type[FakeBench], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    why = "it is on tmpfs"
-    monkeypatch.setattr(directories, "check_suitability", lambda host, d, **_: place(d, why))
-    scenario = Null()
-    run = run_of(engine, scenario, dir="/dev/shm")
-    assert scenario.prepare(run.host, run.options).plan.refusal == why
-    with pytest.raises(RunRefused, match="tmpfs"):
-        await conduct(scenario, run)
-    assert run.events == []
-
-
 async def test_an_engine_that_finds_no_space_refuses_and_leaves_nothing(
     engine: type[FakeBench], tmp_path: Path
 ) -> None:
@@ -211,24 +177,6 @@ def test_wrong_requests_get_their_line(options: dict[str, object], words: str) -
     scenario = Null()
     with pytest.raises(UsageError, match=words):
         scenario.prepare(Host(), Options(options, scenario.options))  # type: ignore[arg-type]
-
-
-def test_a_captured_tree_cannot_be_measured(tmp_path: Path) -> None:
-    scenario = Null()
-    host = Host(str(tmp_path))
-    assert "captured" in scenario.blocked(host)
-
-
-def test_the_plan_says_what_is_written_before_it_is(tmp_path: Path) -> None:
-    scenario = Null()
-    plan = scenario.prepare(Host(), Options({}, scenario.options)).plan
-    assert plan.digest and plan.measuring_s == null_plan.DEFAULT_BUDGET_S
-    assert plan.writes[0].device == "sda"
-    files = format_size(prepared_bytes(256 << 20, null_plan.STORAGE))
-    assert plan.writes[0].bytes == 4 << 30 and plan.writes[0].where == str(tmp_path)
-    assert any(line.startswith(f"{files} ") for line in plan.sentences)
-    assert not plan.needs_consent
-    assert plan.workloads[0].equivalent.startswith("fio ")
 
 
 def test_severity_follows_the_size_of_what_shows() -> None:
@@ -262,27 +210,3 @@ def test_an_answer_with_a_gap_is_not_ok_and_names_it() -> None:
     assert found.severity == "notice" and "±1.2 %" in found.title and found.answers
     assert answer.reaches[1].title in found.title
     assert "not measured: synced write" in Resolution(t=0.0, value=answer).quote
-
-
-def test_the_resolution_is_one_figure_wherever_it_stands_and_below_the_margin_nothing_is_promised() -> None:
-    reaches = (LeastEffect("randread-4k-qd1", "random read", 0.012, "no material difference", 8, 22.0),)
-    [usual] = build_findings(NullAnswer("/data", "sda", reaches), [], [])
-    [fine] = build_findings(NullAnswer("/data", "sda", reaches, margin=0.02), [], [])
-    for found, margin in ((usual, "5 %"), (fine, "2 %")):
-        assert "±1.2 %" in found.title and margin in found.title
-        assert "±1.2 %" in found.evidence[0].text
-    assert "±1.2 % (random read)" in Resolution(t=0.0, value=NullAnswer("/data", "sda", reaches)).quote
-
-
-@pytest.mark.parametrize(("room", "asked", "chosen"), [(112, None, 112), (900, None, 256), (900, 512, 512)])
-def test_the_files_are_as_large_as_fits_unless_a_size_is_asked_for(
-    monkeypatch: pytest.MonkeyPatch, room: int, asked: int | None, chosen: int
-) -> None:
-    def fits(host: Host, directory: str, *, size_bytes: int | None, **_: object) -> Suitability:
-        return msgspec.structs.replace(
-            place(directory), size_bytes=room << 20 if size_bytes is None else size_bytes
-        )
-
-    monkeypatch.setattr(directories, "check_suitability", fits)
-    options = Options({"size": asked << 20} if asked else {}, Null.options)
-    assert null_plan.NullDirectory(Host(str(EMPTY)), options).size_bytes == chosen << 20

@@ -2,23 +2,17 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import pytest
 
-from probes.reading.host import Host
 from probes.system.disk.drive.link import BusLink
 from probes.system.pci import PciDevice
 from probes.system.pcie_tags import Tags
-from probes.system.processor.clocksource import Clocksource
 from probes.system.running.culprit import BusyProcess
-from probes.system.running.quota_groups import most_stopped, own_quotas
 from probes.types import Absent
 from scenarios.contract.finding import Finding
 from scenarios.numa.findings import (
     cpu_findings,
     device_findings,
-    timer_findings,
 )
 from scenarios.numa.measurement.cpu import NO_CLOCK, Clocked, CpuLoad, CpuResult, CpuRow
 from scenarios.numa.measurement.figures import RoundsFigure, estimate_figure, ratio
@@ -26,9 +20,7 @@ from scenarios.numa.measurement.memory import MemoryResult, NodeReach
 from scenarios.numa.measurement.surroundings import CpuConditions
 from scenarios.numa.memory_findings import memory_findings
 from scenarios.triage.cpus.quota import SessionQuota
-from scenarios.triage.host import rules
 from tests.every_case import every_case
-from tests.fakes.hosts.tree import Tree
 
 GHZ = 1_000_000
 
@@ -139,69 +131,6 @@ def test_a_busy_cpu_is_a_cause_only_where_much_of_it_is_lost(share: float, sever
     assert (found.id, found.severity) == ("numa.cpu-competitor", severity)
 
 
-def test_who_took_the_cpus_is_what_the_next_step_is_about() -> None:
-    around = CpuConditions(foreign={0: 0.5}, culprit=BusyProcess(7, "burner", 0.9))
-    [found] = cpu_findings(_cpu(share=0.5), around)
-    assert (found.prove, found.prove_options) == ("cpuwatch", ("--pid", "7"))
-    assert found.remedy[0].commands[0] == "hostdx run cpuwatch --pid 7"
-    [nobody] = cpu_findings(_cpu(share=0.5), CpuConditions(foreign={0: 0.5}))
-    assert (nobody.prove, nobody.severity) == ("", "warning")
-
-
-def test_a_quota_is_said_alike_by_triage_and_by_the_measurement(tmp_path: Path) -> None:
-    tree = Tree(tmp_path).put("/proc/self/cgroup", "0::/a\n")
-    tree.put("/proc/self/mountinfo", "30 1 0:25 / /sys/fs/cgroup rw - cgroup2 cgroup2 rw\n")
-    tree.files("/sys/fs/cgroup/a", **{"cgroup.procs": "", "cpu.max": "150000 100000"})
-    tree.put("/sys/fs/cgroup/a/cpu.stat", "nr_periods 12\nnr_throttled 1\nthrottled_usec 9\n")
-    for n in range(2):
-        tree.put(f"/sys/devices/system/cpu/cpu{n}/online", "1\n")
-    tree.files("/sys/devices/system/cpu", present="0-1", online="0-1", offline="")
-    [read] = rules.check_quota(tree.host())
-    around = CpuConditions(quota_cores=1.5, quota_held_s=0.1, quota_periods=(19, 20), quota_loaded=2, cpus=2)
-    [measured] = cpu_findings(_cpu(), around)
-    assert (
-        read.title == SessionQuota(cores=1.5, cpus=2).quota_sentence
-    )  # of the group's whole life no share is said
-    assert measured.title == SessionQuota(cores=1.5, cpus=2, reached=(19, 20), loaded=2).quota_sentence
-    assert read.severity == measured.severity == "warning" and read.prove == "numa"
-    assert measured.confidence == "measured" and measured.answers
-    around = CpuConditions(quota_cores=1.5, quota_held_s=0.0, quota_periods=(0, 20), quota_loaded=2, cpus=2)
-    [busy] = cpu_findings(_cpu(), around)  # others had the CPUs meanwhile: no share of nought is said
-    assert (busy.title, busy.severity, busy.answers) == (read.title, "notice", False)
-
-
-def test_of_nested_groups_the_one_that_was_held_back_most_counts(tmp_path: Path) -> None:
-    """One is below the other; each has a quota."""
-    tree = Tree(tmp_path).put("/proc/self/cgroup", "0::/outer/inner\n")
-    folders = ("/sys/fs/cgroup/outer", "/sys/fs/cgroup/outer/inner")
-
-    def counted(*of_each: tuple[int, int]) -> Host:
-        for folder, (stopped, periods) in zip(folders, of_each, strict=True):
-            tree.put(f"{folder}/cpu.max", "50000 100000\n")
-            tree.put(f"{folder}/cpu.stat", f"nr_periods {periods}\nnr_throttled {stopped}\n")
-        return tree.host()
-
-    before = own_quotas(counted((1, 12), (0, 5)))
-    worst = most_stopped(counted((20, 32), (0, 25)), before)
-    assert worst is not None and (worst.folder, worst.stopped, worst.periods) == (folders[0], 19, 20)
-    assert most_stopped(tree.host(), ()) is None
-
-
-def test_a_scaling_that_cannot_be_told_from_good_is_not_called() -> None:
-    wide = _cpu(of_n=0.8)
-    row = wide.rows[0]
-    assert row.of_n is not None
-    unsure = CpuRow(
-        load=row.load,
-        single_core=row.single_core,
-        cores=row.cores,
-        threads=None,
-        of_n=RoundsFigure(0.8, 0.6, 1.05, 4),
-    )
-    result = CpuResult(**{f: getattr(wide, f) for f in wide.__struct_fields__} | {"rows": (unsure,)})
-    assert _ids(list(cpu_findings(result, CpuConditions()))) == []
-
-
 def _reach(cpu: int, memory: int, rate: float, workers: int = 8, ns: float | None = None) -> NodeReach:
     return NodeReach(
         cpu_node=cpu,
@@ -299,22 +228,6 @@ def test_tags_that_are_off() -> None:
     [found] = device_findings((_device(False),), off)
     assert found.id == "numa.ten-bit-tags" and found.confidence == "hint"
     assert list(device_findings((_device(False),), (Tags("0000:81:00.0", can=True, on=True),))) == []
-
-
-def test_clocks() -> None:
-    tsc, hpet = Clocksource("tsc", ("tsc",)), Clocksource("hpet", ("hpet", "tsc"))
-    assert list(timer_findings(tsc, _figure(50))) == []
-    [costly] = timer_findings(tsc, _figure(5000))
-    assert not costly.remedy, "it is the current source already"
-    [slow] = timer_findings(hpet, _figure(900))
-    assert slow.severity == "warning" and "costs 900 ns" in slow.title
-    assert list(timer_findings(Absent("none"), _figure(900))) == []
-    [remedy] = slow.remedy
-    assert remedy.warning and not remedy.persistent
-    [asked] = timer_findings(Clocksource("hpet", ("hpet", "tsc"), asked="hpet"), _figure(900))
-    [remedy] = asked.remedy
-    assert len(asked.evidence) == 2 and asked.evidence[1].source == "/proc/cmdline"
-    assert remedy.persistent and not remedy.warning, "nobody gave the counter up: it was turned off"
 
 
 def test_figures_over_rounds() -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import tarfile
-from collections.abc import Iterator
 from pathlib import Path
 
 import msgspec
@@ -15,7 +14,6 @@ from probes.reading.host import Host
 from scenarios.numa import picture as numa_picture
 from scenarios.numa.machine import CoreGroup, DeviceShape, MachineShape, NodeOrSocket, read_machine
 from scenarios.numa.picture import COLUMNS, draw_picture
-from tests.fakes.hosts.tree import Tree
 from tests.needs import not_here, some_always
 
 TREES = Path(__file__).parents[4] / "shared" / "hosts"
@@ -52,46 +50,6 @@ def _large() -> MachineShape:
     )
 
 
-def test_a_large_host_is_folded() -> None:
-    assert draw_picture(_large()) == (
-        "AMD EPYC 7763 64-Core Processor",
-        "2 sockets, 128 cores, 256 threads, 16 NUMA nodes",
-        "",
-        "nodes 0-7, each 8 cores x 2 threads, 62 GiB to 64 GiB, L3 1 x 32 MiB, socket 0",
-        "          CPUs 0-63,128-191",
-        "          node 3: NVMe nvme0n1",
-        "nodes 8-15, each 8 cores x 2 threads, 64 GiB, L3 1 x 32 MiB, socket 1",
-        "          CPUs 64-127,192-255",
-        "          node 9: NIC eth0",
-        "",
-        "distances: own memory 10, same socket 11, other sockets 32",
-    )
-
-
-def test_a_small_host_shows_its_matrix() -> None:
-    it = msgspec.structs.replace(
-        _large(),
-        places=tuple(msgspec.structs.replace(p, distances=p.distances[:2]) for p in _large().places[:2]),
-        nodes=2,
-        nodes_with_cpus=2,
-    )
-    assert draw_picture(it)[-3:] == ("distances    0   1", "node 0      10  11", "node 1      11  10")
-
-
-def test_nodes_that_are_not_believed_give_way_to_sockets(tmp_path: Path) -> None:
-    tree = Tree(tmp_path / "host")
-    for n in range(4):
-        tree.files(f"{ROOT}/cpu{n}/topology", core_cpus_list=n, package_cpus_list="0-1" if n < 2 else "2-3")
-    for node in range(2):
-        tree.files(f"{NODE}/node{node}", cpulist="0-3", distance="10 10")
-    lines = draw_picture(read_machine(tree.host()))
-    assert "NUMA nodes not credible: 4 of 4 CPUs belong to more than one node: the" in lines
-    assert [line for line in lines if line.startswith(("node ", "socket "))] == [
-        "socket 0  2 cores",
-        "socket 1  2 cores",
-    ]
-
-
 @settings(max_examples=20)
 @given(
     st.text(max_size=300),
@@ -122,12 +80,6 @@ def test_real_machines(name: str, tmp_path: Path) -> None:
     assert msgspec.convert(msgspec.to_builtins(shape), MachineShape) == shape
 
 
-def test_more_distances_than_places_are_left_out() -> None:
-    large = _large()
-    foreign = [msgspec.structs.replace(p, distances=(*p.distances, 99)) for p in large.places]
-    assert draw_picture(msgspec.structs.replace(large, places=tuple(foreign))) == draw_picture(large)
-
-
 def test_thousands_of_unlike_nodes_are_counted_and_not_compared(monkeypatch: pytest.MonkeyPatch) -> None:
     compared = []
     alike = numa_picture._is_alike
@@ -147,19 +99,3 @@ def test_lists_of_cpus_that_overlap_are_read_up_to_one_machines(monkeypatch: pyt
     many = tuple(msgspec.structs.replace(place, number=n) for n in range(500))
     draw_picture(msgspec.structs.replace(_large(), places=many))
     assert len(read) <= 4
-
-
-class _Counted(tuple[DeviceShape, ...]):
-    walks = 0
-
-    def __iter__(self) -> Iterator[DeviceShape]:
-        self.walks += 1
-        return super().__iter__()
-
-
-def test_the_devices_are_walked_once_however_many_nodes_there_are() -> None:
-    place = _large().places[1]
-    many = tuple(msgspec.structs.replace(place, number=n) for n in range(500))
-    devices = _Counted(DeviceShape("NIC", f"eth{n}", n) for n in range(500))
-    assert len(draw_picture(msgspec.structs.replace(_large(), places=many, devices=devices))) > 500
-    assert devices.walks == 1

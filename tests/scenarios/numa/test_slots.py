@@ -74,31 +74,10 @@ def _host(nodes: int, cores: int, threads: int = 2) -> UsableCpus:
     return UsableCpus(placed, table, caches, online)
 
 
-def test_one_cache_of_one_node_with_all_threads() -> None:
-    usable = _host(2, 8)
-    found = choose_slot(usable, 4)
-    assert found is not None and (found.cpu_list, found.cores, found.nodes) == ("0-3,16-19", 4, (0,))
-
-
-def test_the_fullest_node_that_has_room_comes_first() -> None:
-    usable = _host(2, 8)
-    begun = choose_slot(usable, 4, frozenset({8, 9}))
-    assert begun is not None and (begun.nodes, begun.cpu_list) == ((1,), "12-15,28-31")
-    large = choose_slot(usable, 8, frozenset({8, 9}))
-    assert large is not None and large.nodes == (0,)
-
-
 def test_several_nodes_the_near_one_first() -> None:
     usable = _host(4, 8)
     found = choose_slot(usable, 12, frozenset({0}))
     assert found is not None and found.cores == 12 and found.nodes in {(1, 2), (0, 1)}
-
-
-def test_only_what_may_be_used() -> None:
-    usable = _host(2, 8)
-    found = choose_slot(replace(usable, cpus=frozenset({8, 9, 24, 25})), 2)
-    assert found is not None and found.cpu_list == "8-9,24-25"
-    assert choose_slot(replace(usable, cpus=frozenset({8, 9})), 3) is None
 
 
 def test_where_all_is_taken_it_lies_on_others() -> None:
@@ -112,17 +91,6 @@ def test_without_nodes_cores_or_caches() -> None:
     bare = UsableCpus(replace(usable.placed, cores={}), None, (), usable.cpus)
     found = choose_slot(bare, 2)
     assert found is not None and found.cores == 2 and found.nodes == ()
-
-
-def test_five_placements_on_two_nodes_with_smt() -> None:
-    usable = _host(2, 8)
-    found = {p.id: [s.cpus for s in p.seats] for p in choose_placements(usable, random.Random(1))}
-    assert list(found) == [UNPINNED, SAME_OWN, APART_OWN, SAME_SHARED, RANDOM]
-    assert all(len(seats) == 8 for seats in found.values())
-    assert found[SAME_OWN] == [(n,) for n in range(8)]
-    assert found[APART_OWN][:4] == [(0,), (8,), (1,), (9,)]
-    assert found[SAME_SHARED][:4] == [(0,), (16,), (1,), (17,)]
-    assert found[UNPINNED][0] == tuple(sorted(usable.cpus))
 
 
 def test_a_command_of_the_users_own_in_the_same_places(
@@ -141,18 +109,6 @@ def test_a_command_of_the_users_own_in_the_same_places(
     jobs = [variants.parse_variant(line, "true", str(tmp_path)) for line in lines]
     assert [job.id for job in jobs] == [UNPINNED, SAME_OWN, APART_OWN, SAME_SHARED, RANDOM]
     assert jobs[1].cpus == tuple(range(8)) and jobs[1].node == 0 and jobs[4].cpus
-
-
-def test_a_connection_within_the_cards_node_and_to_the_farthest() -> None:
-    usable = _host(4, 4)
-    found = loopback_placements(usable, 2)
-    assert not isinstance(found, str)
-    near, far = found
-    assert (near.seats[0].cpus, near.seats[0].peer) == ((8,), (9,))
-    assert far.seats[0].cpus == (8,) and far.seats[0].peer == (0,)  # 32 away; nodes 1 and 3 are 12
-    assert near.title != far.title
-    without = loopback_placements(usable, None)
-    assert not isinstance(without, str)
 
 
 def test_where_no_end_of_a_connection_can_be_far() -> None:

@@ -10,7 +10,7 @@ from probes.reading.host import Host
 from scenarios.contract.model import UsageError
 from scenarios.experiment.schedule.switch import attribute_change
 from scenarios.prove import kinds, reserved
-from scenarios.prove.kinds import KINDS, parse_setting, parse_settings
+from scenarios.prove.kinds import parse_setting, parse_settings
 from scenarios.prove.loads import LOADS
 from scenarios.triage.rules.known import written_rules
 from tests.every_case import every_case
@@ -139,13 +139,6 @@ def test_the_scheduler_of_a_system_disk_is_reserved(monkeypatch: pytest.MonkeyPa
     assert reserved.find_reservation(Host(), "block", "sda", "/sys/block/sda/queue/scheduler")
     assert not reserved.find_reservation(Host(), "block", "sda", "/sys/block/sda/queue/read_ahead_kb")
     assert not reserved.find_reservation(Host(), "block", "sdb", "/sys/block/sdb/queue/scheduler")
-
-
-def test_every_kind_can_keep_a_setting_in_a_command_without_holes() -> None:
-    fields = {"path": "/p", "name": "n", "scope": "s", "value": "v"}
-    for kind in KINDS:
-        assert "{" not in kind.keeping_command(fields).replace("ATTR{", "") and kind.settle_s > 0
-        assert "{" not in kind.scope.format(**fields)
 
 
 def test_the_loads_of_rules_exist() -> None:

@@ -35,12 +35,6 @@ def test_one_setting_is_judged_by_its_effect(
     assert found.id == f"prove.{outcome}" and found.answers
 
 
-def test_settings_that_belong_together_are_one_change(monkeypatch: pytest.MonkeyPatch) -> None:
-    run = planted_run(monkeypatch, {"one": 0.1, "two": 0.1}, options={"as-one": True})
-    [line] = proven(run).values()
-    assert line.outcome == "helps" and line.ratio == pytest.approx(math.exp(0.2), rel=0.05)
-
-
 def test_a_setting_that_helps_one_load_and_harms_another_is_called_mixed(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:

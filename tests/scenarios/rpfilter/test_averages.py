@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from scenarios.rpfilter.cost_model import list_averages
 from scenarios.rpfilter.rules import check_loaded
 from tests.fakes.answering import Answering
 from tests.fakes.hosts.rulesets import FIB, NFT, nft_text
@@ -20,16 +19,6 @@ FILES = {
     "/sys/class/net/eth0/statistics/rx_packets": "9000000\n",
     "/sys/class/net/eth0/statistics/rx_bytes": "9000000\n",
 }
-
-
-def test_averages_are_named_as_such(tmp_path: Path) -> None:
-    assert [e.text for e in list_averages(Answering(tmp_path, {}, FILES))] == [
-        "400 IPv6 packets/s on average since boot (without loopback), 80 % of all IP packets",
-        "1,000 packets/s on all CPUs on average since boot (loopback and containers included); "
-        "7 dropped before the firewall",
-        "received packets/s on average since boot: eth0 9,000",
-        "dropped by rp_filter (IPv4) since boot: 31",
-    ]
 
 
 def test_they_stand_in_the_finding_and_not_where_nothing_was_counted(tmp_path: Path) -> None:

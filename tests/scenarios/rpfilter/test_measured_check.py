@@ -16,26 +16,6 @@ def quiet(monkeypatch: pytest.MonkeyPatch) -> None:
     quieten(monkeypatch)
 
 
-async def test_without_a_check_firewalld_s_default_is_measured_and_nobody_is_blamed(tmp_path: Path) -> None:
-    story = Story(tmp_path)
-    await story.run()
-    assert story.cost.severity == "ok"
-    assert story.cost.answers
-    assert story.plan.variants[1].label
-    said = "\n".join(e.text for e in story.cost.evidence)
-    assert "would cost this host nothing if it were loaded" in said and "the check would take" in said
-    assert story.cost.remedy == ()
-    assert story.told.loaded is False
-    assert "firewalld's default check" in story.plan.sentences[0]
-
-
-async def test_an_iptables_check_is_measured_by_iptables(tmp_path: Path) -> None:
-    story = Story(tmp_path, with_check("ip6tables-nft"))
-    await story.run()
-    assert {t.loader for t in story.bench.loaded} == {"iptables-nft"}
-    assert {t.table for t in story.bench.loaded} == {"mangle"}
-
-
 async def test_without_the_iptables_tool_the_lookup_itself_is_measured(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -57,7 +57,3 @@ def test_green_only_where_every_verdict_is_equal_and_else_what_is_not_is_named(
     places = [found.title.find(loads[number]) for number in named]
     assert places == sorted(places) and -1 not in places
     assert not any(load in found.title for number, load in enumerate(loads) if number not in named)
-
-
-def test_a_control_that_is_undecided_is_no_green_either(tmp_path: Path) -> None:
-    assert beside(tmp_path, (EQUAL, "inconclusive"), control=True).severity == "notice"

@@ -8,7 +8,7 @@ from probes.system.firewall.firewalld import CONF
 from scenarios.rpfilter.rules import check_loaded
 from tests.every_case import every_case
 from tests.fakes.hosts.rulesets import FIB
-from tests.scenarios.rpfilter.test_rules import FIXTURES, captured, card, firewalld, host
+from tests.scenarios.rpfilter.test_rules import FIXTURES, firewalld, host
 
 
 @every_case(
@@ -41,22 +41,3 @@ def test_firewalld_s_table_without_firewalld_is_changed_by_nft(
         assert first.commands[0].startswith(f"nft -a list chain {where}  # ")
         assert first.commands[1] == f"nft delete rule {where} handle 13"
         assert first.undo == (f"nft add rule {where} index 0 {statement}",)
-
-
-def test_a_handle_that_was_not_shown_is_left_open(tmp_path: Path) -> None:
-    text = (FIXTURES / "with" / "firewalld-1.3.nft").read_text()
-    (finding,) = check_loaded(host(tmp_path, text))
-    assert "inet firewalld filter_PREROUTING handle HANDLE" in finding.remedy[0].commands[1]
-
-
-def test_the_interface_is_named_where_it_is_known(tmp_path: Path) -> None:
-    zero = "0" * 32
-    route = f"{zero} 00 {zero} 00 {'0' * 31}1 00000400 00000001 00000000 00000003 wan7\n"
-    by_route = {"/proc/net/ipv6_route": route}
-    for number, (files, name) in enumerate(
-        (({}, "INTERFACE"), (by_route, "wan7"), (card(100_000) | by_route, "eth9"))
-    ):
-        (finding,) = check_loaded(captured(tmp_path / str(number), "firewalld-1.3", files))
-        fewer = finding.remedy[-1]
-        assert fewer.commands[0] == f"ethtool -K {name} gro on"
-        assert f"device show {name})" in fewer.persistent[0]

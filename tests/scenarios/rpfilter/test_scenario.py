@@ -14,7 +14,6 @@ from probes.system.network.packet_rates import PacketRates
 from probes.types import Absent, Json
 from scenarios.contract import events as ev
 from scenarios.contract.model import Options, RunRefused, UsageError
-from scenarios.rpfilter import scenario as rpfilter
 from scenarios.rpfilter.cost import build_cost_answer
 from scenarios.rpfilter.cost import cost_severity as severity_of
 from scenarios.rpfilter.findings import list_cost_sentences
@@ -29,84 +28,10 @@ def quiet(monkeypatch: pytest.MonkeyPatch) -> None:
     quieten(monkeypatch)
 
 
-async def test_the_loaded_check_is_measured_as_it_is_and_judged(tmp_path: Path) -> None:
-    story = Story(tmp_path, with_check("firewalld-0.8-logged"))
-    await story.run()
-    assert story.verdicts == {
-        ("udp-ipv6", "check"): "slower",
-        ("udp-ipv6", "trivial"): "no material difference",
-    }
-    check = next(t for t in story.bench.loaded if t.what == "check")
-    assert (check.priority, check.flags, check.hook, check.loader) == (
-        -290,
-        ("saddr", "iif"),
-        "prerouting",
-        "nft",
-    )
-    assert {(t.priority, t.hook) for t in story.bench.loaded} == {(-290, "prerouting")}
-    delta = next(v for v in story.fake.of(ev.RunVerdict) if v.variant == "check")
-    assert delta.delta == pytest.approx(550, rel=0.05)
-    assert [v.control for v in story.fake.of(ev.RunVerdict)] == [False, True]
-    assert story.told.loaded is True
-    assert story.told.cost_ns == pytest.approx(550, rel=0.05)
-    assert [a.title for a in story.fake.applied] == [a.title for a in story.fake.reverted]
-    assert story.bench.closed == 1
-    assert story.bench.routes is not None and story.bench.routes.ipv6 == (("::/0", "eth9"),)
-
-
-async def test_what_it_means_here_names_both_bounds_and_the_model(tmp_path: Path) -> None:
-    story = Story(tmp_path, with_check("firewalld-1.3"))
-    await story.run()
-    lines = "\n".join(e.text for e in story.cost.evidence)
-    assert "at 100 Gbit/s (eth9), MTU 1500, none merged: 8,127,438 packets/s, the check takes 4." in lines
-    assert "MTU 9000, all in 64 KiB aggregates" in lines
-    assert "The interval covers the measurement, not the model" in lines
-    assert "no IPv6 packet arrives now" in lines
-    assert "one receiving core holds about" in lines
-    assert "Gbit/s of frames of MTU 1500 in 64 KiB aggregates with the check" in lines
-    assert story.cost.remedy and story.cost.confidence == "measured"
-    merged = {(x.mtu, x.merged): x.cores for x in story.lines}
-    assert merged[(1500, False)] == pytest.approx(4.47, rel=0.05)
-    assert merged[(1500, True)] == pytest.approx(0.102, rel=0.05)
-
-
 async def test_what_is_loaded_is_said_also_where_its_cost_is_not_measured(tmp_path: Path) -> None:
     story = Story(tmp_path, with_check("firewalld-1.3"), no_fib=True)
     await story.run()
     assert [e.finding.id for e in story.fake.of(ev.Found)] == ["rpfilter.loaded"]
-
-
-async def test_everything_with_all(tmp_path: Path) -> None:
-    story = Story(tmp_path, options={"all": True})
-    await story.run()
-    assert story.plan.measuring_s == 240
-    assert [w.id for w in story.plan.workloads] == [
-        "udp-ipv6",
-        "udp-ipv4",
-        "tcp-offload-off",
-        "tcp-offload-on",
-    ]
-    words = story.verdicts
-    assert words[("udp-ipv6", "loose")] == words[("udp-ipv6", "strict")] == "slower"
-    assert words[("udp-ipv4", "fib")] == "slower"
-    assert any(e.text.startswith("loose: +5") for e in story.cost.evidence)
-    assert words[("udp-ipv4", "rp1")] == "no material difference"
-    assert words[("udp-ipv4", "trivial")] == "no material difference"
-    assert words[("tcp-offload-off", "check")] == "slower"
-    beside = next(e.finding for e in story.fake.of(ev.Found) if e.finding.id == "rpfilter.beside")
-    said = [e.text for e in beside.evidence]
-    assert beside.severity == "notice" and len(said) == 6
-    assert (
-        said[0].startswith("64-byte IPv4 packets, nft fib saddr . mark . iif: +5")
-        and "no IPv4 packet arrives now" in said[0]
-    )
-    assert "rp_filter 1 (strict): " in said[1] and "here rp_filter is off" in said[1]
-    assert said[3].startswith("64-byte IPv4 packets, a trivial rule (the control)")
-    assert (
-        said[4].startswith("one TCP stream, offloads off, the check: -3") and "of its throughput" in said[4]
-    )
-    assert words[("tcp-offload-on", "check")] == "no material difference"
-    assert story.fake.clock.now() < 260
 
 
 async def test_no_rule_against_itself(tmp_path: Path) -> None:
@@ -121,31 +46,6 @@ async def test_routes_are_scaled_as_asked(tmp_path: Path, asked: int, count: int
     await story.run()
     assert story.bench.routes is not None
     assert len(story.bench.routes.ipv6) == count
-
-
-async def test_no_fib_in_the_kernel_is_one_line(tmp_path: Path) -> None:
-    story = Story(tmp_path, no_fib=True)
-    await story.run()
-    assert story.verdicts[("udp-ipv6", "check")] == "not applicable"
-    verdict = next(v for v in story.fake.of(ev.RunVerdict) if v.variant == "check")
-    assert verdict.reason
-    assert "\n" not in (verdict.reason or "")
-    assert story.verdicts[("udp-ipv6", "trivial")] == "no material difference"
-    assert not story.fake.of(ev.Result)
-    assert story.bench.closed == 1
-
-
-async def test_no_nft_is_refused_after_the_read_only_part(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(rpfilter, "find_tool", lambda name: None)
-    story = Story(tmp_path, Absent("nft is not installed", "tool"))
-    assert story.plan.actions == ()
-    assert any("nftables" in line and "`hostdx triage`" in line for line in story.plan.left_out)
-    with pytest.raises(RunRefused, match="nft is not installed"):
-        await story.run()
-    assert story.fake.of(ev.FactRead)
-    assert story.names == []
 
 
 async def test_no_namespaces_are_refused_with_the_reason_and_the_rules_still_speak(tmp_path: Path) -> None:
@@ -185,12 +85,6 @@ async def test_without_root_the_user_namespace_is_said(tmp_path: Path) -> None:
     assert story.verdicts[("udp-ipv6", "check")] == "slower"
 
 
-def test_a_captured_tree_is_not_measured(tmp_path: Path) -> None:
-    host = Answering(tmp_path, {})
-    host.live = False
-    assert "captured tree" in Rpfilter().blocked(host)
-
-
 @pytest.mark.parametrize(
     "options",
     [
@@ -216,13 +110,6 @@ def test_what_cannot_be_copied_is_said_in_the_plan(tmp_path: Path) -> None:
     plan = Rpfilter().prepare(host, Options({}, Rpfilter.options)).plan
     assert any("IPv6 3 " in line for line in plan.left_out)
     assert any("IPv4 2 " in line for line in plan.left_out)
-
-
-def test_the_plan_is_the_same_twice(tmp_path: Path) -> None:
-    first = Story(tmp_path / "a", with_check("firewalld-1.3")).plan
-    second = Story(tmp_path / "b", with_check("firewalld-1.3")).plan
-    assert first.digest == second.digest
-    assert not first.needs_consent
 
 
 @pytest.mark.parametrize(

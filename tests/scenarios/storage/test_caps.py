@@ -12,7 +12,7 @@ from scenarios.storage.throttling.detection import BlockCompletions
 from scenarios.storage.throttling.findings import cap_words, cpu_pauses
 from tests.every_case import every_case
 from tests.fakes.throttled_disk import Meter, bucket, courses, serial, slices, unmetered
-from tests.needs import one_always, some_always
+from tests.needs import one_always
 
 MIB = 1 << 20
 READS, QD16, STREAM, WRITES = "randread-4k-qd1", "randread-4k-qd16", "read-1m-qd8", "write-1m-qd8"
@@ -120,11 +120,6 @@ def test_pauses_while_cpu_time_is_withheld_are_no_cap_of_the_disk() -> None:
         "IOPS", 2000.0, ("read",), "io.max", "/sys/fs/cgroup/io.max"
     )  # which is known without the course
     assert [each.limit for each in find_throttles(paused, [own], virtual=True, withheld=held)] == [own]
-
-
-@pytest.mark.parametrize("seed", some_always(range(6), range(6, 20)))
-def test_unmetered_disks_have_no_cap(seed: int) -> None:
-    assert find_throttles(measured(seed), (), virtual=True) == []
 
 
 def streams(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -18,11 +17,9 @@ from probes.types import Absent
 from scenarios.contract.events import RunVerdict
 from scenarios.contract.plan import Plan, Variant, Written
 from scenarios.experiment.files.places import ComparedDirectory
-from scenarios.experiment.statistics.stats import level_interval
 from scenarios.storage.findings import (
     build_level,
     class_findings,
-    control_moved,
     drift_findings,
     job_finding,
     lesson_finding,
@@ -31,8 +28,7 @@ from scenarios.storage.findings import (
 from scenarios.storage.measuring import scope_of
 from scenarios.storage.plan import describe_single_target, list_sentences
 from scenarios.storage.targets import fill_level, list_differences, make_variant, same_device
-from scenarios.triage.knowledge.disks import disk_class, endurance_share
-from tests.every_case import every_case
+from scenarios.triage.knowledge.disks import endurance_share
 from tests.fakes.hosts.tree import Tree
 
 NONE = Absent("not told")
@@ -87,25 +83,6 @@ def test_below_its_class_is_a_hint_only_when_the_whole_interval_is() -> None:
     wide = build_level(target(), "randread-4k-qd1", "IOPS", "IOPS", 4900.0, (4000.0, 5800.0), 20, [])
     assert [f.confidence for f in class_findings([low], [target()])] == ["hint"]
     assert class_findings([wide], [target()]) == []
-
-
-def test_a_load_that_a_cpu_limits_says_nothing_of_the_disks_class() -> None:
-    """Seen in an emulated guest: 87 % of a core a worker, and the SATA SSD was called slow."""
-    slow = build_level(
-        target(), "randread-4k-qd1", "IOPS", "IOPS", 900.0, (800.0, 1000.0), 20, ["87 % of a core"]
-    )
-    assert class_findings([slow], [target()]) == []
-
-
-def test_a_virtual_disk_has_no_class_and_is_not_held_against_one() -> None:
-    virtual = msgspec.structs.replace(DISK, transport="virtio", rotational=Absent("virtual"))
-    assert disk_class(virtual) is None
-    assert (
-        class_findings(
-            [build_level(target(virtual), "randread-4k-qd1", "IOPS", "IOPS", 10, None, 4, [])], [target()]
-        )
-        == []
-    )
 
 
 def test_endurance_is_the_makers_figure_or_unknown() -> None:
@@ -172,15 +149,6 @@ def on(kind: str, letter: str, *devices: BlockDevice) -> ComparedDirectory:
     return msgspec.structs.replace(one, place=place, devices=devices)
 
 
-@every_case("kind", ["overlay", "nfs4", "fuse.sshfs"])
-def test_what_lies_on_no_disk_of_this_host_is_never_called_a_disk(kind: str) -> None:
-    plan = Plan(scenario="storage", title="", question="")
-    said = scope_of(plan, [on(kind, "A"), on(kind, "B")])
-    assert said == f"this file system ({kind}), not a disk"
-    # a file system in user space may name a device of ours, and still stands between
-    assert "not a disk" in scope_of(plan, [on("fuseblk", "A", DISK), on("fuseblk", "B", DISK)])
-
-
 def test_a_loop_device_is_no_disk() -> None:
     loop = msgspec.structs.replace(DISK, name="loop0", kind="loop")
     other = msgspec.structs.replace(DISK, name="loop1", kind="loop")
@@ -213,18 +181,6 @@ def test_two_partitioned_disks_are_compared_as_disks_and_encryption_is_named(tre
     assert list_differences([plain, mirrored]) == ("layers: A partition, B raid1 on partition",)
 
 
-def test_the_level_of_few_blocks_has_no_interval() -> None:
-    assert level_interval([5.0, 5.0]) == (5.0, None)
-    middle, interval = level_interval([10.0, 12.0, 11.0, 9.0, 10.0, 12.0, 11.0, 9.0])
-    assert middle == 10.5 and interval is not None and interval[0] < middle < interval[1]
-
-
-def test_a_level_that_wanders_slowly_is_not_surer_for_many_slices() -> None:
-    wandering = [100.0 + 30.0 * math.sin(n / 40) for n in range(400)]
-    middle, interval = level_interval(wandering)
-    assert interval is not None and interval[0] < middle - 10 and middle + 10 < interval[1]
-
-
 def test_a_single_directory_is_promised_only_what_can_be_held_against_it() -> None:
     assert "what a SATA SSD usually gives and its link (3.0 Gb/s)" in describe_single_target(target())
     virtual = msgspec.structs.replace(DISK, name="vda", transport="virtio", rotational=NONE, link=NONE)
@@ -241,20 +197,6 @@ def test_what_is_written_to_two_devices_is_said_once_for_both() -> None:
     assert together not in list_sentences(msgspec.structs.replace(plan, writes=writes[:1]), 64 << 20, 16, [])
 
 
-def test_the_plan_of_a_comparison_does_not_promise_every_load() -> None:
-    sides = (Variant(id="A", label="/a"), Variant(id="B", label="/b"))
-    plan = Plan(scenario="storage", title="", question="", variants=sides)
-    assert any("not measured" in line for line in list_sentences(plan, 64 << 20, 16, []))
-    alone_ = msgspec.structs.replace(plan, variants=plan.variants[:1])
-    assert not any("not measured" in line for line in list_sentences(alone_, 64 << 20, 16, []))
-
-
-def test_the_plan_says_the_whole_stop_rule() -> None:
-    plan = Plan(scenario="storage", title="", question="")
-    [line] = [s for s in list_sentences(plan, 64 << 20, 16, []) if s.startswith("stops by itself")]
-    assert "2 times" in line and "1 ms" in line and "3 s" in line
-
-
 def test_a_side_that_falls_while_it_is_measured_is_a_finding_of_its_own() -> None:
     verdict = RunVerdict(
         t=30.0, workload="metadata", metric="ops/s", baseline="A", variant="B", verdict="not applicable",
@@ -265,13 +207,3 @@ def test_a_side_that_falls_while_it_is_measured_is_a_finding_of_its_own() -> Non
     assert all(said in found.title for said in ("340 k", "56 k ops/s", "21 s"))
     assert found.remedy[0].commands == ("hostdx run storage --dir /var/tmp --dir '/mnt/a disk' --budget 300",)
     assert drift_findings([msgspec.structs.replace(verdict, drift={})], []) == []
-
-
-def test_a_control_that_moved_is_a_finding() -> None:
-    verdict = RunVerdict(
-        t=30.0, workload="cpu", metric="ops/s", baseline="A", variant="B", verdict="slower", ratio=0.93,
-        ci95=(0.9, 0.95), groups=9, slower_in=9, control=True,
-    )  # fmt: skip
-    said = control_moved(verdict)
-    assert said.severity == "warning"
-    assert "7 % slower" in said.title

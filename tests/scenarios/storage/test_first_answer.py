@@ -14,12 +14,11 @@ from probes.system.disk.drive.ebs import COUNTED
 from scenarios.contract.finding import Finding, Remedy, Severity
 from scenarios.contract.knowledge_file import load
 from scenarios.storage.findings import build_level
-from scenarios.storage.first_answer import first_answer, rank_classes, rate_use, suspicion_findings
+from scenarios.storage.first_answer import first_answer, rank_classes, suspicion_findings
 from scenarios.storage.results import DirectoryLevel
 from scenarios.storage.throttling.caps import Throttle
 from scenarios.storage.throttling.findings import ebs_findings, limits_below, lower_levels_to_caps
 from scenarios.triage.knowledge.disks import CloudDisk, DiskClass, JobKind, cloud_disks, disk_class
-from tests.every_case import every_case
 from tests.fakes.hosts.tree import Tree
 from tests.scenarios.storage.test_findings import DISK, NONE, target
 
@@ -107,33 +106,6 @@ def test_nothing_measured_says_nothing() -> None:
     assert first_answer(HERE, target(letter="B"), levels(), (), 62.0, single=True) == []
 
 
-@every_case(
-    ("value", "p99", "word"), [(900, 4e6, "good"), (900, 4e7, "fair"), (200, 4e6, "fair"), (40, 4e6, "poor")]
-)
-def test_a_use_is_judged_by_its_rate_and_its_slowest_operations(value: float, p99: float, word: str) -> None:
-    kind = JobKind(
-        load="fsync-4k-qd1",
-        short="",
-        words="",
-        good=500,
-        poor=50,
-        most_ms=10,
-        source="",
-        dated=datetime.date.min,
-    )
-    one = build_level(target(), "fsync-4k-qd1", "IOPS", "IOPS", value, None, 12, [], [(int(p99), 100)])
-    assert rate_use(kind, one) == word
-
-
-def test_the_nearest_classes_come_first() -> None:
-    assert rank_classes(HERE, target(), levels())[0] == ("SATA SSD", 0.0)
-    disk = levels(randread_4k_qd1=120, randread_4k_qd16=300, read_1m_qd8=180, write_1m_qd8=170)
-    assert {title for title, _ in rank_classes(HERE, target(), disk)[:2]} == {
-        "SATA hard disk",
-        "SAS hard disk",
-    }
-
-
 def machine(root: Path, **dmi: str) -> Host:
     return Host(Tree(root).files("/sys/class/dmi/id", **dmi).root)
 
@@ -150,57 +122,6 @@ def test_a_clouds_volume_is_compared_with_what_is_published_of_it_and_is_no_ssd_
     assert title == "AWS gp3" and apart < 0.01 and {name.split()[0] for name, _ in others} == {"AWS"}
     caps = {(limit.unit, limit.value) for limit in limits_below(amazon, target(EBS)) if "gp2" in limit.source}
     assert caps == {("IOPS", 1500.0), ("MB/s", 262.0)}
-
-
-@every_case(
-    ("dmi", "model", "cloud"),
-    [
-        ({"sys_vendor": "Google", "product_name": "Google Compute Engine"}, "PersistentDisk", "Google"),
-        ({"chassis_asset_tag": "OracleCloud.com", "sys_vendor": "QEMU"}, "BlockVolume", "Oracle"),
-        ({"sys_vendor": "Alibaba Cloud", "product_name": "Alibaba Cloud ECS"}, "", "Alibaba"),
-        ({"sys_vendor": "Hetzner", "product_name": "vServer"}, "Volume", "Hetzner"),
-        ({"sys_vendor": "DigitalOcean", "product_name": "Droplet"}, "Volume", "DigitalOcean"),
-    ],
-)
-def test_the_cloud_is_the_one_that_the_firmware_names(
-    tmp_path: Path, dmi: dict[str, str], model: str, cloud: str
-) -> None:
-    disk = msgspec.structs.replace(VIRTUAL, model=model)
-    assert {one.title.split()[0] for one in cloud_disks(machine(tmp_path, **dmi), disk)} == {cloud}
-
-
-@every_case(
-    "dmi",
-    [
-        {},
-        {"sys_vendor": "QEMU", "product_name": "Standard PC (Q35 + ICH9, 2009)"},
-        {
-            "sys_vendor": "Microsoft Corporation",
-            "product_name": "Virtual Machine",
-            "chassis_asset_tag": "1234",
-        },
-        {"sys_vendor": "Xen", "product_name": "HVM domU"},
-    ],
-)
-def test_a_virtual_disk_of_a_machine_that_names_no_cloud_has_no_offer(
-    tmp_path: Path, dmi: dict[str, str]
-) -> None:
-    host = machine(tmp_path, **dmi)
-    azure = msgspec.structs.replace(DISK, transport="hyperv", model="Virtual Disk", size_bytes=128 * GIB)
-    for disk in (VIRTUAL, azure, EBS):
-        assert cloud_disks(host, disk) == ()
-        assert not any(limit.source.startswith("the published") for limit in limits_below(host, target(disk)))
-    at_a_cap = levels(VIRTUAL, randread_4k_qd1=1900, randread_4k_qd16=3000, read_1m_qd8=131, write_1m_qd8=131)
-    [(title, apart), *_] = rank_classes(host, target(VIRTUAL), at_a_cap)
-    assert apart < 0.01 and "AWS" not in title  # its figures are told, and nobody's name
-
-
-def test_tiers_go_by_the_size(tmp_path: Path) -> None:
-    host = machine(tmp_path, chassis_asset_tag="7783-7084-3265-9085-8269-3286-77")
-    azure = msgspec.structs.replace(DISK, transport="hyperv", model="Virtual Disk", size_bytes=128 * GIB)
-    assert "Azure Premium SSD P10" in {one.title for one in cloud_disks(host, azure)}
-    larger = msgspec.structs.replace(azure, size_bytes=129 * GIB)
-    assert "Azure Premium SSD P10" not in {one.title for one in cloud_disks(host, larger)}
 
 
 def test_every_class_offer_and_use_is_dated_and_sourced() -> None:

@@ -29,10 +29,6 @@ def asked_ncq(host: Host) -> list[Finding]:
     return _asked(host, "storage.ncq")
 
 
-def asked_raid_state(host: Host) -> list[Finding]:
-    return _asked(host, "storage.raid-degraded") + _asked(host, "storage.raid-busy")
-
-
 def asked_smart(host: Host) -> list[Finding]:
     return _asked(host, "storage.smart")
 
@@ -97,11 +93,6 @@ def test_a_full_link_is_not_accused(tmp_path: Path) -> None:
     assert list(asked_pcie_link(nvme(tmp_path, "4"))) == []
 
 
-def test_no_nvme_disk_is_said_not_guessed(tmp_path: Path) -> None:
-    with pytest.raises(Inapplicable):
-        list(asked_pcie_link(sata(tmp_path)))
-
-
 def sata(root: Path, **files: str) -> Host:
     base = "sys/devices/pci0000:00/0000:00:1f.2/ata1/host0/target0:0:0/0:0:0:0"
     put(root, f"{base}/block/sda/size", "976773168\n")
@@ -113,11 +104,6 @@ def sata(root: Path, **files: str) -> Host:
     link(root, "sys/block/sda", f"../../{base}/block/sda")
     link(root, "sys/class/block/sda", f"../../../{base}/block/sda")
     return Host(str(root))
-
-
-@every_case(("depth", "ids"), [("1\n", ["storage.ncq"]), ("32\n", []), ("31\n", [])])
-def test_a_queue_of_one_means_no_ncq(tmp_path: Path, depth: str, ids: list[str]) -> None:
-    assert [f.id for f in asked_ncq(sata(tmp_path, queue_depth=depth))] == ids
 
 
 @every_case(
@@ -166,23 +152,6 @@ def test_a_sleeping_link_is_a_hint(tmp_path: Path, policy: str, ids: list[str]) 
     assert all("echo max_performance" in f.remedy[0].commands[0] for f in found)
 
 
-@pytest.mark.parametrize(("action", "severity"), [("recover", "warning"), ("check", "notice")])
-def test_a_degraded_array_is_critical_and_a_planned_check_a_notice(
-    tmp_path: Path, action: str, severity: str
-) -> None:
-    base = "sys/devices/virtual/block/md0"
-    put(tmp_path, f"{base}/size", "1000\n")
-    put(tmp_path, f"{base}/md/degraded", "1\n")
-    put(tmp_path, f"{base}/md/sync_action", f"{action}\n")
-    link(tmp_path, "sys/block/md0", "../devices/virtual/block/md0")
-    link(tmp_path, "sys/class/block/md0", "../../devices/virtual/block/md0")
-    found = list(asked_raid_state(Host(str(tmp_path))))
-    assert {(f.id, f.severity) for f in found} == {
-        ("storage.raid-degraded", "critical"),
-        ("storage.raid-busy", severity),
-    }
-
-
 SMARTCTL = """#!/bin/sh
 echo '{answer}'
 exit {status}
@@ -200,22 +169,6 @@ def with_smartctl(folder: Path, answer: str, status: int, monkeypatch: pytest.Mo
     monkeypatch.setattr(smart, "list_smart_disks", lambda _host: found)
     monkeypatch.setattr(smart, "os", SimpleNamespace(geteuid=lambda: 0))
     return Host()
-
-
-def test_a_disk_that_smartctl_calls_failing_is_found_though_it_exits_with_8(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    host = with_smartctl(tmp_path, '{"smart_status": {"passed": false}}', 8, monkeypatch)
-    assert [(f.id, f.subject, f.severity) for f in asked_smart(host)] == [
-        ("storage.smart", "sda", "critical")
-    ]
-
-
-@pytest.mark.parametrize(("answer", "status"), [('{"smart_status": {"passed": true}}', 64)])
-def test_a_healthy_disk_with_an_old_entry_in_its_log_is_not_accused(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, answer: str, status: int
-) -> None:
-    assert list(asked_smart(with_smartctl(tmp_path, answer, status, monkeypatch))) == []
 
 
 @every_case(
@@ -273,19 +226,6 @@ def test_a_parallel_disk_has_no_queue_to_miss(tmp_path: Path, driver: str) -> No
         list(asked_ncq(sata(tmp_path, queue_depth="1\n")))
 
 
-def test_an_optical_drive_and_an_emulated_disk_are_not_accused(tmp_path: Path) -> None:
-    base = "sys/devices/pci0000:00/0000:00:1f.2/ata1/host0/target0:0:0/0:0:0:0"
-    host = sata(tmp_path, queue_depth="1\n")
-    put(tmp_path, f"{base}/model", "QEMU HARDDISK\n")
-    optical = "sys/devices/pci0000:00/0000:00:1f.2/ata2/host1/target1:0:0/1:0:0:0"
-    put(tmp_path, f"{optical}/block/sr0/size", "2097151\n")
-    put(tmp_path, f"{optical}/queue_depth", "1\n")
-    link(tmp_path, f"{optical}/block/sr0/device", "../../../1:0:0:0")
-    link(tmp_path, "sys/block/sr0", f"../../{optical}/block/sr0")
-    with pytest.raises(Inapplicable):
-        list(asked_ncq(host))
-
-
 def test_a_link_of_which_one_end_is_silent_is_unknown(tmp_path: Path) -> None:
     sata(tmp_path)
     put(tmp_path, "sys/class/ata_link/link1/sata_spd", "6.0 Gbps\n")
@@ -323,7 +263,3 @@ def test_a_slot_that_is_slower_than_its_disk_is_a_notice_and_no_broken_link(tmp_
     assert (found.id, found.severity) == ("storage.slot", "notice")
     assert "x4" in found.title and "x2" in found.title
     assert list(asked_pcie_link(host)) == []
-
-
-def test_a_slot_as_fast_as_its_disk_is_not_accused(tmp_path: Path) -> None:
-    assert list(asked_slot(nvme(tmp_path, "4"))) == []

@@ -14,7 +14,6 @@ from probes.types import Absent
 from scenarios.contract import events as ev
 from scenarios.contract import registry
 from scenarios.contract.finding import Finding
-from scenarios.contract.folders import packages_with
 from scenarios.contract.rule import HostRule, Inapplicable, Unreadable
 from scenarios.triage import triage
 from scenarios.triage.triage import examine_host
@@ -67,16 +66,6 @@ def test_a_scenario_that_cannot_be_loaded_is_offered_with_the_reason(monkeypatch
     offers = list(triage.scenario_offers(Host("/nonexistent"), lambda: 0.0))
     assert offers[-1].id == "ghost" and "ModuleNotFoundError" in offers[-1].blocked
     assert {o.id for o in offers[:-1]} == set(registry.bundled_names())
-
-
-def test_what_needs_nothing_is_offered_first_and_the_quickest_of_it_before_the_others() -> None:
-    offers = list(triage.scenario_offers(Host("/nonexistent"), lambda: 0.0))
-    assert [(bool(o.needs), o.takes_s) for o in offers] == sorted((bool(o.needs), o.takes_s) for o in offers)
-
-
-def test_every_folder_with_rules_is_asked() -> None:
-    asked = {getattr(rule.check, "__module__", "") for rule in triage.all_rules() if not rule.detail}
-    assert asked == {f"{name}.rules" for name in packages_with("rules.py")}
 
 
 def test_every_rule_answers_on_an_empty_tree(tmp_path) -> None:  # type: ignore[no-untyped-def]

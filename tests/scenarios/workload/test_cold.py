@@ -12,7 +12,6 @@ import pytest
 from probes.engine.command import drop_cache
 from probes.engine.command.supervised import JobRun, Supervisors
 from probes.engine.measured import NotApplicable, WriteBudgetSpent
-from probes.files.named_file import open_path_only
 from probes.reading.host import Host
 from scenarios.contract import events as ev
 from scenarios.contract.model import Options
@@ -72,17 +71,6 @@ def test_no_device_or_pipe_is_opened_behind_whatever_name(
     (tmp_path / "in2").symlink_to("in")
     drop_cache.main([str(tmp_path / name) for name in ("in", "in2", "device", "in/pipe")])
     assert capfd.readouterr().out == "2 4\n"
-
-
-def test_a_folder_deeper_than_a_path_can_be_is_gone_through(tmp_path: Path) -> None:
-    at = os.open(tmp_path, os.O_RDONLY)
-    for _ in range(drop_cache.MAX_DEPTH + 5):
-        os.mkdir("d" * 20, dir_fd=at)
-        below = os.open("d" * 20, os.O_RDONLY, dir_fd=at)
-        os.close(at)
-        at = below
-    os.close(at)
-    assert list(drop_cache.open_files_below(open_path_only(tmp_path))) == []
 
 
 @needs(ROOT)

@@ -15,7 +15,7 @@ from probes.reading.host import Host
 from scenarios.contract.model import Options
 from scenarios.experiment.load_schedule import measure_workload
 from scenarios.workload import request as asked
-from scenarios.workload.device_bytes import BytesMoved, LeafBytes, named_directories
+from scenarios.workload.device_bytes import BytesMoved, LeafBytes
 from scenarios.workload.variant_bench import CPU, ENERGY, MIN_ENERGY_J, WALL, values_of
 from tests.fakes import FakeRun
 from tests.fakes.clock import FakeClock
@@ -93,19 +93,3 @@ def test_the_disks_below_a_run_move_everybodys_bytes(tmp_path: Path) -> None:
     assert below.bytes_moved() == BytesMoved(51 * 512, 102 * 512)
     captured(tmp_path, 5, 101)
     assert below.bytes_moved() is None  # it was taken out and put in again
-
-
-def test_the_directories_that_a_variant_names(tmp_path: Path) -> None:
-    assert named_directories("/", [str(tmp_path), "/nowhere", "8", "relative"]) == ("/", str(tmp_path))
-
-
-def test_the_disk_under_a_directory(tmp_path: Path) -> None:
-    proc, disk = tmp_path / "proc/self", tmp_path / "sys/devices/x/block/sda"
-    proc.mkdir(parents=True)
-    disk.mkdir(parents=True)
-    (disk / "dev").write_text("8:0\n")
-    for folder, name in (("sys/dev/block", "8:0"), ("sys/class/block", "sda"), ("sys/block", "sda")):
-        (tmp_path / folder).mkdir(parents=True, exist_ok=True)
-        (tmp_path / folder / name).symlink_to("/sys/devices/x/block/sda")
-    (proc / "mountinfo").write_text("27 1 8:0 / / rw - ext4 /dev/sda rw\n")
-    assert LeafBytes(Host(str(tmp_path)), ("/data", "/scratch")).leaves == ("sda",)

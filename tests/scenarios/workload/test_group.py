@@ -127,13 +127,3 @@ def test_the_run_makes_the_group_that_the_plan_shows(limited: Host) -> None:
     asyncio.run(made(run))
     [action] = run.applied
     assert action.parameters == OWN | {"memory.max": "2G"}
-
-
-def test_what_a_delegated_group_is_below_is_not_set_again(limited: Host) -> None:
-    """A group made in batch.slice is below its limits anyway."""
-    assert carry_limits(limited, "/sys/fs/cgroup/batch.slice").limits == {
-        "cpu.max": "100000 50000",
-        "memory.high": str(512 << 20),
-    }
-    assert not carry_limits(limited, "/sys/fs/cgroup/batch.slice/job").limits
-    assert not carry_limits(limited, Absent("needs root", "permission")).limits

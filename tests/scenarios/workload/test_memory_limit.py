@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import random
 
-import msgspec
 import pytest
 
 from scenarios.contract import events as ev
-from scenarios.workload.findings import list_sentences, wall_finding
+from scenarios.workload.findings import wall_finding
 from scenarios.workload.split import find_limit_cause, split_wall_time
 from scenarios.workload.variant_bench import (
     ALL_WAIT,
@@ -74,37 +73,8 @@ def test_reclaim_that_is_the_commands_own_system_cpu_is_the_limits(swapped: bool
     assert abs(limit.paid.difference_s) == pytest.approx(1.96, abs=0.1)
 
 
-@every_case(
-    "changed",
-    [
-        {MEMORY: 0.0},  # met, and cheap: the page cache of the log that it writes
-        {WALL: 4.0, USER: 2.4},  # most of it is its own work
-        {WALL: 6.0},  # most of it is sleep
-    ],
-)
-def test_a_limit_that_is_met_beside_another_cause_is_told_and_not_named(changed: dict[str, float]) -> None:
-    blocks = measured(FREE, BOUND | changed)
-    found, limit = split_wall_time(blocks, "A", "B"), find_limit_cause(blocks, "A", "B")
-    assert found is not None and limit is not None and not limit.named
-    assert (
-        wall_finding(verdict("slower"), found, limit).title
-        == wall_finding(verdict("slower"), found, None).title
-    )
-    assert any("memory.max" in line for line in list_sentences(found, limit))
-
-
 def test_without_psi_it_is_told_and_not_named() -> None:
     blocks = measured(*({k: v for k, v in side.items() if k != MEMORY} for side in (FREE, BOUND)))
-    limit = find_limit_cause(blocks, "A", "B")
-    assert limit is not None and not limit.named
-
-
-def test_stalls_that_scatter_around_nothing_name_nothing() -> None:
-    blocks = measured(FREE, BOUND)
-    blocks = [
-        msgspec.structs.replace(b, values=b.values | {MEMORY: 0.0 if b.group else b.values[MEMORY]})
-        for b in blocks
-    ]
     limit = find_limit_cause(blocks, "A", "B")
     assert limit is not None and not limit.named
 

@@ -9,20 +9,11 @@ import pytest
 
 from probes.reading.host import Host
 from probes.reading.secrecy.secrets import digest_text
-from probes.types import Absent
 from scenarios.contract.model import Options, UsageError
 from scenarios.contract.registry import load
-from scenarios.workload.plan import left_out
 from scenarios.workload.request import parse_request
 
 VALUES = {"cmd": "echo 'a b'", "prepare": "true", "variant": ["a:", "b: PGPASSWORD=hunter2 wrap='env -u X'"]}
-
-
-def test_all_commands_are_shown_before_they_are_started() -> None:
-    scenario = load("workload")
-    plan = scenario.prepare(Host(), Options(VALUES, scenario.options)).plan
-    assert plan.commands == ("echo 'a b'", "env -u X echo 'a b'", "true")
-    assert plan.options["cwd"] and not plan.needs_consent
 
 
 def test_a_secret_is_masked_where_a_variant_is_named() -> None:
@@ -59,10 +50,3 @@ def test_private_tells_digests_of_values_and_commands(tmp_path: Path) -> None:
     with pytest.raises(UsageError) as why:
         scenario.prepare(Host(), Options({"file": str(bad), "private": True}, scenario.options))
     assert "tiger7" not in str(why.value) and "--private" in str(why.value)
-
-
-def test_what_cannot_be_known_here_is_said() -> None:
-    said = left_out(Absent("needs root", "permission"))
-    assert said[0] == "memory pressure, swap-ins and reclaim: needs root"
-    root = left_out("/sys/fs/cgroup")
-    assert said[1:] == root and all(text.startswith(("instructions", "top-down", "energy")) for text in root)

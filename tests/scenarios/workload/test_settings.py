@@ -11,9 +11,8 @@ import pytest
 
 from scenarios.contract.action import Action
 from scenarios.contract.model import Applied, RunRefused
-from scenarios.experiment.schedule.host_settings import Stay, _sysctl_path, read_setting
+from scenarios.experiment.schedule.host_settings import Stay, read_setting
 from scenarios.experiment.schedule.switch import attribute_change
-from tests.every_case import every_case
 from tests.fakes.run import FakeRun
 
 
@@ -61,15 +60,3 @@ def test_what_somebody_else_changes_is_not_measured(tmp_path: Path) -> None:
 
     with pytest.raises(RunRefused, match="is 3 where 1 was in force"):
         asyncio.run(changed())
-
-
-@every_case(
-    ("name", "path"),
-    [
-        ("vm.swappiness", "/proc/sys/vm/swappiness"),
-        ("net/ipv4/conf/eth0.1/rp_filter", "/proc/sys/net/ipv4/conf/eth0.1/rp_filter"),
-        ("net.ipv4.conf.eth0/1.rp_filter", "/proc/sys/net/ipv4/conf/eth0.1/rp_filter"),
-    ],
-)
-def test_a_sysctl_by_either_spelling(name: str, path: str) -> None:
-    assert _sysctl_path(name) == path

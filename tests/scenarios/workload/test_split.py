@@ -88,28 +88,6 @@ def test_the_parts_sum_to_the_values_beside_the_verdict() -> None:
     assert math.fsum(part.variant_s for part in found.parts[1:]) == pytest.approx(values[1])
 
 
-def test_two_threads_on_one_cpu_wait_for_it_and_use_no_more() -> None:
-    alone = divide_wall_time({WALL: 1.0, USER: 2.0, WAITING: 0.0}, (USER, WAITING))
-    shared = divide_wall_time({WALL: 2.0, USER: 2.0, WAITING: 2.0}, (USER, WAITING))
-    assert shared[USER] == pytest.approx(alone[USER]) and shared[WAITING] == pytest.approx(1.0)
-    assert shared[REST] == alone[REST] == 0.0
-
-
-def test_what_the_division_leaves_of_nothing_is_no_rest() -> None:
-    assert (
-        divide_wall_time({WALL: 0.3, USER: 0.1, WAITING: 0.7, SYSTEM: 0.1}, (USER, SYSTEM, WAITING))[REST]
-        == 0.0
-    )
-
-
-def test_a_part_that_one_run_does_not_know_is_not_guessed() -> None:
-    blocks = [block(v, g, wall=2.0, user=1.0, system=0.1, waited=0.1) for v in "AB" for g in range(3)]
-    blocks.append(block("B", 2, wall=2.0, user=1.0, system=0.1))
-    found = split_wall_time(blocks, "A", "B")
-    assert found is not None and found.unknown == (WAITING, BLOCKED, MEMORY, OTHER_D)
-    assert any("kernel.task_delayacct" in line for line in list_sentences(found))
-
-
 def test_one_group_tells_nothing() -> None:
     assert split_wall_time([block("A", 0, wall=1.0), block("B", 0, wall=2.0)], "A", "B") is None
 
@@ -172,31 +150,6 @@ def test_each_view_of_the_time_sums_to_the_wall_time(least_s: float) -> None:
     assert {line.name for line in lines_by_state(found)} != {line.name for line in lines_by_call(found)}
 
 
-def test_equal_is_not_said_where_the_table_says_likely() -> None:
-    blocks = [
-        block(v, g, wall=10.0 + 2 * (v == "B") + g / 100, user=6.0 + 0.05 * (v == "B") + g / 1000, system=1.0)
-        for g in range(4)
-        for v in ("A", "B")
-    ]
-    found = split_wall_time(blocks, "A", "B")
-    assert found is not None
-    user = next(part for part in found.parts if part.name == USER)
-    assert user.ci95_s[0] > 0
-    assert USER not in {part.name for part in rank_moved_parts(found)[1]}
-
-
-def test_a_run_whose_waits_are_not_known_leaves_them_undivided() -> None:
-    blocks = [
-        block(v, g, wall=10.0 + g, user=6.0, system=1.0, waited=0.0, blocked=2.0)
-        for g in range(3)
-        for v in ("A", "B")
-    ]
-    found = split_wall_time(blocks, "A", "B", {("A", 10.0): waits(lock=1.0, socket=1.0)})
-    assert found is not None and found.waits == ()
-    assert {part.name for part in lines_of(found)} >= {BLOCKED, REST}
-    assert not any(part.differs for part in found.parts)
-
-
 def test_two_threads_at_one_lock_wait_for_it_and_use_no_more() -> None:
     """A thread always runs, so nothing of the tree is ever asleep alone: the lock is a part of its own."""
     blocks = [block("A", g, wall=1.0, user=2.0, system=0.0, mutex=0.0) for g in range(4)]
@@ -226,19 +179,6 @@ def test_page_faults_are_named_where_they_can_be_the_system_cpu(more: int, named
     ]
     found = split_wall_time(blocks, "A", "B")
     assert found is not None and found.faults == (more if named else None)
-
-
-def test_as_many_cpu_seconds_with_less_at_once_are_not_the_cause() -> None:
-    """Two threads at an unfair mutex: one waits until the other one has done all, then works alone."""
-    blocks = []
-    for group, noise in enumerate((0.0, 0.01, -0.01, 0.005, -0.005)):
-        blocks.append(block("A", group, wall=0.4 + noise / 9, user=0.8, system=0.0, mutex=0.0))
-        blocks.append(block("B", group, wall=0.8 + noise, user=0.8, system=0.0, mutex=0.4 + noise))
-    found = split_wall_time(blocks, "A", "B")
-    assert found is not None
-    parts = {part.name: part for part in found.parts}
-    assert parts[USER].unmoved and parts[USER].difference_s == pytest.approx(0.133, abs=0.01)
-    assert rank_moved_parts(found)[0][0].name == MUTEX and parts[MUTEX].differs
 
 
 def test_what_the_cpus_counters_say_is_told_with_intervals() -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import io
 import json
 import sys
@@ -46,28 +45,6 @@ def test_an_epoch_that_is_none_is_refused(epoch: str, monkeypatch: pytest.Monkey
     with pytest.raises(Failure) as refused:
         build.build_bundle()
     assert refused.value.status == USAGE
-
-
-def test_parts_go_by_interpreter_and_machine(two_wheels: None) -> None:
-    archive = zipfile.ZipFile(io.BytesIO(build.build_bundle().data))
-    parts = json.loads(archive.read("manifest.json"))["parts"]
-    assert {name: hashlib.sha256(archive.read(f"{name}.zip")).hexdigest() for name in parts} == {
-        name: part["sha256"] for name, part in parts.items()
-    }
-    assert parts["cp312-aarch64"]["files"] == [["core.so", 3]]
-    files = {path for path, _ in parts["any"]["files"]}
-    assert {"pure.py", "app/cli/__main__.py", "probes/children/start.py"} <= files
-    assert not {path for path in files if path.endswith((".pyi", ".pyc"))}
-
-
-def test_the_bill_names_each_wheel(two_wheels: None, tmp_path: Path) -> None:
-    bill = json.loads(build.build_bundle().bill)
-    sums = {one.name: hashlib.sha256(one.read_bytes()).hexdigest() for one in build.fetch_wheels(tmp_path)}
-    assert {c["bom-ref"]: c["hashes"][0]["content"] for c in bill["components"]} == sums
-    assert [c["purl"].partition("?")[0] for c in bill["components"]] == [
-        "pkg:pypi/pure-part@1.0",
-        "pkg:pypi/core@2",
-    ]
 
 
 def test_what_pip_says_is_the_reason(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

@@ -68,22 +68,6 @@ def test_each_table_holds_what_the_recordings_hold(demos: Path, tmp_path: Path) 
         assert all(list(row) == [column.name for column in COLUMNS[table]] for row in rows(table))
 
 
-def test_slices_give_the_values_of_the_groups(demos: Path, tmp_path: Path) -> None:
-    """The mean of a group's slices is the window that every view shows."""
-    rows = export_rows(tmp_path / "out", demos / "storage.jsonl")
-    session = load(demos / "storage.jsonl")
-    sums: dict[tuple[object, ...], list[float]] = {}
-    for row in rows("slices"):
-        key = (row["workload"], row["variant"], row["group"], row["phase"], row["batch"], row["metric"])
-        sums.setdefault(key, []).append(float(str(row["value"])))
-    blocks = [block for each in session.blocks.values() for block in each]
-    assert len(blocks) > 100
-    for block in blocks:
-        for metric, value in block.values.items():
-            key = (block.workload, block.variant, block.group, block.phase, block.index, metric)
-            assert sum(sums[key]) / len(sums[key]) == pytest.approx(value)
-
-
 def test_counted_groups_are_those_of_the_verdict(demos: Path, tmp_path: Path) -> None:
     rows = export_rows(tmp_path / "out", demos / "storage.jsonl")
     counted = [(r["workload"], r["metric"], r["variant"]) for r in rows("groups") if r["counted"]]
@@ -91,15 +75,6 @@ def test_counted_groups_are_those_of_the_verdict(demos: Path, tmp_path: Path) ->
     assert len(judged) > 3
     for effect in judged:
         assert counted.count((effect["workload"], effect["metric"], effect["variant"])) == effect["groups"]
-
-
-def test_times_are_utc(demos: Path, tmp_path: Path) -> None:
-    rows = export_rows(tmp_path / "out", demos / "storage.jsonl")
-    began = load(demos / "storage.jsonl").began
-    assert began is not None
-    (run,) = rows("runs")
-    assert str(run["start"])[:19] == began.wall[:19] and str(run["start"]).endswith("Z")
-    assert all(str(row["time"]) >= str(run["start"]) for row in rows("slices"))
 
 
 def test_forms_hold_the_same(demos: Path, tmp_path: Path) -> None:

@@ -74,14 +74,6 @@ def test_several_runs_of_a_node_are_one_measure(tmp_path: Path) -> None:
     assert all(abs(abs(a.logs[key] - b.logs[key]) - 0.6931) < 0.01 for key in b.logs)  # a cube root of 8
 
 
-def test_triages_have_facts_and_findings(tmp_path: Path) -> None:
-    for n in range(12):
-        triage(tmp_path / f"{n}.json", f"host{n}", **{"kernel numa_balancing": int(n == 3)})
-    found = read_fleet([str(tmp_path)]).judge_answers(0.05)
-    assert [(one.name, one.nodes) for one in found.rare] == [("numa_balancing", ("host3",))]
-    assert [(one.finding, one.count, one.of) for one in found.findings] == [("host.pressure", 12, 12)]
-
-
 def test_what_is_no_answer_of_a_node_is_missing_or_passed_over(tmp_path: Path) -> None:
     for name, change in {"a": {}, "other": {"scenario": "x"}, "skipped": {"status": "skipped"}}.items():
         path = triage(tmp_path / f"{name}.json", name)

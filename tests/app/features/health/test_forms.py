@@ -10,7 +10,6 @@ from prometheus_client.parser import text_string_to_metric_families
 from app.cli.entry import run_command_line
 from app.features.health.check import Answer, HealthCheck, Reason
 from app.features.health.forms import FORMS, MAX_REASON, Form, spell_check, status_of
-from app.features.health.metrics import gauge_lines
 from app.features.health.speed import LoadStanding
 from app.recordings import store
 from app.recordings.reader import load
@@ -89,9 +88,3 @@ def test_findings_of_a_recording_are_read_by_prometheus(
     ratios = [v.ratio for v in session.verdicts.values() if v.ratio is not None]
     if ratios:
         assert [sample.value for sample in families["hostdx_effect_ratio"].samples] == ratios
-
-
-def test_names_of_a_foreign_recording_stay_in_their_labels() -> None:
-    text = "\n".join(gauge_lines("hostdx_x", "Help.", [({"subject": 'a"} 1\nhostdx_y{b="\\'}, 1.5)]))
-    (family,) = text_string_to_metric_families(text)
-    assert [sample.value for sample in family.samples] == [1.5]

@@ -65,11 +65,6 @@ def test_few_rounds_decide_nothing() -> None:
     assert not is_surely_fit(even, [])
 
 
-def test_an_uneven_class_drains_nobody() -> None:
-    (standing,) = compare_rounds(node_class(0.08), rounds(0.4))
-    assert standing.is_slow and not standing.decides
-
-
 def test_rates_of_explain_are_those_of_the_test() -> None:
     (even,), (uneven,) = error_rates(node_class(0.01)), error_rates(node_class(0.06))
     assert even.false_drain < FALSE_DRAINS and even.hold and even.found_in_two > 0.999

@@ -9,23 +9,17 @@ import msgspec
 import pytest
 
 from app.cli.entry import run_command_line
-from app.features.imports import recording as imported
-from app.recordings.reader import load, read_events
-from app.recordings.sides import read_run_summaries
+from app.recordings.reader import load
 from app.report.forms import html, markdown
 from app.report.full_report import report
 from app.report.results.result_parts import result_parts
 from scenarios.analysis.compare.bounding_box import BoundingBoxFigures, BoxCorner
-from scenarios.analysis.compare.run_summary import summarise_run
 from scenarios.analysis.imported.results import (
     Boxes,
-    Contradictions,
     Histories,
     HistoriesResult,
-    ImportedFiles,
     WorkloadHistory,
 )
-from scenarios.contract import events as ev
 from scenarios.contract.results.document import Picture
 from tests.probes.imports import originals as made
 
@@ -56,26 +50,6 @@ def test_every_kind_becomes_a_recording_that_loads_and_reports(kind: str, tmp_pa
     assert session.facts or session.blocks
 
 
-def test_values_are_what_compare_reads(tmp_path: Path) -> None:
-    assert run_command_line(["import", "-o", "r.jsonl", *files(tmp_path, f=made.hepscore())]) == 0
-    taken = summarise_run(read_events(Path("r.jsonl")), "r.jsonl")
-    figures = {key.workload: figure for key, figure in taken.figures.items()}
-    assert figures["HEPscoreTEST"].value == 30.0
-    assert figures["a-bmk"].blocks == 3 and figures["a-bmk"].variance is not None  # its runs' own spread
-    assert (taken.host, taken.wall) == ("wn1", "2021-03-02T15:53:19+00:00")
-
-
-def test_digest_version_and_both_figures_are_in_the_recording(tmp_path: Path) -> None:
-    assert run_command_line(["import", "-o", "r.jsonl", *files(tmp_path, f=made.hepscore(31))]) == 0
-    session = load(Path("r.jsonl"))
-    told, contradicted = session.find_result(ImportedFiles), session.find_result(Contradictions)
-    assert told is not None and contradicted is not None
-    [source], [row] = told.value, contradicted.value
-    assert len(source.sha256) == 64 and (source.version, source.kind) == ("2.0", "hepscore")
-    assert (row.claimed, row.recomputed) == (31.0, pytest.approx(30.0))
-    assert any(f.severity == "warning" for f in session.findings.values())
-
-
 def test_each_file_has_its_own_recording_and_all_have_one_together(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -96,13 +70,6 @@ def test_the_odd_runs_are_the_answer_and_the_box_is_drawn(tmp_path: Path) -> Non
     assert "IOR easy lies below IOR hard in 4 of 9 runs: runs 2, 4, 6, 8" in text.splitlines()[0]
     assert "| ior-easy |" in text
     assert page.count("<svg") == 2 and "<script" not in page and page.count('stroke="#c62828" fill') == 4
-
-
-def test_an_application_is_placed_in_the_box(tmp_path: Path) -> None:
-    names = files(tmp_path, t=TABLE + "0.01\t1.9\t11\t130\n", job=made.IOR)
-    assert run_command_line(["import", "-o", "r.jsonl", *names]) == 0
-    titles = [f.title for f in load(Path("r.jsonl")).findings.values()]
-    assert any("job (read)" in title and "of the way" in title for title in titles)
 
 
 def test_a_summary_of_another_run_is_contradicted(tmp_path: Path) -> None:
@@ -164,24 +131,6 @@ def test_hostile_names_in_a_file_reach_no_terminal(
     assert "<script" not in page
 
 
-def test_events_are_in_order_and_shown_at_once(tmp_path: Path) -> None:
-    assert run_command_line(["import", "-o", "r.jsonl", *files(tmp_path, f=made.SAR)]) == 0
-    events = list(read_events(Path("r.jsonl")))
-    assert [e.t for e in events] == sorted(e.t for e in events) and events[-1].t < 1
-    assert [e.at_s for e in events if isinstance(e, ev.SampleTaken) and e.series == "CPU user"] == [0.0, 10.0]
-
-
-@pytest.mark.parametrize("demo", ["io500", "trend"])
-def test_the_bundled_ones_draw_their_box_and_their_course_on_the_screen(demo: str) -> None:
-    """What a recording holds must still be read when a field of it gets another name."""
-    from app.tui.widgets.on_top import imported_lines
-
-    session = load(Path(__file__).parents[4] / f"app/recordings/demos/{demo}.jsonl")
-    shown = "".join(part for line in imported_lines(session, 80, 40) for part, _ in line)
-    assert any("\u2800" < c <= "\u28ff" for c in shown)
-    assert "results" in shown and "IOR" in shown.upper()
-
-
 def test_a_foreign_box_and_history_are_drawn_as_letters_or_not_at_all() -> None:
     corner = BoxCorner(workload="\x1b[2Jw", unit="B/s", values=(1.0,), median=1.0, low=1.0, high=1.0)
     hostile = BoundingBoxFigures(title="\x1b]0;x\x07<script>", runs=("\u202e<b>",), corners=(corner,) * 4)
@@ -201,36 +150,3 @@ def test_a_foreign_box_and_history_are_drawn_as_letters_or_not_at_all() -> None:
     for workloads in ((), (flat,)):
         empty = HistoriesResult(t=1.0, value=Histories(("a", "b"), (None, None), workloads))
         assert result_parts(session, empty) == ()
-
-
-def test_more_than_a_thousand_results_of_one_date_are_kept(tmp_path: Path) -> None:
-    (tmp_path / "state/hostdx/recordings").mkdir(parents=True, mode=0o700)
-    for n in range(1, 1005):
-        tail = f"-{n}" if n > 1 else ""
-        (tmp_path / f"state/hostdx/recordings/import-io500-20261124-000000{tail}.jsonl").touch()
-    assert (
-        imported.keep_recording(b"x", "io500", "2026-11-24T00:00:00Z").name
-        == "import-io500-20261124-000000-1005.jsonl"
-    )
-
-
-def test_results_of_one_file_name_are_named_by_their_folders(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    for n in range(7):
-        (tmp_path / f"run{n}").mkdir()
-        text = made.IO500.replace(
-            "100.000000 kIOPS : time 3.5", f"{33 if n == 4 else 100 + n / 10} kIOPS : time 3.5"
-        )
-        (tmp_path / f"run{n}/result_summary.txt").write_text(text.replace("time 310.1", f"time 31{n}.1"))
-    assert run_command_line(["import", "--json", *map(str, tmp_path.glob("run*/result_summary.txt"))]) == 0
-    [odd] = [f for f in json.loads(capsys.readouterr().out)["pile"] if f["id"].startswith("import.odd")]
-    assert "run4" in odd["title"] and "find" in odd["title"]
-
-
-def test_columns_of_tables_of_one_name_are_told_apart(tmp_path: Path) -> None:
-    for folder in "ab":
-        (tmp_path / folder).mkdir()
-        (tmp_path / folder / "t.tsv").write_text("phase\told\nior-hard-read\t1\n")
-    found = read_run_summaries([tmp_path / folder / "t.tsv:old" for folder in "ab"])
-    assert len({take.name for take in found}) == 2

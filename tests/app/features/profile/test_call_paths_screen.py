@@ -63,13 +63,6 @@ async def test_the_icicle_is_walked_zoomed_and_searched(size: str, tmp_path: Pat
         assert isinstance(app.screen, VerdictScreen)
 
 
-async def test_no_paths_have_no_key(tmp_path: Path) -> None:
-    feed = RunFeed(write(tmp_path / "r.jsonl", [*story(), ev.RunEnded(t=40.0, status="done")]))
-    async with opened(tmp_path, run=feed, size="wide") as (app, pilot):
-        await keys(pilot, "Z", "z")
-        assert isinstance(app.screen, VerdictScreen)
-
-
 async def test_a_foreign_tree_without_nodes_is_survived(tmp_path: Path) -> None:
     empty = PathTree(baseline="A", variant="B", groups=2, kernel=False, waits=False, lost=0, nodes=())
     calls = CallPaths(t=39.0, value=(empty,))

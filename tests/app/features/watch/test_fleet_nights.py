@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 
 import pytest
@@ -35,24 +34,6 @@ def read(folder: Path, monkeypatch: pytest.MonkeyPatch) -> tuple[module.FleetNig
     with monkeypatch.context() as patched:
         patched.setattr(module, "read_run_summary", counted)
         return read_fleet_nights(str(folder)), sorted(seen)
-
-
-def test_each_is_read_once_and_again_where_it_changed(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    first, names = read(folder, monkeypatch)
-    assert {host: len(nights) for host, nights in first.others.items()} == {"n1": 3, "n2": 3} and len(
-        names
-    ) == 6
-    assert all(night.logs for nights in first.others.values() for night in nights) and not first.trouble
-    assert read(folder, monkeypatch) == (first, [])
-    recording(folder / "n1/1.jsonl", "n1", 5.0, {})
-    os.utime(folder / "n1/1.jsonl", ns=(1, 1))
-    (folder / "n2/0.jsonl").unlink()
-    again, names = read(folder, monkeypatch)
-    assert names == ["1.jsonl"] and len(again.others["n2"]) == 2
-    assert (
-        again.others["n1"][1].logs != first.others["n1"][1].logs
-        and again.others["n1"][0] == first.others["n1"][0]
-    )
 
 
 def test_what_cannot_be_read_is_counted_with_the_first_reason(

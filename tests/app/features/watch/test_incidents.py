@@ -48,15 +48,6 @@ def is_busy(number: int) -> bool:
     return 100 <= number < 130
 
 
-def test_the_book_gives_back_what_was_written(folder: Path) -> None:
-    looks = make_looks(400, is_busy)
-    write(folder, [*looks[:111], make_close_look(110), *looks[111:]])
-    book = read_book(folder)
-    assert [look.values for look in book.looks] == [look.values for look in looks]
-    assert len(book.close_looks) == 1 and book.unreadable == 0
-    assert len(segments(folder)) == 2, "an hour each"
-
-
 def test_cause_culprit_user_and_victims_are_those_that_were_planted(folder: Path) -> None:
     write(folder, [*make_looks(400, is_busy), *(make_close_look(100 + n) for n in range(10))])
     answer = answer_of(read_book(folder), folder)
@@ -273,11 +264,6 @@ def record(clock: Clock, looks: list[HostLook]) -> tuple[list[float], list[float
     return at["look"], at["close"]
 
 
-def test_a_quiet_host_gets_a_look_every_ten_seconds_and_none_closely() -> None:
-    looks, close = record(Clock(), make_looks(50))
-    assert looks == [LOOK_S * n for n in range(1, 51)] and close == []
-
-
 def test_a_crossed_limit_starts_half_a_minute_of_close_looks_and_looks_go_on() -> None:
     looks, close = record(Clock(), make_looks(60, lambda n: n >= 10))
     assert looks == pytest.approx([LOOK_S * n for n in range(1, 61)])
@@ -311,22 +297,6 @@ def test_without_pressure_files_the_wait_is_a_wait(tmp_path: Path) -> None:
 @every_case("arguments", [["--at", "25:00"], ["--since", "soon"], ["--since", "0m"]])
 def test_wrong_times_are_refused(tmp_path: Path, arguments: list[str]) -> None:
     assert hostdx(tmp_path, "incident", *arguments).returncode == 2
-
-
-def test_without_a_book_one_line_says_how_to_get_one(tmp_path: Path, folder: Path) -> None:
-    ended = hostdx(tmp_path, "incident")
-    assert ended.returncode == 3 and len(ended.stderr.splitlines()) == 1
-    write(folder, list(make_looks(10)))
-    assert hostdx(tmp_path, "incident").returncode == 3
-
-
-def test_the_document_has_the_incidents(tmp_path: Path, folder: Path) -> None:
-    write(folder, list(make_looks(400, is_busy)))
-    ended = hostdx(tmp_path, "incident", "--format", "json")
-    document = msgspec.json.decode(ended.stdout)
-    assert ended.returncode == 0 and document["looks"] == 400 and len(document["incidents"]) == 1
-    assert document["incidents"][0]["incident"]["cause"] == "disk"
-    assert hostdx(tmp_path, "incident").stdout
 
 
 def test_a_killed_recorder_leaves_a_readable_book(tmp_path: Path, folder: Path) -> None:

@@ -15,7 +15,7 @@ import pytest
 from app import locks
 from app.features.watch import night as nights
 from app.features.watch.battery import WatchSettings
-from app.features.watch.nights import INDEX, Nights
+from app.features.watch.nights import Nights
 from app.features.watch.openmetrics import metrics_text
 from app.recordings import baselines
 from app.terminal.failure import Failure
@@ -91,16 +91,6 @@ def later_host(host: Clocked, measured_month: Path) -> Clocked:
     return host
 
 
-def test_two_nights_are_two_recordings_with_an_index(host: Clocked) -> None:
-    found = host.nights(2)
-    assert found.history.measured_count == 2
-    assert [path.name[:8] for path in Nights(nights.nights_folder()).recording_paths] == [
-        "000001-1",
-        "000002-1",
-    ]
-    assert (nights.nights_folder() / INDEX).is_file()
-
-
 def test_a_second_time_in_the_same_night_measures_nothing(host: Clocked) -> None:
     host.night()
     host.now += timedelta(hours=1)
@@ -125,15 +115,6 @@ def test_a_busy_night_is_recorded_as_skipped_and_the_next_one_runs(host: Clocked
     host.busy = ""
     found = host.nights(1).history
     assert [seen.state for seen in found.nights] == ["skipped", "measured"]
-
-
-def test_a_reboot_in_the_middle_costs_that_night_only(host: Clocked) -> None:
-    host.nights(1)
-    host.cut = True
-    host.nights(1)
-    host.cut = False
-    found = host.nights(1).history
-    assert [seen.state for seen in found.nights] == ["measured", "cut off", "measured"]
 
 
 def test_a_full_disk_costs_that_night_only(host: Clocked, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -182,16 +163,6 @@ def test_the_oldest_nights_go_and_the_baseline_stays(later_host: Clocked) -> Non
     found = later_host.nights(21, keep=10)
     assert found.history.measured_count == 38 and found.history.baselines == 1
     assert len(Nights(nights.nights_folder()).recording_paths) == 38
-
-
-def test_the_index_is_made_again_from_the_recordings(later_host: Clocked) -> None:
-    later_host.nights(3)
-    before = Nights(nights.nights_folder()).read_history()
-    for damage in (b"", b"{", b'{"schema":"other"}'):
-        (nights.nights_folder() / INDEX).write_bytes(damage)
-        assert Nights(nights.nights_folder()).read_history() == before
-    (nights.nights_folder() / INDEX).unlink()
-    assert Nights(nights.nights_folder()).read_history() == before
 
 
 def test_a_damaged_recording_is_said_and_left_out(host: Clocked) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import shlex
 import shutil
 import subprocess
 from pathlib import Path
@@ -110,15 +109,6 @@ def test_a_unit_that_somebody_changed_is_left(timer: WatchTimer, tmp_path: Path)
         "reverted",
     ]
     assert unit.is_file()
-
-
-def test_the_cron_line_is_read_by_cron_and_the_shell(timer: WatchTimer) -> None:
-    minute, hour, *days, command = timer.cron_line.split(" ", 5)
-    assert (minute, hour, days) == ("5", "2", ["*"] * 3)
-    assert r"\%" in command
-    words = shlex.split(command.replace(r"\%", "%").removesuffix(" >/dev/null 2>&1"))
-    assert words[:5] == ["nice", "-n", "10", "ionice", "-c2"] and words[6:] == list(timer.night_command)
-    assert timer.wanted.textfile in words and timer.wanted.fleet in words
 
 
 @needs(program("systemd-analyze"))

@@ -168,11 +168,6 @@ def test_a_fleets_recordings_that_cannot_be_read_are_one_line(
     assert (status, out != "") == (0, True) and len(err.splitlines()) == 1 and "a.jsonl" in err
 
 
-def test_without_a_night_the_way_to_one_is_said(capsys: pytest.CaptureFixture[str]) -> None:
-    status, out, err = typed(capsys, "history")
-    assert (status, out) == (2, "") and "hostdx watch" in err
-
-
 def test_two_nights_with_everything_that_goes_wrong_lose_nothing(
     host: Clocked,  # noqa: F811
     capsys: pytest.CaptureFixture[str],

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from app.report.figures.plot import draw_plot, nice_axis
-from scenarios.contract.results.document import Axis, ChartSeries
+from scenarios.contract.results.document import ChartSeries
 
 NUMBERS = st.one_of(
     st.floats(), st.floats(0, 1e6), st.sampled_from([0.0, -0.0, 5e-324, 1e308, math.inf, math.nan])
@@ -24,14 +24,6 @@ def test_always_the_size_that_was_asked_for(
     lines = draw_plot([ChartSeries("A", tuple(points))], width, height, x, y)
     assert len(lines) == height
     assert all(len(line) == width for line in lines)
-
-
-def test_every_point_is_drawn_where_it_is() -> None:
-    lines = draw_plot([ChartSeries("A", ((0, 0), (10, 10)))], 40, 12, Axis(0, 10), Axis(0, 10))
-    first = next(n for n, line in enumerate(lines) if "A" in line)
-    last = max(n for n, line in enumerate(lines) if "A" in line)
-    assert (first, last) == (0, 9)  # the last two lines are the axis and its numbers
-    assert lines[first].rindex("A") > lines[last].index("A")
 
 
 @given(st.lists(NUMBERS, max_size=20))

@@ -3,21 +3,17 @@
 from __future__ import annotations
 
 from pathlib import Path
-from xml.etree import ElementTree
 
 import pytest
 
 from app.recordings.session import RunSession
-from app.report.forms import markdown
-from app.report.forms.svg import chart_svg
-from app.report.results.command_timeline import FIELDS, collect_curves, median_points, timeline_parts
+from app.report.results.command_timeline import FIELDS
 from app.tui.children.feed import RunFeed
 from app.tui.screens.command_timeline import InsideScreen
 from app.tui.screens.live import LiveScreen
 from app.tui.screens.verdict import VerdictScreen
 from scenarios.contract import events as ev
-from scenarios.contract.results.document import Chart, ReportDocument, ReportSection, Table
-from tests.fakes.streams.stories import HOSTILE, write
+from tests.fakes.streams.stories import write
 from tests.fakes.terminals.screen import grid, keys, opened
 
 CPU, PSS, THREADS, READ, WRITTEN, HEAT, CLOCK = FIELDS
@@ -94,48 +90,6 @@ def session(events: list[ev.AnyEvent]) -> RunSession:
     for event in events:
         one.apply(event)
     return one
-
-
-def test_the_runs_that_count_and_the_one_under_way() -> None:
-    found = collect_curves(session(story()), CPU)
-    assert [[points[0][1] for points in runs] for runs in found.values()] == [[0.5, 0.25], [1.0, 2.0]]
-    assert median_points(found["B"]) == [(float(s), 1.5) for s in range(1, 9)]
-    assert collect_curves(session(story()), WRITTEN)["B"][0][3] == (4.0, 5e6)
-    assert collect_curves(session(story()), PSS)["A"][0][-1] == (4.0, 4 * MIB)
-
-
-@pytest.mark.parametrize("name", ["A", HOSTILE])
-def test_the_report_has_a_table_and_pictures(name: str) -> None:
-    parts = timeline_parts(session(story(a=name)))
-    table = next(part for part in parts if isinstance(part, Table))
-    cpu = [row for row in table.rows if row[0] == CPU.title]
-    assert [row[2:] for row in cpu] == [
-        ("0.38", "0.38", "0.38", "0.50", "0.50"),
-        ("1.50", "1.50", "1.50", "1.50", "2.00"),
-    ]
-    assert {row[0] for row in table.rows} == {
-        f.title for f in FIELDS if f not in (READ, HEAT, CLOCK)
-    }  # nothing read, no sensors
-    charts = [part for part in parts if isinstance(part, Chart)]
-    assert len(charts) == 4
-    for chart in charts:
-        root = ElementTree.fromstring(chart_svg(chart))
-        assert len(root.findall("{*}polyline")) == 4
-    text = markdown.render_markdown(
-        ReportDocument("t", ("",), (ReportSection("Inside a run", tuple(parts)),))
-    )
-    assert "| CPUs busy |" in text and "\x1b" not in text
-
-
-def test_nothing_without_samples() -> None:
-    assert timeline_parts(RunSession()) == []
-    odd = [
-        ev.ProcessTreeSample(t=1.0, variant="A", run=1, at_s=-1.0, values={"CPU": 1.0}),
-        ev.ProcessTreeSample(
-            t=1.0, variant="A", run=2, at_s=1e300, values={"PSS": float("inf"), "CPU": 1e308}
-        ),
-    ]
-    assert timeline_parts(session(list(odd)))  # drawn or not, it is survived
 
 
 @pytest.mark.parametrize("size", ["narrow", "wide"])

@@ -13,14 +13,12 @@ from app.recordings.session import RunSession
 from app.terminal.lines import Line, cell_width, flow_parts
 from app.tui import theme
 from app.tui.questions import list_questions
-from app.tui.screens.facts import fact_lines
 from app.tui.screens.finding import FindingScreen
 from app.tui.screens.home import HomeScreen
 from app.tui.shell import Shell
 from app.tui.widgets.fact_words import missing_reason, value_words
 from app.tui.widgets.home.host_glance import devices_line, host_lines
 from app.tui.widgets.home.host_table import draw_table, firewall_words
-from app.tui.widgets.home.recordings_line import RecordingsLine
 from app.tui.widgets.home.scenario_list import ScenarioList
 from app.tui.widgets.picker import Picker
 from app.tui.widgets.selected_line import Whole
@@ -123,30 +121,6 @@ async def test_all_of_every_scenario_can_be_read_without_leaving_home(size: str,
         assert len(heights) == 1  # nothing moves while the cursor does
 
 
-@both
-async def test_what_a_suspect_says_in_full_follows_the_cursor_and_the_focus(
-    size: str, tmp_path: Path
-) -> None:
-    async with opened(tmp_path, triage="triage", size=size) as (app, pilot):
-        await keys(pilot, "shift+tab")
-        shown = grid(app)
-        assert "▸ ! critical  host" in shown and "▸ 1 slower" not in shown  # the mark is where the focus is
-        assert "! critical machine check events in the kernel log (cpu 3)" in whole(app)
-        await keys(pilot, "down")
-        said = whole(app)
-        assert "every IPv6 packet takes a route lookup: firewalld, strict IPv6_rpfilter=strict" in said
-        await keys(pilot, "tab", *["down"] * len(list_questions()))
-        assert OFFERS[0][2] in whole(app) and "null  " in marked(app)
-        await keys(pilot, "slash", *"stuck")
-        assert OFFERS[-1][2] in whole(app)  # while the filter is typed
-        await keys(pilot, "escape")
-        assert OFFERS[0][2] in whole(app)
-        line = next(n for n, row in enumerate(grid(app).splitlines()) if OFFERS[0][2][:40] in row)
-        await pilot.click(offset=(10, line))
-        await keys(pilot)
-        assert isinstance(app.screen, HomeScreen)
-
-
 @pytest.mark.parametrize("rows", some_always((24, 20, 50), (21, 23, 31, 32)))
 async def test_every_item_can_be_reached_at_every_height(
     rows: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -198,22 +172,6 @@ async def test_what_is_too_long_even_then_says_where_the_rest_is(tmp_path: Path)
         assert isinstance(app.screen, FindingScreen)
         await keys(pilot, "escape", "tab", "end")
         assert marked(app).startswith("▸   z") and whole(app).endswith("cannot run here: cannot be loaded: x")
-
-
-@pytest.mark.parametrize("size", ["narrow", "wide", "huge"])
-async def test_the_glance_names_what_was_asked_for(size: str, tmp_path: Path) -> None:
-    """CPU, sockets, nodes, memory, kernel, virtualisation, disks, file systems, cards, firewall."""
-    async with opened(tmp_path, triage="triage", size=size) as (app, pilot):
-        shown = grid(app)
-        for word in (
-            *("2 × Intel Xeon Gold 6530", "64 cores", "2 nodes", "512 GiB", "5.14.0-427.13.1.el9_4.x86_64"),
-            *("bare metal", "nvme", "sata", "ext4", "xfs", "ens1f0", "100 Gbit/s", "firewalld"),
-        ):
-            assert word in shown, word
-        if size == "huge":
-            assert "rules: 17 in inet firewalld" in shown and "IPv4 reverse path" in shown
-        await keys(pilot, "f", "end")
-        assert "strict, every packet" in grid(app)
 
 
 def test_what_firewall_there_is_in_a_few_words() -> None:
@@ -301,41 +259,3 @@ async def test_names_of_the_host_are_harmless_in_the_glance(tmp_path: Path) -> N
             shown = grid(app)
             assert "\x1b" not in shown and "\x07" not in shown and "\u202e" not in shown
             assert isinstance(app.screen.query_one("#scenarios"), Picker | ScenarioList)
-
-
-@pytest.mark.parametrize("size", one_always("narrow", "wide"))
-async def test_a_list_that_is_cut_by_less_shows_the_rest(size: str, tmp_path: Path) -> None:
-    """Its own size does not change when its neighbours leave it more room: rows were missing until the next key."""
-    async with opened(tmp_path, triage="triage", size=size) as (app, pilot):
-        suspects = app.screen.query_one("#suspects", Picker)
-        whole = grid(app)
-        suspects.styles.height = suspects.styles.min_height = suspects.size.height
-        above = app.screen.query_one("#top")
-        high, app.screen.show = above.size.height, lambda: None  # type: ignore[method-assign]
-        more = app.size.height - suspects.region.y - 5  # so many lines of it stay
-        above.styles.height = above.styles.min_height = high + more
-        await settled(pilot)
-        assert "more below" in grid(app).split("SUSPECTS")[1]
-        above.styles.height = above.styles.min_height = high
-        await settled(pilot)
-        assert grid(app) == whole
-
-
-async def test_the_first_panel_has_the_worst_finding_and_nobody_asked_for_examples(tmp_path: Path) -> None:
-    async with opened(tmp_path, triage="triage", size="wide") as (app, pilot):
-        await settled(pilot)
-        worst = next(f for f in app.home_session().worst_first if f.severity != "ok")
-        head = "".join(part for line in host_lines(app.home_session(), 300) for part, _ in line)
-        assert worst.title in head
-        assert app.recorded == 0 and app.screen.query_one(RecordingsLine).size.height == 1
-
-
-def test_what_could_not_be_read_stands_before_the_facts() -> None:
-    session = RunSession()
-    session.apply(ev.FactRead(t=0, subject="cpu", name="model", value="x", source="/proc/cpuinfo"))
-    session.apply(ev.AbsentFact(t=0, subject="disk:sda", name="smart", reason="smartctl is not installed"))
-    lines = ["".join(part for part, _ in line) for line in fact_lines(session, 120)]
-    absent, fact = (
-        next(n for n, line in enumerate(lines) if words in line) for words in ("disk:sda", "/proc/cpuinfo")
-    )
-    assert absent < fact

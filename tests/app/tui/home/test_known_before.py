@@ -10,59 +10,16 @@ from app.tui.commands import EarlierResults, Example
 from app.tui.plan_text import resolution_lines
 from app.tui.questions import card_for
 from app.tui.questions import list_questions as known
-from app.tui.screens.before.directories import DirectoriesScreen
 from app.tui.screens.before.plan import PlanScreen
 from app.tui.widgets.home.scenario_list import ScenarioList
 from scenarios.contract import events as ev
 from scenarios.contract.plan import Plan
-from tests.fakes.terminals.screen import grid, keys, opened, planned, ready, settled, until
+from tests.fakes.terminals.screen import grid, keys, opened, planned, ready, settled
 from tests.needs import one_always
 
 
 def pulse(**devices: tuple[float, float, float]) -> ev.Pulse:
     return ev.Pulse(t=3.0, load1=3.1, cpu=0.4, psi_cpu=0.0, psi_io=0.0, psi_memory=0.0, devices=devices)
-
-
-@pytest.mark.parametrize("size", one_always("narrow", "wide"))
-async def test_two_own_directories_take_eight_keys_and_their_paths(
-    size: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    asked = planned(monkeypatch, "storage")
-    monkeypatch.setattr("app.tui.screens.before.directories.run_hostdx", lambda shell, argv, then: None)
-    started: list[list[str]] = []
-    async with opened(tmp_path, triage="triage", size=size) as (app, pilot):
-        app.start_run = lambda scenario, argv, plan: started.append([scenario, *argv])  # type: ignore[method-assign]
-        await keys(pilot, "2", "slash", *"tmp", "enter", "slash", *"srv", "enter", "enter")
-        assert isinstance(app.screen, PlanScreen)
-        await until(
-            pilot, lambda: asked[-1] == ["storage", "--dir=/tmp", "--dir=/srv"] and app.screen.is_plan_final
-        )
-        await keys(pilot, "enter")
-    assert started == [["storage", "--dir=/tmp", "--dir=/srv"]]
-
-
-async def test_directories_that_were_measured_before_are_listed_and_taken_in_the_order_of_marking(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    asked = planned(monkeypatch, "storage")
-    monkeypatch.setattr("app.tui.screens.before.directories.run_hostdx", lambda shell, argv, then: None)
-    earlier = ["/scratch/x", "/data/y"]
-    async with opened(tmp_path, triage="triage") as (app, pilot):
-        app.earlier_results = EarlierResults(directories=earlier)
-        await keys(pilot, "2")
-        picker = app.screen
-        assert isinstance(picker, DirectoriesScreen)
-        for path in earlier:
-            await keys(pilot, "home")
-            while picker.selected_place is None or picker.selected_place.path != path:
-                before = picker.selected_place
-                await keys(pilot, "down")
-                assert picker.selected_place != before, "the directory is not listed"
-            await keys(pilot, "space")
-        await keys(pilot, "enter")
-        await until(pilot, lambda: asked[-1] == ["storage", "--dir=/scratch/x", "--dir=/data/y"])
-        await keys(pilot, "q", "1")
-        assert isinstance(app.screen, PlanScreen)  # the whole host finds its directories itself
 
 
 async def test_beside_each_complaint_stands_what_is_known_of_it(tmp_path: Path) -> None:

@@ -5,24 +5,20 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import msgspec
 import pytest
-from rich.cells import cell_len
 from textual import events
 
 from app.recordings.session import RunSession
-from app.terminal.lines import wrap_text
 from app.tui.children.command import CommandOutcome
-from app.tui.commands import EarlierResults
-from app.tui.questions import all_questions, card_for, fill_in_options
+from app.tui.questions import card_for, fill_in_options
 from app.tui.questions import list_questions as known
 from app.tui.screens.ask import AskScreen, Words
-from app.tui.screens.before.directories import DirectoriesScreen, ListedDirectory
+from app.tui.screens.before.directories import DirectoriesScreen
 from app.tui.screens.before.paths import NONE_SUCH, PATH_HINT
-from app.tui.screens.before.plan import ALONE, PlanScreen
+from app.tui.screens.before.plan import PlanScreen
 from app.tui.screens.recordings import RecordingsScreen
 from app.tui.screens.undo import UndoScreen
 from app.tui.shell import Shell
@@ -30,10 +26,8 @@ from app.tui.widgets.home.checkup_lines import checkup_lines
 from app.tui.widgets.home.live_line import LiveLine
 from scenarios.checkup.results import CheckupAnswer
 from scenarios.contract import events as ev
-from scenarios.contract import registry
-from scenarios.contract.card import Card, Complaint, card_of
+from scenarios.contract.card import card_of
 from scenarios.contract.finding import Finding, SuggestedStep
-from scenarios.contract.plan import Option, Plan, Variant
 from scenarios.contract.results.result import Item
 from tests.every_case import every_case
 from tests.fakes.terminals.screen import grid, keys, opened, planned, recorded, settled, until
@@ -57,27 +51,6 @@ def host(*mounts: str, blocked: str = "", finding: Finding | None = None) -> Run
 
 def pulse(cpu: float = 0.0, io: float = 0.0, **devices: tuple[float, float, float]) -> ev.Pulse:
     return ev.Pulse(t=3.0, load1=3.1, cpu=0.4, psi_cpu=cpu, psi_io=io, psi_memory=0.0, devices=devices)
-
-
-def test_every_question_leads_to_scenarios_that_there_are() -> None:
-    assert [q.key for q in known()] == list("123456789")
-    assert {card.id for q in known() for card in q.cards} <= set(registry.scenario_names())
-
-
-def test_another_packages_complaint_comes_after_ours_and_may_be_one_of_ours() -> None:
-    new = Card(id="thp", complaint=Complaint("memory is slow"))
-    same = Card(id="more", complaint=Complaint("packets, and a firewall", 4))
-    offers = [
-        ev.ScenarioOffer(t=0.0, id=card.id, title="t", question="?", takes_s=1.0, card=card)
-        for card in (new, same)
-    ]
-    asked = all_questions(offers)
-    assert (asked[-1].id, asked[-1].key, asked[-1].cards) == ("memory is slow", "", (new,))
-    assert [card.id for card in asked[3].cards] == ["rpfilter", "more"] and len(asked) == 10
-    session = RunSession()
-    for offer in offers:
-        session.apply(offer)
-    assert card_for(asked[-1], session) == new and fill_in_options(new, session, None) == []
 
 
 def test_a_digit_opens_the_same_scenario_whatever_the_host_does() -> None:
@@ -141,13 +114,6 @@ def test_what_a_finding_names_is_compared_with_the_usual_directory(
     assert fill_in_options(card_of(scenario), host(*mounts, finding=found), None) == [
         f"--dir={path}" for path in expected
     ]
-
-
-def test_an_image_in_a_file_is_not_proposed_for_a_comparison() -> None:
-    """It was, and the plan that key 2 opened could not run: too little space on a loop device of 1 GiB."""
-    mounts = ("/mnt/image ext4 on /dev/loop0 (rw)", "/data xfs on /dev/sdb1 (rw)")
-    assert fill_in_options(card_of("storage"), host(*mounts), None) == ["--dir=/var/tmp", "--dir=/data"]
-    assert fill_in_options(card_of("storage"), host(*mounts[:1]), None) == []
 
 
 async def test_a_number_opens_the_plan_and_the_pulse_changes_one_line(
@@ -236,41 +202,6 @@ async def test_directories_are_marked_in_order_typed_and_completed(
         assert asked[-1] == ["storage", "--dir=/scratch", "--dir=/mnt/one disk"]
 
 
-async def test_what_is_measured_unasked_is_marked_already(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    asked = planned(monkeypatch, "storage")
-    told = CommandOutcome(msgspec.json.encode(PLACES).decode(), "")
-    monkeypatch.setattr("app.tui.screens.before.directories.run_hostdx", lambda shell, argv, then: then(told))
-    async with opened(tmp_path, triage="triage") as (app, pilot):
-        app.open_plan("storage")
-        await until(pilot, lambda: isinstance(app.screen, PlanScreen) and app.screen.is_plan_final)
-        await keys(pilot, "d")
-        assert "[A] /scratch" in grid(app) and "[B] /data" in grid(app)
-        await keys(pilot, "end", "up", "space", "enter")
-        assert asked[-1] == ["storage", "--dir=/scratch", "--dir=/data", "--dir=/var/tmp"]
-
-
-@every_case("width", [56, 76, 116, 196])
-def test_no_column_of_the_directories_is_cut_where_there_is_room(width: int) -> None:
-    screen = DirectoriesScreen([], True, lambda _: None)
-    screen._places = [msgspec.convert(place, ListedDirectory) for place in PLACES]
-    screen._places.append(
-        ListedDirectory(
-            "/mnt/a/path/that/is/as/long/as/paths/can/be",
-            "fs.example.org:/a",
-            "M" * 20,
-            "nfs4",
-            None,
-            "x" * 90,
-        )
-    )
-    rows = ["".join(part for part, _ in screen._place_line(place, width)) for place in screen._places]
-    assert all(cell_len(row) <= width for row in rows) and rows[-1].split("✗ ")[1] in ("refused", "x" * 90)
-    assert rows[0].split()[2:] == ["/var/tmp", "vda", "ext4", "76", "GiB"]
-    assert ("/mnt/a/path/that/is/as/long/as/paths/can/be" in rows[-1]) is (width > 76)
-
-
 async def test_a_slash_begins_a_path_and_what_cannot_be_added_is_said(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -342,22 +273,6 @@ async def test_an_answer_may_come_while_a_screen_goes(
                 await asyncio.sleep(0)
             assert turns and awaited
             awaited.clear()
-
-
-@every_case(("sides", "several", "alone"), [("A", True, True), ("AB", True, False), ("A", False, False)])
-def test_a_plan_with_one_directory_says_that_there_is_nothing_to_compare_it_with(
-    sides: str, several: bool, alone: bool, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    option = Option(name="dir", kind="path", help="", multiple=several)
-    offer = ev.ScenarioOffer(t=0.0, id="storage", title="", question="", takes_s=1.0, options=(option,))
-    variants = tuple(Variant(id=letter, label=f"/{letter}") for letter in sides)
-    told = RunSession()
-    told.apply(ev.Planned(t=0.0, plan=Plan(scenario="storage", title="t", question="q", variants=variants)))
-    screen = PlanScreen(offer, {})
-    monkeypatch.setattr(PlanScreen, "shell", SimpleNamespace(earlier_results=EarlierResults()))
-    screen._child = SimpleNamespace(session=told)  # type: ignore[assignment]
-    assert screen.is_single is alone
-    assert (wrap_text(ALONE, 76, "warning")[0] in screen._plan_lines(76)) is alone
 
 
 async def test_the_plan_is_filled_in_while_the_host_is_read_until_the_user_sets_something(

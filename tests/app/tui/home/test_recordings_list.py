@@ -10,12 +10,10 @@ import pytest
 from app.recordings import store
 from app.tui import theme
 from app.tui.screens.ask import ChoiceScreen
-from app.tui.screens.before.plan import PlanScreen
 from app.tui.screens.recordings import RecordingsScreen
-from app.tui.widgets.picker import Picker
 from scenarios.contract import events as ev
 from tests.fakes.streams.story import RECORDINGS
-from tests.fakes.terminals.screen import feed, grid, keys, opened, until
+from tests.fakes.terminals.screen import grid, keys, opened, until
 from tests.needs import one_always
 
 
@@ -60,19 +58,6 @@ async def test_the_first_mark_is_a_and_the_next_are_b(tmp_path: Path) -> None:
         assert sorted(screen._marks.values()) == ["A", "A", "B"]
         await keys(pilot, "space")
         assert sorted(screen._marks.values()) == ["A", "B"]
-
-
-async def test_the_footer_names_what_works_here_only(tmp_path: Path) -> None:
-    async with opened(tmp_path, run=feed("storage", 20.0), size="wide") as (app, pilot):
-        foot = grid(app).splitlines()[-1]
-        assert "play, pause" in foot and "next step" in foot and "freeze" not in foot and "stop" not in foot
-        await keys(pilot, "Z")
-        assert "stop" not in grid(app).splitlines()[-1]
-    async with opened(tmp_path, triage="triage", size="wide") as (app, pilot):
-        await keys(pilot, "r")
-        assert "compare" not in grid(app).splitlines()[-1]  # nothing is marked
-        assert app.screen.query_one(Picker).selected_key
-        assert not isinstance(app.screen, PlanScreen)
 
 
 async def test_the_chosen_theme_is_kept_and_a_light_ground_is_seen(

@@ -10,26 +10,19 @@ from msgspec.structs import replace
 from app.recordings import store
 from app.recordings.reader import load
 from app.recordings.session import RunSession
-from app.report.figures.interval_chart import LogScale, axis_line
 from app.terminal.lines import Line
 from app.tui.children.feed import RunFeed
 from app.tui.widgets.measuring.graphs import (
-    WINDOWS_S,
     Graph,
     dot_rows,
     draw_graphs,
-    host_graphs,
     run_graph_lines,
     scale_for,
-    window_seconds,
-    write_graphs,
 )
 from app.tui.widgets.measuring.load_cards import draw_card, level_rows
-from app.tui.widgets.measuring.loads_panel import preparing_panel, read_panel
 from app.tui.widgets.measuring.standing import pairs_of
 from app.tui.widgets.word_list import read_words
 from scenarios.contract import events as ev
-from tests.every_case import every_case
 from tests.fakes.terminals.screen import grid, opened, settled
 from tests.needs import one_always, some_always
 
@@ -90,13 +83,6 @@ def test_a_value_that_is_none_leaves_a_gap() -> None:
     assert rows[0][0] != " " and rows[0][10] == " " and rows[0][19] != " "
 
 
-@every_case("elapsed", [0.5, 9.0, 24.0, 61.0, 299.0, 4000.0])
-def test_at_most_a_third_of_a_time_axis_is_still_empty(elapsed: float) -> None:
-    window = window_seconds(elapsed)
-    assert window in WINDOWS_S and window >= elapsed
-    assert elapsed < 10 or elapsed / window > 0.6
-
-
 def test_graphs_of_one_group_share_a_scale_and_zeros_are_left_out() -> None:
     fast, slow = (Graph(n, "a", "B/s", [(0, v), (9, v)], "disk") for n, v in (("fast", 1e9), ("slow", 1e6)))
     lines = words(draw_graphs([fast, slow, Graph("none", "a", "B/s", [(0, 0.0)])], 9.0, 80, 9))
@@ -106,30 +92,6 @@ def test_graphs_of_one_group_share_a_scale_and_zeros_are_left_out() -> None:
     led = words(draw_graphs([Graph("none", "a", "B/s", [(0, 0.0)], leads=True)], 9.0, 80, 9))
     assert any("none" in line for line in led)
     assert draw_graphs([fast], 9.0, 80, 2) == []  # less than a graph with its axis
-
-
-def test_what_has_no_room_is_counted() -> None:
-    many = [Graph(f"series {n}", "a", "B/s", [(0, 1.0), (9, 2.0)]) for n in range(9)]
-    lines = words(draw_graphs(many, 9.0, 60, 7))
-    assert "6 more" in lines[-1] and len(lines) == 7
-
-
-def test_each_sides_disk_has_its_graph_while_files_are_written() -> None:
-    run = at("storage", 0.13)
-    assert not run.session.blocks
-    graphs = write_graphs(run.session)
-    assert [graph.name for graph in graphs] == ["A nvme0n1 writes", "B sda writes"]
-    assert [graph.role for graph in graphs] == ["a", "b"] and all(
-        max(v for _, v in g.points) > 1e7 for g in graphs
-    )
-    drawn = "\n".join(words(preparing_panel(run.session, 118, 24)))
-    assert "A nvme0n1 writes" in drawn and "B sda writes" in drawn and "MB/s" in drawn
-
-
-def test_the_host_has_the_whole_run_and_not_its_last_seconds() -> None:
-    run = at("iosched", 1.0)
-    cpu = host_graphs(run.session)[0]
-    assert cpu.points[-1][0] - cpu.points[0][0] > 600
 
 
 def test_a_checkup_draws_the_part_under_way() -> None:
@@ -173,16 +135,3 @@ async def test_every_live_view_earns_its_screen(demo: str, size: str, tmp_path: 
             assert not any(
                 f"{name}  " in shown and means[:30] in shown for name, means in read_words().items()
             )
-
-
-def test_a_watch_has_its_series_over_the_run_below_what_it_found() -> None:
-    session = at("dstate", 0.6).session
-    lines = words(read_panel(session, 118, 24))
-    assert sum("┤" in line for line in lines) >= 4
-
-
-@every_case("width", [15, 20, 30, 60])
-def test_an_effects_axis_has_a_number_on_each_side(width: int) -> None:
-    """It said `slower ◂ 1 ▸ faster` alone where all effects were small."""
-    drawn = "".join(part for part, _ in axis_line(width, LogScale(1 / 1.15, 1.15)))
-    assert "×" in drawn[: width // 2] and "×" in drawn[width // 2 :]

@@ -15,12 +15,10 @@ from app.terminal.glyphs import ascii_text, clean_text, wants_ascii
 from app.terminal.process import identity_of
 from app.tui.app import prepare_environment
 from app.tui.children.feed import RunFeed
-from app.tui.screens.base import Base
 from app.tui.screens.live import LiveScreen
 from app.tui.screens.verdict import VerdictScreen
 from app.tui.widgets.measuring.block_plot import plot_lines
 from app.tui.widgets.measuring.standing import list_standings
-from app.tui.widgets.panel import Panel
 from app.tui.widgets.picker import Picker
 from scenarios.contract import events as ev
 from tests.every_case import every_case
@@ -108,34 +106,6 @@ async def test_too_small_says_so_and_a_resize_keeps_the_place(tmp_path: Path) ->
             await pilot.resize_terminal(*size)
             await settled(pilot)
             assert "00:30 / 01:02" in grid(app)
-
-
-async def test_only_what_changed_is_repainted(tmp_path: Path) -> None:
-    """A pulse more on the live screen touches a few spans of a few lines, not the screen."""
-    async with opened(tmp_path, run=feed("storage", 42.0), size="wide") as (app, pilot):
-        painted: list[int] = []
-        original = Panel.refresh
-
-        def counting(self: Panel, *regions: object, **more: object) -> object:
-            painted.append(sum(r.area for r in regions) if regions else self.size.area)  # type: ignore[attr-defined]
-            return original(self, *regions, **more)  # type: ignore[arg-type]
-
-        Panel.refresh = counting  # type: ignore[method-assign, assignment]
-        try:
-            app.feed.playback.seek(42.0)
-            app.draw()
-            assert painted == []  # the same moment drawn again
-            app.feed.playback.seek(43.3)  # of the same load
-            app.draw()
-        finally:
-            Panel.refresh = original  # type: ignore[method-assign]
-        assert 0 < sum(painted) < 120 * 40 / 4
-        careless = app.screen.query(Panel).first()
-        careless.draw = lambda _width, _height: [[(HOSTILE, "text")]]  # type: ignore[method-assign]
-        careless.redraw()
-        await settled(pilot)
-        shown = "\n".join(strip.text for strip in careless._strips)
-        assert "owned" in shown and shown.isprintable()
 
 
 @pytest.mark.parametrize("number", [signal.SIGHUP, signal.SIGTERM])
@@ -247,14 +217,3 @@ def test_no_direction_before_the_interval_allows_one(
     [effect] = list_standings(session, "reads")
     assert f"{effect.words}  {effect.figures}".rstrip() == words
     assert (effect.role == "dim") is dim
-
-
-@pytest.mark.parametrize("screen", [LiveScreen, VerdictScreen])
-async def test_a_screen_that_is_just_coming_is_drawn_when_its_parts_are_there(
-    tmp_path: Path, screen: type[Base]
-) -> None:
-    async with opened(tmp_path, run=feed("storage", 30.0)) as (app, pilot):
-        app.push_screen(screen())
-        app.draw()  # the replay goes on meanwhile
-        await settled(pilot)
-        assert grid(app).strip()

@@ -13,18 +13,16 @@ from app.recordings.session import RunSession
 from app.report.headline import find_answer
 from app.terminal.lines import Line
 from app.tui.children.feed import RunFeed
-from app.tui.commands import EarlierResults, Example
 from app.tui.widgets.answer import Next
 from app.tui.widgets.home.scenario_list import ScenarioList
 from app.tui.widgets.measuring.graphs import format_short
-from app.tui.widgets.measuring.standing import list_standings
 from app.tui.widgets.panel import PacedPanel, _spell_ascii
 from probes.units import DisplayQuantity
 from scenarios.checkup.results import CheckupAnswer
 from scenarios.contract import events as ev
 from scenarios.contract.results.result import Item
 from tests.fakes.terminals.screen import feed, grid, keys, opened, settled
-from tests.needs import one_always, some_always
+from tests.needs import some_always
 
 MOST_BLANK = 9
 
@@ -78,16 +76,6 @@ async def test_the_verdict_of_a_narrow_screen_leaves_no_step_out_while_rows_are_
             assert len(app.screen.query_one(Next).shown_steps) == least, demo
 
 
-async def test_the_home_screen_is_filled(tmp_path: Path) -> None:
-    async with opened(tmp_path, triage="triage", size="wide") as (app, pilot):
-        app.earlier_results = EarlierResults(
-            [Example(f"demo:{n}", "it is slower", "", "critical", 0.5, (0.2, 0.9)) for n in range(12)]
-        )
-        app.draw()
-        await settled(pilot)
-        assert blank(grid(app), 40) <= MOST_BLANK
-
-
 def test_a_replay_begins_with_what_was_measured_first() -> None:
     """It began with 23 s of preparation, seven of them blank."""
     run = from_first_block("storage")
@@ -108,38 +96,6 @@ async def test_the_next_step_stands_on_every_verdict_of_a_narrow_screen(tmp_path
             assert blank(grid(app), 24) <= 4, demo
 
 
-async def test_nothing_of_an_import_was_ever_live(tmp_path: Path) -> None:
-    """It had an axis of seconds, blocks of 0.5 s, keys of a replay and a step `starting`."""
-    async with opened(tmp_path, run=feed_of("io500"), size="wide") as (app, pilot):
-        verdict = app.screen
-        await keys(pilot, "v", "0", "space")
-        assert app.screen.title_words == verdict.title_words == "verdict"
-        assert "live view" not in grid(app) and "play" not in grid(app)
-
-
-def test_a_decided_pair_has_no_open_interval_beside_that_word() -> None:
-    """`decided` stood beside `40 % slower to 2.4 % faster`, which the look before that one had left open."""
-    session = RunSession()
-    for variant, groups, low in (("B", 10, 0.6), ("C", 18, 0.95)):
-        session.apply(
-            ev.RunningEstimate(t=1.0, workload="w", metric="IOPS", baseline="A", variant=variant, ratio=0.8,
-                        ci95=(low, 1.02), groups=groups)
-        )  # fmt: skip
-    decided, still_open = list_standings(session, "w")
-    assert decided.words == "decided" and decided.bar is None and not decided.figures
-    assert still_open.bar is not None and still_open.figures
-
-
-@pytest.mark.parametrize("size", one_always("narrow", "wide"))
-async def test_all_loads_stand_on_the_screen_at_once(size: str, tmp_path: Path) -> None:
-    run = RunFeed(store.resolve_recording("demo:storage"))
-    run.playback.seek(75.0)
-    async with opened(tmp_path, run=run, size=size) as (app, _):
-        shown = grid(app)
-        loads = run.session.planned_workloads
-        assert sum(load.title in shown for load in loads) == len(loads)
-
-
 def test_a_bar_stands_still_or_goes_far_back_and_is_full_at_the_end_only() -> None:
     """It goes back where the rest takes so much longer that the time left beside it would contradict it."""
     for demo in ("storage", "iosched", "numa", "kernel", "null"):
@@ -151,16 +107,6 @@ def test_a_bar_stands_still_or_goes_far_back_and_is_full_at_the_end_only() -> No
             assert share < 1.0 and (share >= before or before - share > MAX_SHARE_FALL / 2)
             assert now is None or share - now <= MAX_SHARE_FALL
             before = run.session.share
-
-
-def test_a_run_under_way_is_running_and_no_rule_of_the_host_is_its_answer() -> None:
-    """`incomplete (not ended, or killed)` stood over a healthy run, and a disk that is not trimmed as its answer."""
-    run = RunFeed(store.resolve_recording("demo:storage"))
-    run.playback.seek(15.0)
-    assert run.session.findings and not run.session.verdicts
-    said = find_answer(run.session, growing=True)
-    assert said.finding is None and said.weight == "unknown"
-    assert said.sentence != find_answer(run.session).sentence
 
 
 async def test_a_replay_in_the_middle_is_under_way_too(tmp_path: Path) -> None:

@@ -6,7 +6,6 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from textual import events
 
 from app.tui.children.event_child import EventChild
 from app.tui.screens.ask import AskScreen
@@ -102,20 +101,6 @@ async def test_enter_starts_nothing_while_a_page_is_opening_and_only_one_page_op
         answers[1]("# storage\n")
         await pilot.pause()
         assert not isinstance(app.screen, ExplainScreen)  # whoever asked has gone on
-
-
-async def test_a_paste_outside_a_field_does_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    planned(monkeypatch, "storage")
-    async with opened(tmp_path, triage="triage", size="wide") as (app, pilot):
-        runs = started(app, monkeypatch)
-        saved: list[str] = []
-        monkeypatch.setattr(app, "save_text", lambda name, *more: saved.append(name))
-        app.open_plan("storage")
-        await ready(app, pilot)
-        before = dict(plan_of(app).values)
-        app.post_message(events.Paste("/scratch/pce\nx\n"))
-        await pilot.pause()
-        assert app.screen is plan_of(app) and not runs and not saved and plan_of(app).values == before
 
 
 async def test_a_filter_puts_names_before_questions(tmp_path: Path) -> None:

@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import re
-import signal
 from collections import Counter
 from pathlib import Path
 
 import msgspec
 
 from app.recordings.reader import load
-from app.report.forms.cells import document_lines, table_lines
+from app.report.forms.cells import document_lines
 from app.report.full_report import report
-from app.terminal.lines import cell_width, flow_parts, wrap_text
+from app.terminal.lines import cell_width, wrap_text
 from scenarios.contract.results.document import (
     Bullets,
     Code,
@@ -80,44 +79,6 @@ def test_words_survive_the_folding(demo: str, width: int) -> None:
     assert not missing, missing
 
 
-def test_numbers_stand_at_the_right_edge_of_their_column() -> None:
-    table = ReportDocument(
-        "t", (), (ReportSection("s", (Table(("n", "v"), (("a", "1"), ("b", "100")), frozenset({1})),)),)
-    )
-    lines = ["".join(part for part, _ in line) for line in document_lines(table, 60)]
-    assert lines[-2:] == ["a    1", "b  100"]
-
-
-@every_case("width", range(40, 80))
-def test_a_long_path_is_folded_after_a_slash(width: int) -> None:
-    path = "/scratch/" + "/".join(f"a-folder-{n}-deep" for n in range(9)) + "/.hostdx-3f8c1a"
-    rows = wrap_text(f"remove the directory {path}", width, hang=2)
-    first, *words = ["".join(part for part, _ in row).strip() for row in rows]
-    assert max(map(cell_width, rows)) <= width
-    assert first == "remove the directory" and "".join(words) == path
-    assert all(row.endswith("/") for row in words[:-1]) and ".hostdx-3f8c1a" in words[-1]
-
-
-def test_a_word_without_a_slash_is_cut_where_the_row_ends() -> None:
-    rows = ["".join(part for part, _ in row) for row in wrap_text("x" * 50 + "/" + "y" * 50, 40)]
-    assert rows == ["x" * 40, "x" * 10 + "/" + "y" * 29, "y" * 21]
-
-
-@every_case("width", [-3, 0, 1])
-def test_where_there_is_no_room_a_row_takes_a_character_all_the_same(width: int) -> None:
-    def endless(_number: int, _frame: object) -> None:
-        raise TimeoutError("it folds without end")
-
-    before = signal.signal(signal.SIGALRM, endless)
-    signal.setitimer(signal.ITIMER_REAL, 5.0)
-    try:
-        rows = flow_parts([("漢字 ab", "text")], width)
-    finally:
-        signal.setitimer(signal.ITIMER_REAL, 0.0)
-        signal.signal(signal.SIGALRM, before)
-    assert "".join(part for row in rows for part, _ in row).replace(" ", "") == "漢字ab"
-
-
 def test_a_number_keeps_its_unit_and_a_name_its_parts_at_the_end_of_a_line() -> None:
     """`2.5 to 75.2` ended a headline, and ` ×` began the next one."""
     rows = ["".join(part for part, _ in row) for row in wrap_text("is 2.5 to 75.2 × slower", 14)]
@@ -126,12 +87,3 @@ def test_a_number_keeps_its_unit_and_a_name_its_parts_at_the_end_of_a_line() -> 
     assert rows == ["ext4_buffered_write_", "iter"]
     rows = ["".join(part for part, _ in row) for row in wrap_text("it does 3.05 M", 12)]
     assert rows == ["it does", "3.05 M"]
-
-
-def test_a_table_folds_where_the_fewest_rows_do() -> None:
-    """One long name folded the first column of every row."""
-    names = [
-        ("create, own directories", "x1.4", place) for place in ("–", "–", "–", "ext4_buffered_write_iter")
-    ]
-    rows = table_lines(Table(("load", "gain", "waits in"), tuple(names)), 46)
-    assert len(rows) == 1 + len(names) + 1

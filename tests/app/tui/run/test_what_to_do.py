@@ -14,13 +14,11 @@ from app.recordings import store
 from app.recordings.session import RunSession
 from app.terminal.lines import Line
 from app.tui.children.feed import RunFeed
-from app.tui.details import finding_lines, named_process, next_lines, planned_argv
+from app.tui.details import named_process, planned_argv
 from app.tui.screens.before.plan import PlanScreen
 from app.tui.shell import Shell
 from app.tui.widgets.answer import Next, advised_steps
-from app.tui.widgets.home.findings_panel import Suspects, _finding_title, _load_titles, _subject_words
-from app.tui.widgets.measuring.group_plot import GroupPlot, ValuesPlot
-from app.tui.widgets.word_list import WordList
+from app.tui.widgets.home.findings_panel import Suspects
 from app.tui.widgets.word_list import read_words as terms
 from probes.types import Json
 from scenarios.contract import events as ev
@@ -105,21 +103,6 @@ async def test_c_copies_the_next_step_where_no_finding_has_a_remedy(tmp_path: Pa
         assert copied and copied[0].endswith("\nhostdx run checkup")
 
 
-@every_case("width", [58, 78, 118])
-def test_every_step_has_its_digit_and_its_commands_as_far_as_there_is_room(width: int) -> None:
-    steps = [
-        Remedy(title="do this", commands=("first --with " + "x" * 90, "second"), warning="it hurts"),
-        Remedy(title="or that", commands=("third", "fourth")),
-    ]
-    whole = words(next_lines(steps, width, 20))
-    assert all(len(line) <= width for line in whole)
-    shown = "\n".join(whole)
-    assert all(word in shown for word in ("1 do this", "2 or that", "second", "fourth", "it hurts"))
-    tight = "\n".join(words(next_lines(steps, width, 4)))
-    assert "1 do this" in tight and "2 or that" in tight and "first" in tight and "fourth" not in tight
-    assert next_lines([], width, 20) == []
-
-
 async def test_a_digit_opens_the_plan_of_the_next_step_and_q_comes_back(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -189,36 +172,6 @@ def test_a_process_that_is_known_is_not_asked_for() -> None:
     assert planned_argv(step, [offer], lambda _: "") == ["storage"]
 
 
-async def test_no_digit_acts_on_a_step_that_is_not_shown(tmp_path: Path) -> None:
-    run = ended("storage")
-    assert len(advised_steps(run)) > 1
-    for size, shown in (("narrow", 1), ("wide", len(advised_steps(run)))):
-        async with opened(tmp_path, run=run, size=size) as (app, _):
-            able = [n for n in range(1, 4) if app.screen.check_action("digit", (n,))]
-            assert able == list(range(1, shown + 1))
-
-
-@every_case("width", [58, 78, 118, 198])
-def test_a_finding_is_the_reports(width: int) -> None:
-    session = ended("rpfilter").playback.session
-    finding = next(f for f in session.worst_first if f.remedy)
-    lines = words(finding_lines(finding, session, width))
-    assert all(len(line) <= width for line in lines)
-    shown = " ".join(" ".join(lines).split())
-    for remedy in finding.remedy:
-        assert remedy.title in shown
-    assert "mtu 9000" in shown and "…" not in shown  # no command is cut
-
-
-def test_a_load_has_its_title_wherever_a_finding_is_about_it() -> None:
-    session = ended("storage").playback.session
-    (found,) = (f for f in session.worst_first if f.subject == "sda read-1m-qd8")
-    assert _subject_words(found.subject, _load_titles(session)) == "sda, stream read 1M x8"
-    titles = {"read-1m-qd8": "stream read 1M x8"}
-    assert "(" not in _finding_title(found, titles)  # the title says both already
-    assert _finding_title(found, {}).endswith("(sda read-1m-qd8)")
-
-
 async def test_below_the_keys_stand_the_words_that_a_verdict_uses(tmp_path: Path) -> None:
     async with opened(tmp_path, run=ended("storage"), size="narrow") as (app, pilot):
         await keys(pilot, "question_mark", "tab")
@@ -232,37 +185,6 @@ async def test_below_the_keys_stand_the_words_that_a_verdict_uses(tmp_path: Path
         await keys(pilot, "enter")  # a word does nothing
         assert app.screen is before
     assert all(len(name) <= 13 and len(means) <= 62 for name, means in terms().items())
-
-
-async def test_what_a_battery_is_for_stands_on_a_high_screen_above_its_smaller_findings(
-    tmp_path: Path,
-) -> None:
-    async with opened(tmp_path, run=ended("kernel"), size="wide") as (app, _):
-        assert "hostdx compare OLD -- demo:kernel" in grid(app)
-    async with opened(tmp_path, run=ended("dstate"), size="wide") as (app, _):
-        assert grid(app).count("fsfreeze -u") == 2  # and in the finding below
-
-
-async def test_the_same_blocks_are_not_drawn_twice(tmp_path: Path) -> None:
-    async with opened(tmp_path, run=ended("fstrim"), size="wide") as (app, _):
-        assert grid(app).count("each synced: MB/s") == 1
-        assert (
-            not app.screen.query_one(ValuesPlot).display and app.screen.query_one(GroupPlot).size.height >= 12
-        )
-    async with opened(tmp_path, run=ended("null"), size="wide") as (app, _):
-        assert app.screen.query_one(ValuesPlot).display
-
-
-async def test_grey_groups_are_explained(tmp_path: Path) -> None:
-    for size in ("wide", "huge"):
-        async with opened(tmp_path, run=ended("rpfilter"), size=size) as (app, _):
-            assert "grey: after it was decided" in grid(app)
-            assert grid(app).count("nft delete rule") == 1  # what to do stands there once
-
-
-async def test_an_import_has_no_time_line(tmp_path: Path) -> None:
-    async with opened(tmp_path, run=ended("io500"), size="narrow") as (app, _):
-        assert "imported" in grid(app) and "00:00" not in grid(app)
 
 
 @pytest.mark.parametrize("demo", ["fstrim", "iosched", "storage"])
@@ -280,23 +202,3 @@ async def test_after_a_resize_stands_what_a_start_at_that_size_shows(demo: str, 
         await screens.settled(pilot)
         assert app.screen.query_one(Next).shown_steps == steps
         assert grid(app) == started
-
-
-async def test_a_list_of_one_row_says_how_many_are_out_of_sight(tmp_path: Path) -> None:
-    async with opened(tmp_path, run=ended("storage"), size="narrow") as (app, pilot):
-        await screens.settled(pilot)
-        found = app.screen.query_one(Suspects)
-        (row,) = words(found.draw(78, 2))[1:]
-        assert re.search(rf"\b{len(found.shown_rows) - 1}\b", row[40:])
-
-
-@pytest.mark.parametrize("size", ["narrow", "wide", "huge"])
-async def test_no_meaning_of_a_word_is_cut(size: str, tmp_path: Path) -> None:
-    async with opened(tmp_path, run=ended("storage"), size=size) as (app, pilot):
-        await keys(pilot, "?")
-        listed = app.screen.query_one(WordList)
-        listed.draw(listed.size.width, listed.size.height)
-        shown = " ".join("".join(words([row.draw(200)])) for row in listed.build_rows()).split()
-        assert shown == [word for term, meaning in terms().items() for word in f"{term} {meaning}".split()]
-        widest = max(len("".join(words([row.draw(200)]))) for row in listed.build_rows())
-        assert widest <= listed.size.width

@@ -32,12 +32,6 @@ def test_packages_and_memory_with_wrap_around(tmp_path: Path) -> None:
     assert found["energy_dram_j"] == 0.0
 
 
-def test_without_it_nothing_is_told(tmp_path: Path) -> None:
-    energy = Energy(str(tmp_path))
-    energy.add_energy()
-    assert energy.joules_by_name() == {"energy_package_j": None, "energy_dram_j": None}
-
-
 @every_case(
     ("energy", "error", "found"),
     [

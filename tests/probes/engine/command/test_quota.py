@@ -34,21 +34,3 @@ def test_what_a_group_was_held_back_since_it_was_seen(
     counters.write_text(stat.format(7 * unit))
     quota.look_at_groups([7])
     assert quota.held_s() == 2.0
-
-
-def test_a_wrapper_may_enter_a_group_after_the_first_look(tmp_path: Path) -> None:
-    for name in "ab":
-        lay(tmp_path / "groups" / name / "cpu.stat", "throttled_usec 0")
-    lay(tmp_path / "proc" / "7" / "cgroup", "0::/a")
-    quota = TreeQuota(str(tmp_path / "proc"), str(tmp_path / "groups"))
-    quota.look_at_groups([7])
-    lay(tmp_path / "proc" / "7" / "cgroup", "0::/b")
-    quota.look_at_groups([7])
-    lay(tmp_path / "groups" / "b" / "cpu.stat", "throttled_usec 500000")
-    assert quota.held_s() == 0.5
-
-
-def test_a_group_that_tells_nothing_is_not_known(tmp_path: Path) -> None:
-    quota = TreeQuota(str(tmp_path / "proc"), str(tmp_path / "groups"))
-    quota.look_at_groups([1, 2])
-    assert quota.held_s() is None

@@ -56,26 +56,9 @@ def values(text: str) -> dict[tuple[str, str], float]:
     return {(m.workload, m.metric): m.value for m in read(text).measures}
 
 
-def test_hpl_gives_its_rate_and_what_it_solved() -> None:
-    result = read(HPL)
-    [measure] = result.measures
-    assert (result.kind, result.version, measure.value) == ("hpl", "2.3", pytest.approx(426.69e9))
-    assert measure.conditions == {"variant": "WR11C2R4", "N": "40000", "NB": "192", "P × Q": "2 × 4"}
-    assert not result.contradictions and not result.troubles
-    assert [c.id for c in read(HPL.replace("4.2669e+02", "5.2669e+02")).contradictions] == ["hpl.rate"]
-    assert [t.id for t in read(HPL.replace("PASSED", "FAILED")).troubles] == ["hpl.failed"]
-
-
 def test_hpcg_gives_its_rating() -> None:
     assert values(HPCG) == {("hpcg", "rate"): 12.5e9}
     assert [t.id for t in read(HPCG.replace("VALID", "INVALID")).troubles] == ["hpcg.invalid"]
-
-
-def test_osu_has_a_value_a_size() -> None:
-    assert values(OSU)["MPI Bandwidth Test, 1 MiB", "bandwidth"] == pytest.approx(12000.5e6)
-    latency = OSU.replace("Bandwidth Test", "Latency Test").replace("Bandwidth (MB/s)", "Latency (us)")
-    [first, _] = read(latency).measures
-    assert (first.metric, first.value, first.better) == ("latency", pytest.approx(5.12e-6), "less")
 
 
 def test_nccl_has_its_bus_bandwidth() -> None:
@@ -86,14 +69,6 @@ def test_nccl_has_its_bus_bandwidth() -> None:
     assert [t.id for t in read(NCCL.replace("0 OK", "3 FAILED")).troubles] == ["nccl.wrong"]
 
 
-def test_nccl_is_read_by_its_columns() -> None:
-    """Older tables have no root: the eighth field was taken, which there is the error."""
-    old = NCCL.replace("   root", "").replace("      -1", "").replace("#wrong", " error")
-    assert values(old)["nccl 128 MiB", "bus bandwidth"] == pytest.approx(213.43e9)
-    gather = old.replace("  redop", "").replace("     sum", "")
-    assert values(gather)["nccl 128 MiB", "bus bandwidth"] == pytest.approx(213.43e9)
-
-
 def test_nccl_says_of_how_many_ranks_and_which_sizes_it_is() -> None:
     ranks = "".join(f"#  Rank {n:2} Group  0 Pid   1{n} on   n1 device {n:2} [0x07] A\n" for n in range(8))
     head, _, rest = NCCL.partition("\n")
@@ -101,12 +76,6 @@ def test_nccl_says_of_how_many_ranks_and_which_sizes_it_is() -> None:
     assert row.conditions["ranks"] == "8" and row.conditions["collective"] == "all_reduce_perf"
     assert row.conditions["type"] == "float" and row.conditions["operation"] == "sum"
     assert average.conditions == row.conditions | {"sizes": "8 B to 128 MiB", "step": "2(factor)"}
-
-
-def test_osu_says_of_how_many_pairs_it_is() -> None:
-    pairs = OSU.replace("# Size", "# [ pairs: 4 ] [ window size: 64 ]\n# Size")
-    assert read(pairs).measures[0].conditions == {"pairs": "4", "window size": "64"}
-    assert {str(m.conditions) for m in read(pairs + OSU).measures[2:]} == {"{}"}
 
 
 def test_perftest_has_its_average() -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from probes.system.disk.block import block_devices, device_name, list_layers, list_leaves
+from probes.system.disk.block import block_devices
 from probes.types import Absent, is_present
 from tests.fakes.hosts.tree import Tree
 
@@ -63,15 +63,6 @@ def test_transport_by_driver_where_the_path_does_not_tell(tree: Tree, driver: st
     assert block_devices(host)["sda"].transport == transport
 
 
-@pytest.mark.parametrize("fabric", ["tcp", "rdma", "fc", "loop"])
-def test_nvme_over_fabrics_is_not_local(tree: Tree, fabric: str) -> None:
-    folder = "/sys/devices/virtual/nvme-fabrics/ctl/nvme1"
-    tree.files(folder, transport=fabric, model="Linux   ").disk(f"{folder}/nvme1n1")
-    device = block_devices(tree.host())["nvme1n1"]
-    assert (device.transport, device.model, device.paths) == (f"nvme-{fabric}", "Linux", ("nvme1",))
-    assert isinstance(device.link, Absent)
-
-
 def test_native_multipath_goes_by_its_controllers(tree: Tree) -> None:
     """There the block device is virtual, and the hidden path devices must not show up as disks."""
     system = "/sys/devices/virtual/nvme-subsystem/nvme-subsys0"
@@ -112,54 +103,10 @@ def test_a_virtual_disk_does_not_tell_whether_it_rotates(tree: Tree) -> None:
     assert devices["zram0"].rotational is False
 
 
-@pytest.mark.parametrize("flag", [0, 1])
-def test_a_real_disk_does(tree: Tree, flag: int) -> None:
-    tree.disk(f"{PCI}/ata1/host0/{DISK}", rotational=flag).files(
-        f"{PCI}/ata1/host0/{DISK}/device", model="WDC WD800JD-00MS"
-    )
-    assert block_devices(tree.host())["sda"].rotational is bool(flag)
-
-
 def test_raid_controllers_say_rotational_for_flash(tree: Tree) -> None:
     tree.files(f"{PCI}/host4/scsi_host/host4", proc_name="megaraid_sas")
     host = tree.disk(f"{PCI}/host4/target4:0:0/4:0:0:0/block/sda", rotational=1).host()
     assert isinstance(block_devices(host)["sda"].rotational, Absent)
-
-
-def test_fields_of_a_disk_and_its_partition(tree: Tree) -> None:
-    disk = f"{PCI}/ata1/host0/{DISK}"
-    tree.disk(disk, "8:0", scheduler="none [mq-deadline] kyber bfq", nr_requests=32, write_cache="write back")
-    tree.files(f"{disk}/device", model="KINGSTON SH103S3  ", queue_depth=31).files(PCI, numa_node=1)
-    tree.files(f"{disk}/queue", discard_max_bytes=2147450880, discard_granularity=512, wbt_lat_usec=2000)
-    tree.files(f"{disk}/mq", **{"0__nr_tags": 31, "1__nr_tags": 31})
-    devices = block_devices(tree.partition(disk, 2, "8:2").host())
-    sda, part = devices["sda"], devices["sda2"]
-    assert (sda.devno, sda.kind, sda.size_bytes, sda.model) == ("8:0", "disk", 2048 * 512, "KINGSTON SH103S3")
-    assert (sda.scheduler, sda.schedulers) == ("mq-deadline", ("none", "mq-deadline", "kyber", "bfq"))
-    assert (sda.queue.nr_requests, sda.queue.hw_queues, sda.queue.device_queue_depth) == (32, 2, 31)
-    assert (sda.queue.discard_max_bytes, sda.queue.wbt_lat_usec, sda.queue.write_cache) == (
-        2147450880,
-        2000,
-        "write back",
-    )
-    assert sda.numa_node == 1
-    assert (part.kind, part.parent, part.size_bytes, part.devno) == ("partition", "sda", 1024 * 512, "8:2")
-    assert (part.transport, part.queue) == ("sata", sda.queue)
-
-
-def test_what_the_firmware_does_not_know_is_no_node(tree: Tree) -> None:
-    host = tree.disk(f"{PCI}/ata1/host0/{DISK}").files(PCI, numa_node=-1).host()
-    node = block_devices(host)["sda"].numa_node
-    assert isinstance(node, Absent) and "-1" in node.reason
-
-
-@pytest.mark.parametrize(
-    ("text", "active"), [("[none]", "none"), ("none", "none"), ("noop deadline [cfq]", "cfq")]
-)
-def test_schedulers_of_all_ages(tree: Tree, text: str, active: str) -> None:
-    assert (
-        block_devices(tree.disk(f"{PCI}/ata1/host0/{DISK}", scheduler=text).host())["sda"].scheduler == active
-    )
 
 
 def virtual(tree: Tree, name: str, devno: str, *slaves: str, uuid: str = "", label: str = "") -> str:
@@ -170,49 +117,3 @@ def virtual(tree: Tree, name: str, devno: str, *slaves: str, uuid: str = "", lab
     for slave in slaves:
         tree.link(f"{path}/slaves/{slave.rsplit('/', 1)[-1]}", f"../../../../..{slave}")
     return path
-
-
-def test_stacks_down_to_their_leaves(tree: Tree) -> None:
-    """An encrypted volume on LVM on an array of a partition and a multipath disk, and a plain loop device."""
-    a = f"{PCI}/ata1/host0/{DISK}"
-    b, c = (f"{PCI}/host1/rport-1:0-{n}/target1:0:{n}/1:0:{n}:0/block/sd{'bc'[n]}" for n in (0, 1))
-    for path, devno in ((a, "8:0"), (b, "8:16"), (c, "8:32")):
-        tree.disk(path, devno)
-    tree.partition(a, 1, "8:1")
-    mpath = virtual(tree, "dm-0", "253:0", b, c, uuid="mpath-3600508b4", label="mpatha")
-    array = virtual(tree, "md0", "9:0", f"{a}/sda1", mpath)
-    volume = virtual(tree, "dm-1", "253:1", array, uuid="LVM-abc", label="vg-scratch")
-    virtual(tree, "dm-2", "253:2", volume, uuid="CRYPT-LUKS2-123-crypt", label="crypt")
-    virtual(tree, "loop0", "7:0")
-    tree.files("/sys/devices/virtual/block/loop0", loop__backing_file="/var/disk.img")
-    host = tree.host()
-    devices = block_devices(host)
-    assert list_layers(devices, "dm-2") == ("dm-2", "dm-1", "md0", "dm-0", "sda1", "sdb", "sdc", "sda")
-    assert list_leaves(devices, "dm-2") == ("sdb", "sdc", "sda")
-    assert list_leaves(devices, "sda1") == ("sda",)
-    assert list_layers(devices, "loop0") == list_leaves(devices, "loop0") == ("loop0",)
-    assert list_leaves(devices, "not-there") == ("not-there",)
-    devices = block_devices(host)
-    assert [devices[n].kind for n in ("dm-0", "dm-1", "dm-2", "md0")] == ["multipath", "lvm", "crypt", "md"]
-    assert devices["dm-1"].label == "vg-scratch"
-    assert devices["loop0"].backing_file == "/var/disk.img"
-    assert device_name(host, "8:1") == "sda1"
-    assert isinstance(device_name(host, "8:99"), Absent)
-
-
-def test_a_stack_that_goes_round_ends(tree: Tree) -> None:
-    first = virtual(tree, "dm-0", "253:0", "/sys/devices/virtual/block/dm-1")
-    virtual(tree, "dm-1", "253:1", first)
-    assert list_layers(block_devices(tree.host()), "dm-0") == ("dm-0", "dm-1")
-    assert list_leaves(block_devices(tree.host()), "dm-0") == ()
-
-
-def test_an_empty_host_has_no_devices(tree: Tree) -> None:
-    assert block_devices(tree.host()) == {}
-
-
-def test_a_device_whose_files_are_gone_is_still_named(tree: Tree) -> None:
-    """A disk that dies leaves its folder for a while, and reading fails."""
-    tree.put(f"{PCI}/ata1/host0/{DISK}/uevent").link("/sys/block/sda", f"../../..{PCI}/ata1/host0/{DISK}")
-    device = block_devices(tree.host())["sda"]
-    assert device.transport == "sata" and isinstance(device.size_bytes, Absent) and device.devno == ""

@@ -52,21 +52,10 @@ def link(found: BusLink | Absent) -> BusLink:
     return found
 
 
-def test_sata_in_order(tree: Tree) -> None:
-    found = link(sata(tree, "6.0 Gbps", drive=3, caps=SIX))
-    assert (found.now, found.at_most, found.degraded, found.limited_by) == ("6.0 Gb/s", "6.0 Gb/s", False, "")
-    assert found.bytes_per_s == found.most_bytes_per_s == 600_000_000
-
-
 def test_sata_below_what_both_can_do(tree: Tree) -> None:
     found = link(sata(tree, "3.0 Gbps", drive=3, caps=SIX))
     assert found.degraded and found.at_most == "6.0 Gb/s" and found.bytes_per_s == 300_000_000
     assert "cable" in found.limited_by
-
-
-def test_an_old_drive_or_controller_is_no_fault(tree: Tree) -> None:
-    found = link(sata(tree, "3.0 Gbps", drive=2, caps=SIX))
-    assert not found.degraded and found.at_most == "3.0 Gb/s"
 
 
 def test_an_old_controller_is_named(tree: Tree) -> None:
@@ -83,11 +72,6 @@ def test_lowered_by_the_error_handler(tree: Tree) -> None:
 def test_lowered_by_libata_force(tree: Tree) -> None:
     found = link(sata(tree, "1.5 Gbps", hardware="1.5 Gbps", allowed="1.5 Gbps", drive=3, caps=SIX))
     assert found.degraded and "libata.force" in found.limited_by
-
-
-def test_without_knowing_both_ends_nothing_is_claimed(tree: Tree) -> None:
-    found = link(sata(tree, "3.0 Gbps", caps=SIX))
-    assert not found.degraded and (found.device_most, found.port_most) == ("", "6.0 Gb/s")
 
 
 def test_a_speed_that_the_kernel_does_not_know_is_absent(tree: Tree) -> None:
@@ -130,30 +114,8 @@ def pcie(
 GEN3, GEN4 = "8.0 GT/s PCIe", "16.0 GT/s PCIe"
 
 
-def test_pcie_in_order(tree: Tree) -> None:
-    found = link(pcie(tree, (GEN4, 4), (GEN4, 4), (GEN4, 16)))
-    assert (found.now, found.at_most, found.degraded) == ("16.0 GT/s x4", "16.0 GT/s x4", False)
-    assert found.bytes_per_s == round(16e9 * 128 / 130 / 8 * 4)
-
-
-@pytest.mark.parametrize("now", [(GEN4, 2), ("2.5 GT/s PCIe", 4)])
-def test_pcie_trained_down(tree: Tree, now: tuple[str, int]) -> None:
-    found = link(pcie(tree, now, (GEN4, 4), (GEN4, 4)))
-    assert found.degraded and found.at_most == "16.0 GT/s x4"
-
-
-def test_a_slot_that_can_do_less_is_no_fault_but_named(tree: Tree) -> None:
-    found = link(pcie(tree, (GEN3, 4), (GEN4, 4), (GEN3, 8)))
-    assert (found.degraded, found.at_most, found.device_most) == (False, "8.0 GT/s x4", "16.0 GT/s x4")
-    assert "slot" in found.limited_by
-
-
 def test_without_the_port_nothing_is_claimed(tree: Tree) -> None:
     assert not link(pcie(tree, (GEN3, 4), (GEN4, 4), None)).degraded
-
-
-def test_kernels_before_5_write_the_speed_otherwise(tree: Tree) -> None:
-    assert link(pcie(tree, ("8 GT/s", 4), ("8 GT/s", 4), None)).now == "8.0 GT/s x4"
 
 
 @pytest.mark.parametrize("now", [("Unknown", 4), ("Unknown speed", 0), (GEN4, 0), (GEN4, 255), (GEN4, "x")])

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -17,8 +16,7 @@ from probes.system.disk.mounts import (
     unescape_mount_text,
 )
 from probes.system.disk.topology import find_placement
-from probes.types import Absent, is_present
-from tests.every_case import every_case
+from probes.types import is_present
 from tests.fakes.hosts.tree import Tree
 
 DISK = "/sys/devices/pci0000:00/0000:00:1f.2/ata1/host0/target0:0:0/0:0:0:0/block/sda"
@@ -54,11 +52,6 @@ def test_a_line_of_mountinfo() -> None:
     )
 
 
-@every_case("line", ["", "36 35", "a b c d e f - g h i", "36 35 98:0 / /x rw ext3 /dev/root rw", " - "])
-def test_lines_that_are_none(line: str) -> None:
-    assert parse_mountinfo(line) is None
-
-
 @given(st.text(max_size=60))
 def test_no_line_raises(line: str) -> None:
     parse_mountinfo(line)
@@ -79,51 +72,9 @@ def test_a_mount_point_that_is_no_utf_8_is_the_path_that_can_be_opened(tree: Tre
     assert mountpoint(tree, "/mnt/r\\xe9s\\xe9")[0] == "/"  # a backslash in the name: another one
 
 
-def test_the_longest_mount_point_by_whole_names(tree: Tree) -> None:
-    table(tree, "30 20 8:2 / /home rw - ext4 /dev/sda2 rw", "31 30 8:3 / /home/test rw - ext4 /dev/sda3 rw")
-    assert mountpoint(tree, "/home/test/deep/er")[1] == "/dev/sda3"
-    assert mountpoint(tree, "/home/testing")[1] == "/dev/sda2"
-    assert mountpoint(tree, "/homely")[1] == "/dev/sda1"
-    assert mountpoint(tree, "/home/../tmp")[1] == "/dev/sda1"
-
-
-def test_a_later_mount_hides_an_earlier_one(tree: Tree) -> None:
-    table(
-        tree,
-        "30 20 8:2 / /a rw - ext4 /dev/sda2 rw",
-        "31 30 8:3 / /a/b rw - ext4 /dev/sda3 rw",
-        "32 30 8:4 / /a rw - ext4 /dev/sda4 rw",  # mounted over /a: /a/b of the old /a cannot be reached any more
-    )
-    assert mountpoint(tree, "/a/b/c")[1] == "/dev/sda4"
-    assert mountpoint(tree, "/a")[1] == "/dev/sda4"
-
-
 def test_over_the_root_itself(tree: Tree) -> None:
     table(tree, "30 20 0:40 / / rw - overlay overlay rw,upperdir=/x")
     assert mountpoint(tree, "/anything")[1] == "overlay"
-
-
-@pytest.mark.parametrize(
-    ("upper", "memory"), [("/cow/upper", "tmpfs"), ("/cow/gone", ""), ("/data/upper", ""), ("", "")]
-)
-def test_an_overlay_lies_in_memory_where_its_upper_layer_does(tree: Tree, upper: str, memory: str) -> None:
-    """A live image's root; a container's path is not there."""
-    options = f"rw,lowerdir=/lower{upper and ',upperdir='}{upper}"
-    table(tree, "29 30 0:30 / /cow rw - tmpfs tmpfs rw", f"30 20 0:40 / / rw - overlay overlay {options}")
-    tree.put("/cow/upper/file", "").put("/data/upper/file", "")
-    found = find_placement(tree.host(), "/var/tmp")
-    assert is_present(found) and found.mount.fstype == "overlay" and isinstance(found.device, Absent)
-    assert found.memory == memory
-
-
-def test_parents_that_are_not_listed(tree: Tree) -> None:
-    """In a container or a chroot the table begins in the middle."""
-    tree.put(
-        "/proc/self/mountinfo",
-        "40 7 0:50 / / rw - overlay overlay rw\n41 9 8:2 / /data rw - xfs /dev/sda2 rw\n",
-    )
-    assert mountpoint(tree, "/data/x")[1] == "/dev/sda2"
-    assert mountpoint(tree, "/etc")[1] == "overlay"
 
 
 def test_a_table_that_goes_round_ends() -> None:
@@ -143,23 +94,6 @@ def test_only_proc_mounts_was_captured(tree: Tree) -> None:
     host = tree.disk(DISK).partition(DISK, 2, "8:2").host()
     found = find_placement(host, "/var x/spool")
     assert is_present(found) and (found.mount.fstype, found.mount.devno, found.device) == ("ext3", "", "sda2")
-
-
-def test_no_table_at_all(tree: Tree) -> None:
-    assert isinstance(read_mounts(tree.host()), Absent)
-    assert isinstance(find_placement(tree.host(), "/tmp"), Absent)
-
-
-def test_placement_by_device_number(tree: Tree) -> None:
-    host = table(tree).disk(DISK).partition(DISK, 1, "8:1").host()
-    found = find_placement(host, "/var/tmp")
-    assert is_present(found)
-    assert (found.directory, found.device, found.layers, found.leaves) == (
-        "/var/tmp",
-        "sda1",
-        ("sda1", "sda"),
-        ("sda",),
-    )
 
 
 def test_placement_follows_symlinks_that_were_captured(tree: Tree) -> None:
@@ -186,20 +120,3 @@ def test_btrfs_on_a_mapper_name(tree: Tree) -> None:
     )
     found = find_placement(tree.host(), "/home")
     assert is_present(found) and found.device == "dm-3"
-
-
-@pytest.mark.parametrize(
-    ("line", "word"),
-    [
-        ("30 20 0:45 / /x rw - tmpfs tmpfs rw,size=1g", "memory"),
-        ("30 20 0:45 / /x rw - nfs4 server:/export rw,vers=4.2", "another machine"),
-        ("30 20 0:45 / /x rw - overlay overlay rw,lowerdir=/a,upperdir=/b", "no block device"),
-        ("30 20 0:45 / /x rw - fuse.sshfs host:/ rw", "another machine"),
-        ("30 20 0:45 / /x rw - zfs tank/data rw", "no block device"),
-        ("30 20 8:99 / /x rw - ext4 /dev/sdz9 rw", "8:99"),
-    ],
-)
-def test_what_lies_on_no_device_says_why(tree: Tree, line: str, word: str) -> None:
-    found = find_placement(table(tree, line).host(), "/x/y")
-    assert is_present(found) and isinstance(found.device, Absent)
-    assert word in found.device.reason and found.leaves == ()

@@ -5,9 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 from probes.reading.host import Host
-from probes.system.disk.scheduler import Scheduling, parse_bracketed, read_inflight, read_scheduling
-from probes.system.disk.scheduler_origin import find_scheduler_origin, is_rule_for
-from probes.types import Absent
+from probes.system.disk.scheduler import Scheduling, read_scheduling
+from probes.system.disk.scheduler_origin import find_scheduler_origin
 from tests.every_case import every_case
 
 
@@ -36,41 +35,6 @@ def state(host: Host) -> Scheduling:
     read = read_scheduling(host, "sda")
     assert isinstance(read, Scheduling)
     return read
-
-
-@every_case(
-    ("text", "active", "offered"),
-    [
-        ("none [mq-deadline] kyber bfq ", "mq-deadline", ("none", "mq-deadline", "kyber", "bfq")),
-        ("noop [deadline] cfq", "deadline", ("noop", "deadline", "cfq")),
-        ("none", "none", ("none",)),
-    ],
-)
-def test_brackets_mark_the_active_one(text: str, active: str, offered: tuple[str, ...]) -> None:
-    assert parse_bracketed(text) == (active, offered)
-
-
-def test_without_brackets_nothing_is_guessed() -> None:
-    assert isinstance(parse_bracketed("mq-deadline bfq")[0], Absent)
-
-
-def test_a_device_is_read_whole(tmp_path: Path) -> None:
-    host = tree(tmp_path, disk(queues=4))
-    read = state(host)
-    assert (read.active, read.nr_requests, read.hw_queues) == ("mq-deadline", 64, 4)
-    assert read_inflight(host, "sda") == (3, 12)
-    assert read.tunables == {"read_expire": "500"}
-    assert not read.wbt_by_hand
-
-
-@every_case(("value", "by_hand"), [("75000", 0), ("2000", 0), ("0", 0), ("5000", 1), ("74999", 1)])
-def test_write_back_throttling_set_by_hand(tmp_path: Path, value: str, by_hand: int) -> None:
-    host = tree(tmp_path, disk() | {"/sys/block/sda/queue/wbt_lat_usec": value})
-    assert state(host).wbt_by_hand == bool(by_hand)
-
-
-def test_a_device_without_a_scheduler_file_is_absent(tmp_path: Path) -> None:
-    assert isinstance(read_scheduling(tree(tmp_path, {}), "sda"), Absent)
 
 
 UDEV = (
@@ -165,9 +129,3 @@ def test_profiles_that_include_each_other_end(tmp_path: Path) -> None:
     files = {"/etc/tuned/active_profile": "ours\n", "/etc/tuned/ours/tuned.conf": loop}
     host = tree(tmp_path, disk("none [bfq]") | files)
     assert find_scheduler_origin(host, state(host)).kind == "unknown"
-
-
-def test_a_rule_for_zoned_disks_is_not_taken_for_this_one(tmp_path: Path) -> None:
-    host = tree(tmp_path, disk())
-    assert not is_rule_for(host, 'ATTR{queue/zoned}=="host-managed", ATTR{queue/scheduler}="x"', "sda")
-    assert is_rule_for(host, 'ATTR{queue/zoned}!="host-managed", ATTR{queue/scheduler}="x"', "sda")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from probes.system.firewall.reverse_path import ReversePathRule
-from probes.system.firewall.ruleset_text import priority_number, rules_from_text
+from probes.system.firewall.ruleset_text import rules_from_text
 from probes.system.firewall.xtables import rules_from_save
 from probes.types import Absent
 from tests.every_case import every_case
@@ -51,19 +51,6 @@ WITH = {
 }
 
 
-@every_case("path", sorted((FOLDER / "with").iterdir()))
-def test_a_check_is_found_in_every_form(path: Path) -> None:
-    protocols, check, flags, hook, priority, every, early = WITH[path.stem]
-    found = [rule for rule in parse(path) if rule.is_reached]
-    assert len(found) == 1
-    rule = found[0]
-    assert rule.protocols == protocols
-    assert rule.first_hook is not None
-    assert (rule.first_hook.name, rule.first_hook.priority) == (hook, priority)
-    assert (rule.every_packet, rule.before_conntrack) == (every, early)
-    assert (rule.check, rule.flags) == (check, flags)
-
-
 @every_case("path", sorted((FOLDER / "without").iterdir()))
 def test_other_rulesets_are_not_accused(path: Path) -> None:
     """ufw, Docker, kube-proxy and plain nftables; log prefixes and comments that name the check count for nothing."""
@@ -77,84 +64,12 @@ def test_every_table_row_has_its_files() -> None:
     }
 
 
-def test_a_chain_that_nothing_jumps_to_has_no_effect() -> None:
-    orphan = next(r for r in parse(FOLDER / "with" / "plain-jump.nft") if r.chain == "orphan")
-    assert not orphan.is_reached
-    assert not orphan.every_packet
-
-
-def test_the_source_type_is_told_from_the_way_back() -> None:
-    assert [r.check for r in parse(FOLDER / "without" / "source-type.nft")] == ["type"]
-
-
-@every_case(
-    ("line", "check"),
-    [
-        ('fib saddr . iif oifname "" drop', "strict"),
-        ("fib saddr . iif check missing drop", "strict"),
-        ("fib saddr . iif check vmap { missing : drop, exists : accept }", "strict"),
-        ("fib iif . saddr oif 0 counter packets 7 bytes 560 drop", "strict"),
-        ("fib saddr oif missing drop # handle 12", "loose"),
-        ('xt match "rpfilter" counter packets 7 bytes 560 drop', "unknown"),
-        ("fib daddr type local accept", None),
-        ("fib daddr . iif type != { local, broadcast } drop", None),
-        ('log prefix "fib saddr . iif oif missing" accept', None),
-        ('tcp dport 22 accept comment "fib saddr oif missing drop"', None),
-    ],
-)
-def test_spellings_of_the_text(line: str, check: str | None) -> None:
-    text = f"table inet t {{\n\tchain c {{\n\t\ttype filter hook prerouting priority -290;\n\t\t{line}\n\t}}\n}}\n"
-    found = rules_from_text(text)
-    assert not isinstance(found, Absent)
-    assert [r.check for r in found] == ([] if check is None else [check])
-    assert [r.packets for r in found] == ([7] if "packets 7" in line else [None] * len(found))
-
-
 def test_who_pays_is_read() -> None:
     (narrowed,) = parse(FOLDER / "with" / "plain-narrowed.nft")
     assert (narrowed.every_flow, narrowed.conditions) == (True, ('iifname "eth1"',))
     assert narrowed.statement == 'iifname "eth1" meta nfproto ipv6 fib saddr . mark . iif oif missing drop'
     (guarded,) = parse(FOLDER / "with" / "plain-vmap-guard.nft")
     assert (guarded.every_flow, guarded.new_only) == (False, True)  # a map of states before it
-
-
-@every_case(
-    ("comment", "handle", "read"),
-    [("", " # handle 12", 12), ("", "", None), (' comment "a # handle 5"', " # handle 12", 12)],
-)
-def test_the_handle_is_the_last_word_of_a_line(comment: str, handle: str, read: int | None) -> None:
-    rule = f"fib saddr . iif oif missing drop{comment}"
-    found = rules_from_text(
-        f"table ip6 t {{ # handle 1\n\tchain c {{ # handle 2\n\t\ttype filter hook prerouting priority raw;\n"
-        f"\t\t{rule}{handle}\n\t}}\n}}\n"
-    )
-    assert not isinstance(found, Absent)
-    assert [(r.handle, r.statement) for r in found] == [(read, rule)]
-
-
-def test_a_guard_before_connection_tracking_spares_nothing() -> None:
-    text = (
-        "table ip6 t {\n\tchain c {\n\t\ttype filter hook prerouting priority raw;\n"
-        "\t\tct state established accept\n\t\tfib saddr . iif oif missing drop\n\t}\n}\n"
-    )
-    found = rules_from_text(text)
-    assert not isinstance(found, Absent)
-    assert found[0].every_packet
-
-
-@every_case(
-    ("text", "number"),
-    [
-        ("filter + 10", 10),
-        ("raw + 10", -290),
-        ("mangle", -150),
-        ("-290", -290),
-        ("dstnat - 5", -105),
-        ("odd", 0),
-    ],
-)
-def test_priorities_by_name(text: str, number: int) -> None:
-    assert priority_number(text) == number
 
 
 def test_something_else_than_a_ruleset_is_absent() -> None:

@@ -9,12 +9,9 @@ import pytest
 from probes.reading.host import Host
 from probes.system.firewall.summary import firewall_facts
 from probes.types import Absent, Fact
-from tests.every_case import every_case
 from tests.fakes.answering import Answering
 from tests.fakes.hosts.rulesets import NFT
-from tests.fakes.hosts.tree import Tree
 
-FIXTURES = Path(__file__).parents[3] / "fixtures" / "rulesets" / "with"
 NOTHING = ""
 DENIED = Absent("nft exited with status 1: Operation not permitted (you must be root)", "permission", NFT)
 
@@ -43,61 +40,6 @@ FIREWALLD = {
 ACTIVE = "systemctl is-active firewalld.service"
 
 
-def test_firewalld_that_checks_every_packet(tmp_path: Path) -> None:
-    answers = {NFT: (FIXTURES / "firewalld-1.3.nft").read_text(), ACTIVE: "active\n"}
-    facts, reasons = split(Answering(tmp_path, answers, FIREWALLD | rp(all=0, eth0=1)))
-    assert facts == {
-        "manager": "firewalld 1.3.4, running",
-        "service": "firewalld",
-        "service_running": True,
-        "rules": "17 in inet firewalld",
-        "rule_count": 17,
-        "reverse_path_rules": ["IPv6"],
-        "reverse_path_ipv6": "strict, every packet",
-        "reverse_path_ipv4": "rp_filter strict",
-    }
-    assert reasons == {}
-
-
-@every_case(
-    ("name", "ipv6", "ipv4"),
-    [
-        ("iptables-nft-ipv4-loose", "none", "loose, every packet; rp_filter off"),
-        ("firewalld-2.2-loose", "loose, every packet", "rp_filter off"),
-        ("firewalld-2.2-strict-forward", "strict, first packets of a forwarded flow", "rp_filter off"),
-        (
-            "plain-new-only",
-            "strict, first packets of a flow",
-            "rp_filter off",
-        ),
-    ],
-)
-def test_who_pays_is_said(tmp_path: Path, name: str, ipv6: str, ipv4: str) -> None:
-    host = Answering(tmp_path, {NFT: (FIXTURES / f"{name}.nft").read_text()}, rp(all=0, eth0=0))
-    facts, _ = split(host)
-    assert (facts["reverse_path_ipv6"], facts["reverse_path_ipv4"]) == (ipv6, ipv4)
-
-
-def test_firewalls_rules_without_its_files_are_not_called_no_firewalld(tmp_path: Path) -> None:
-    answers = {NFT: (FIXTURES / "firewalld-1.3.nft").read_text()}
-    facts, _ = split(Answering(tmp_path, answers, rp(all=0, eth0=1)))
-    assert facts["manager"].startswith("inet firewalld") and facts["service"] == "none"
-
-
-def test_no_firewall_is_a_fact_and_not_nothing(tmp_path: Path) -> None:
-    facts, reasons = split(Answering(tmp_path, {NFT: NOTHING}, rp(all=2, eth0=1, lo=0)))
-    assert facts == {
-        "manager": "none",
-        "service": "none",
-        "rules": "none",
-        "rule_count": 0,
-        "reverse_path_rules": [],
-        "reverse_path_ipv6": "none",
-        "reverse_path_ipv4": "rp_filter loose",
-    }
-    assert reasons == {}
-
-
 def test_without_root_it_says_so_and_what_anybody_may_read(tmp_path: Path) -> None:
     files = rp(all=0, eth0=1, eth1=1, eth2=1, eth3=1, eth4=2, eth5=0)
     facts, reasons = split(Answering(tmp_path, {NFT: DENIED}, files))
@@ -117,18 +59,6 @@ def test_firewalld_whose_folder_only_root_may_read(
     facts, reasons = split(Answering(tmp_path, {NFT: DENIED, ACTIVE: state}))
     assert facts.get("manager") == said
     assert ("manager" in reasons) is (said is None)
-
-
-@pytest.mark.parametrize(
-    ("more", "said"),
-    [
-        ({ACTIVE: "inactive"}, "firewalld 1.3.4, not running"),
-        ({}, "firewalld 1.3.4"),  # nothing to ask whether it runs: then nothing is said
-    ],
-)
-def test_a_daemon_that_does_not_run(tmp_path: Path, more: dict[str, str], said: str) -> None:
-    facts, _ = split(Answering(tmp_path, {NFT: NOTHING, **more}, FIREWALLD))
-    assert facts["manager"] == said
 
 
 def test_ufw_and_old_iptables_tables(tmp_path: Path) -> None:
@@ -153,12 +83,6 @@ def test_many_tables_are_summed_up(tmp_path: Path) -> None:
     assert facts["rules"] == "5 in ip t5, 4 in ip t4, 3 in ip t3, 3 in 2 more"
 
 
-def test_an_empty_tree_gives_reasons_only(tree: Tree) -> None:
-    facts, reasons = split(tree.host())
-    assert facts == {}
-    assert reasons.keys() == {"manager", "rules", "reverse_path_ipv6", "reverse_path_ipv4"}
-
-
 def test_the_rules_after_it_ask_no_program_again(tmp_path: Path) -> None:
     from scenarios.rpfilter.rules import RULES
 
@@ -169,8 +93,3 @@ def test_the_rules_after_it_ask_no_program_again(tmp_path: Path) -> None:
         list(rule.check(host))
     asked = host.asked[len(before) :]
     assert not [line for line in asked if line.split()[0] in ("nft", "systemctl", "rpm", "dpkg-query")]
-
-
-def test_this_machine() -> None:
-    facts, reasons = split(Host())
-    assert {"manager", "rules", "reverse_path_ipv6", "reverse_path_ipv4"} <= facts.keys() | reasons.keys()

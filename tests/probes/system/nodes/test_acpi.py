@@ -70,12 +70,6 @@ def test_domains_and_distances(tree: Tree, processor: object) -> None:
     assert told["firmware_distances"] == "10 21; 21 10 (as the kernel uses them)"
 
 
-def test_distances_that_the_kernel_did_not_take(tree: Tree) -> None:
-    tree.put(f"{ROOT}/SLIT", _slit((10, 5), (5, 10)))
-    told = _told(_nodes(tree, "10 20", "20 10"))
-    assert told["firmware_distances"] == "10 5; 5 10 (not as the kernel uses them)"
-
-
 def test_speeds_of_memory(tree: Tree) -> None:
     tree.put(f"{ROOT}/HMAT", _table("HMAT", bytes(4)))
     assert isinstance(_told(tree)["firmware_speeds"], Absent)
@@ -105,7 +99,3 @@ def test_a_slit_that_claims_more_than_it_holds(tree: Tree) -> None:
     tree.put(f"{ROOT}/SLIT", _table("SLIT", struct.pack("<Q", 1 << 60) + bytes(100)))
     it = read_acpi_tables(tree.host())
     assert is_present(it) and isinstance(it.distances, Absent)
-
-
-def test_a_machine_without_acpi(tree: Tree) -> None:
-    assert isinstance(read_acpi_tables(tree.host()), Absent)

@@ -11,10 +11,10 @@ from probes.system.apic import apic_mode
 from probes.system.nodes.nodes_per_socket import read_nodes_per_socket
 from probes.system.nodes.numa import read_numa
 from probes.system.pci import read_pci_devices
-from probes.system.processor.caches import group_by_name, read_caches
+from probes.system.processor.caches import read_caches
 from probes.system.processor.cpu import read_cpu
 from probes.system.processor.idle import read_idle_states
-from probes.system.processor.topology import distinct_sets, read_cpu_topology
+from probes.system.processor.topology import read_cpu_topology
 from probes.system.running.allowed import read_allowed
 from probes.types import Absent, is_present
 from tests.fakes.hosts.tree import Tree
@@ -25,96 +25,9 @@ NODE = "/sys/devices/system/node"
 ROME = "vendor_id : AuthenticAMD\ncpu family : 23\nmodel : 49\nflags : fpu x2apic\n"
 
 
-def test_sockets_by_sets_where_numbers_repeat_in_each_book(tree: Tree) -> None:
-    for n in range(4):  # an IBM Z with two books, a socket 0 in each
-        tree.files(
-            f"{ROOT}/cpu{n}/topology",
-            thread_siblings_list=n,
-            core_siblings_list="0-1" if n < 2 else "2-3",
-            book_siblings_list="0-1" if n < 2 else "2-3",
-            physical_package_id=0,
-            core_id=n,
-        )
-    it = read_cpu_topology(tree.host())
-    assert len(distinct_sets(it.sockets)) == 2 and len(distinct_sets(it.books)) == 2
-    assert it.ids == {0: 0, 1: 0, 2: 1, 3: 1}
-
-
-def test_sockets_without_a_number(tree: Tree) -> None:
-    for n in range(2):  # ARM and POWER firmware that tells none
-        tree.files(
-            f"{ROOT}/cpu{n}/topology", core_siblings="3", thread_siblings=f"{1 << n}", physical_package_id=-1
-        )
-    it = read_cpu(tree.host())
-    assert (it.sockets, it.cores, it.threads) == (1, 2, 2)
-
-
-def test_from_cpuinfo_alone(tree: Tree) -> None:
-    rows = [(0, 0, 0), (1, 1, 0), (2, 0, 0), (3, 1, 0)]
-    text = "\n".join(f"processor : {n}\nphysical id : {s}\ncore id : {c}\n" for n, s, c in rows)
-    it = read_cpu(tree.put("/proc/cpuinfo", text).host())
-    assert (it.sockets, it.cores, it.threads, it.threads_per_core) == (2, 2, 4, (2,))
-
-
-def test_from_core_numbers_where_no_sets_are_told(tree: Tree) -> None:
-    for n, (socket, core) in enumerate([(0, 0), (0, 1), (1, 0), (1, 1)]):
-        tree.files(f"{ROOT}/cpu{n}/topology", physical_package_id=socket, core_id=core)
-    it = read_cpu(tree.host())
-    assert (it.sockets, it.cores) == (2, 4)
-
-
-def test_an_old_tree_tells_what_is_offline_by_leaving_it_out(cpus: Build) -> None:
-    tree = cpus([[0], [2]]).put("/proc/cpuinfo", "processor : 0\n\nprocessor : 2\n")
-    tree.put(f"{ROOT}/cpu1/crash_notes", "")
-    it = read_cpu(tree.host())
-    assert (it.threads, it.offline) == (2, frozenset({1}))
-
-
-def test_more_than_a_thousand_sparse_cpus(tree: Tree) -> None:
-    for n in range(0, 8 * 1030, 8):  # POWER with its threads switched off
-        tree.files(f"{ROOT}/cpu{n}/topology", core_cpus_list=f"{n}-{n + 7}")
-    it = read_cpu(tree.host())
-    assert (it.cores, it.threads, it.threads_per_core) == (1030, 1030, (1,))
-
-
-def test_dies_within_a_socket(tree: Tree) -> None:
-    for n in range(8):
-        low = n // 4 * 4
-        tree.files(
-            f"{ROOT}/cpu{n}/topology",
-            core_cpus_list=n,
-            die_cpus_list=f"{low}-{low + 3}",
-            package_cpus_list="0-7",
-        )
-    it = read_cpu_topology(tree.host())
-    assert (len(distinct_sets(it.dies)), len(distinct_sets(it.sockets))) == (2, 1)
-
-
 def _cache(tree: Tree, n: int, index: int, level: int, kind: str, size: str, shared: str) -> None:
     folder = f"{ROOT}/cpu{n}/cache/index{index}"
     tree.files(folder, level=level, type=kind, size=size, shared_cpu_list=shared)
-
-
-def test_caches_of_a_hybrid_processor(cpus: Build) -> None:
-    tree = cpus([[0, 1], [2], [3]])
-    for n, l2, shared in ((0, "1280K", "0-1"), (1, "1280K", "0-1"), (2, "2048K", "2-3"), (3, "2048K", "2-3")):
-        _cache(tree, n, 0, 1, "Data", "48K" if n < 2 else "32K", "0-1" if n < 2 else str(n))
-        _cache(tree, n, 2, 2, "Unified", l2, shared)
-        _cache(tree, n, 3, 3, "Unified", "24M", "0-3")
-    found = read_caches(tree.host())
-    assert is_present(found)
-    assert [(k.name, k.instances, k.sizes_bytes) for k in group_by_name(found)] == [
-        ("L1d", 3, (32 << 10, 48 << 10)),
-        ("L2", 2, (1280 << 10, 2048 << 10)),
-        ("L3", 1, (24 << 20,)),
-    ]
-
-
-def test_a_cache_of_size_nought_is_not_told(cpus: Build) -> None:
-    tree = cpus([[0]])
-    _cache(tree, 0, 0, 1, "Data", "0K", "0")
-    found = read_caches(tree.host())
-    assert is_present(found) and isinstance(found[0].size_bytes, Absent)
 
 
 def _nodes(cpus: Build, sockets: int, a_socket: int, info: str = ROME) -> Tree:
@@ -187,26 +100,6 @@ def test_nothing_is_concluded_in_a_virtual_machine_or_from_uneven_sockets(cpus: 
     assert isinstance(it, Absent) and it.kind == "invalid"
 
 
-def test_sparse_nodes_with_memory_only_ones(cpus: Build) -> None:
-    cpus([[0]], socket=0)
-    tree = cpus([[1]], socket=1)
-    for number, listed, size in ((0, "0", 9), (8, "1", 0), (252, "", 9), (253, "", 0)):
-        tree.files(f"{NODE}/node{number}", cpulist=listed, meminfo=f"Node {number} MemTotal: {size} kB")
-        tree.files(f"{NODE}/node{number}", distance="10 40 80 80")
-    it = read_numa(tree.host())
-    assert is_present(it) and [n.kind for n in it.nodes] == ["usual", "CPUs only", "memory only", "empty"]
-    assert (it.with_cpus, it.per_socket) == (2, 1.0)
-    assert it.distance_doubt
-
-
-def test_nodes_made_up_by_the_command_line(cpus: Build) -> None:
-    tree = cpus([[0], [1]], socket=0).put("/proc/cmdline", "ro numa=fake=2\n")
-    for node in range(2):
-        tree.files(f"{NODE}/node{node}", cpulist="0-1")
-    it = read_numa(tree.host())
-    assert is_present(it) and it.doubt.endswith("the kernel was started with numa=fake=2")
-
-
 def _device(tree: Tree, path: str, code: str, node: int, **more: str) -> None:
     tree.files(f"/sys/devices/{path}", **{"class": code}, numa_node=node, **more)
     tree.link(f"/sys/bus/pci/devices/{path.rsplit('/', 1)[-1]}", f"../../../devices/{path}")
@@ -256,24 +149,6 @@ def test_apic_mode_by_the_words_at_boot(tree: Tree, lines: str, mode: str | None
 def test_apic_mode_by_a_number_beyond_what_xapic_can(tree: Tree) -> None:
     it = apic_mode(tree.put("/proc/cpuinfo", "processor : 0\nflags : fpu\napicid : 300\n").host())
     assert is_present(it) and it.mode == "x2APIC"
-
-
-def test_idle_states(cpus: Build) -> None:
-    tree = cpus([[0], [1]]).files(f"{ROOT}/cpuidle", current_driver="acpi_idle")
-    for n in range(2):
-        tree.files(f"{ROOT}/cpu{n}/cpuidle/state0", name="POLL", latency=0, disable=0)
-        tree.files(f"{ROOT}/cpu{n}/cpuidle/state1", name="C2", latency=400, disable=n)
-    it = read_idle_states(tree.host())
-    assert is_present(it) and [(s.name, s.wake_us, s.disabled_on, s.cpus) for s in it.states] == [
-        ("POLL", 0, 0, 2),
-        ("C2", 400, 1, 2),
-    ]
-
-
-def test_what_may_be_used(tree: Tree) -> None:
-    tree.put("/proc/self/status", "Name:\tx\nCpus_allowed_list:\t2-3\nMems_allowed_list:\t1\n")
-    it = read_allowed(tree.host())
-    assert (it.cpus, it.nodes) == (frozenset({2, 3}), frozenset({1}))
 
 
 @pytest.mark.parametrize(

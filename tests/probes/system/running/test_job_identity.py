@@ -6,8 +6,6 @@ from pathlib import Path
 
 import pytest
 
-from probes.reading.host import Host
-from probes.system.processor.clocksource import read_clocksource
 from probes.system.processor.cpu_times import CpuTimes, read_cpu_times
 from probes.system.processor.power import mean_watts, read_power_packages
 from probes.system.running.job_identity import JobLook, JobTarget, job_look, job_use
@@ -38,20 +36,6 @@ def _look(tree: Tree, target: JobTarget, uptime: float) -> JobLook:
     found = job_look(tree.host(), target)
     assert is_present(found)
     return found
-
-
-def test_a_tree_with_a_child(tmp_path: Path) -> None:
-    tree = Tree(tmp_path)
-    tree.put("/proc/stat", "cpu0 0 0 0 0 0 0 0 0\n")
-    _process(tree, 10, 1, 100, 0)
-    _process(tree, 11, 10, 100, 100, waited_ms=100, moves=3)
-    _process(tree, 12, 1, 900, 0)
-    before = _look(tree, JobTarget("pid", "10"), 50.0)
-    _process(tree, 10, 1, 200, 0)
-    _process(tree, 11, 10, 150, 150, waited_ms=1100, moves=7, cpu=1)
-    use = job_use(before, _look(tree, JobTarget("pid", "10"), 52.0))
-    assert (use.processes, use.threads, use.cores, use.user_share) == (2, 2, 1.0, 0.75)
-    assert (use.waited, use.migrations_per_s, use.moved, use.cpus) == (0.5, 2.0, 1, frozenset({0, 1}))
 
 
 def test_a_child_that_was_reaped_counts_once(tmp_path: Path) -> None:
@@ -114,11 +98,3 @@ def test_power_with_a_counter_that_wraps(tmp_path: Path) -> None:
     after = read_power_packages(tree.host())
     assert is_present(before) and is_present(after) and len(before) == 1 and before[0].limit_w == 120.0
     assert mean_watts(before[0], after[0], 2.0) == 2.5
-
-
-def test_clocksources(tmp_path: Path) -> None:
-    place = "/sys/devices/system/clocksource/clocksource0"
-    tree = Tree(tmp_path).files(place, current_clocksource="hpet", available_clocksource="hpet acpi_pm")
-    found = read_clocksource(tree.host())
-    assert is_present(found) and found.is_slow and found.available == ("hpet", "acpi_pm")
-    assert isinstance(read_clocksource(Host(str(tmp_path / "sys"))), Absent)

@@ -10,7 +10,7 @@ import pytest
 
 from probes.reading.host import Host
 from probes.system.running import processes
-from probes.system.running.processes import cpu_seconds, find_with_descendants, own_family, read_process_table
+from probes.system.running.processes import own_family, read_process_table
 from probes.types import Absent
 from tests.fakes.hosts.processes import moment, process
 
@@ -19,21 +19,6 @@ def test_a_name_may_hold_parentheses_and_more(tmp_path: Path) -> None:
     process(tmp_path, 20, "backup) R (x", 650)
     seen = read_process_table(moment(tmp_path, 100), io=False).processes[20]
     assert (seen.name, seen.state, seen.parent, seen.cpu_s) == ("backup) R (x", "S", 1, 6.5)
-
-
-def test_own_time_is_told_from_that_of_reaped_children(tmp_path: Path) -> None:
-    process(tmp_path, 20, "make", 50, reaped=900)
-    seen = read_process_table(moment(tmp_path, 100), io=False).processes[20]
-    assert (seen.own_s, seen.children_s, seen.cpu_s) == (0.5, 9.0, 9.5)
-
-
-def test_io_that_cannot_be_read_is_counted(tmp_path: Path) -> None:
-    process(tmp_path, 20, "rsync", 1, io="read_bytes: 10\nwrite_bytes: 2\n")
-    process(tmp_path, 30, "secret", 1)
-    process(tmp_path, 40, "odd", 1, io="nothing\n")
-    seen = read_process_table(moment(tmp_path, 100), io=True)
-    assert [seen.processes[pid].io for pid in (20, 30, 40)] == [(10, 2), None, None]
-    assert seen.unreadable == 1
 
 
 class Stuck(Host):
@@ -71,16 +56,6 @@ def test_after_one_that_hangs_no_other_is_asked(monkeypatch: pytest.MonkeyPatch)
     assert host.asked == 1
 
 
-def test_family_holds_descendants_and_survives_a_loop(tmp_path: Path) -> None:
-    process(tmp_path, 10, "runner", 100, children="11 12")
-    process(tmp_path, 11, "worker", 50, parent=10, children="13")
-    process(tmp_path, 13, "helper", 25, parent=11, children="10")
-    process(tmp_path, 99, "other", 999)
-    family = find_with_descendants(Host(str(tmp_path)), 10)  # 12 has ended
-    assert set(family) == {10, 11, 13}
-    assert cpu_seconds(family) == 1.75
-
-
 def test_the_app_above_us_is_no_other_and_the_shell_above_it_is(tmp_path: Path) -> None:
     process(tmp_path, 5, "bash", 10, children="10")
     process(tmp_path, 10, "hostdx", 100, parent=5, children="11 14")
@@ -92,10 +67,3 @@ def test_the_app_above_us_is_no_other_and_the_shell_above_it_is(tmp_path: Path) 
     assert set(own_family(Host(str(tmp_path)), 13)) == {10, 11, 13, 14}
     (tmp_path / "proc/10/exe").unlink()  # another user's: not readable, so not ours
     assert set(own_family(Host(str(tmp_path)), 13)) == {11, 13}
-
-
-def test_a_tree_without_processes_gives_an_empty_look(tmp_path: Path) -> None:
-    (tmp_path / "proc").mkdir()
-    seen = read_process_table(Host(str(tmp_path)), io=True)
-    assert seen.processes == {}
-    assert seen.cpus == 0

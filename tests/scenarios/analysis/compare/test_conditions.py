@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import json
-
 import msgspec
 import pytest
 
 from probes.imports import kinds
 from probes.imports.source import ImportSource
-from scenarios.analysis.compare.comparison import ComparedRecordings, compare_recordings
+from scenarios.analysis.compare.comparison import compare_recordings
 from scenarios.analysis.compare.conditions import unlike_loads
 from scenarios.analysis.compare.run_summary import FigureKey, RunSummary
 from scenarios.analysis.compare.snapshot import summarise_import
@@ -59,32 +57,11 @@ def test_one_condition_spelled_in_two_ways_is_one() -> None:
     )
 
 
-def test_what_one_file_does_not_say_may_be_anything() -> None:
-    old = json.loads(made.fio(made.fio_job()))
-    del old["jobs"][0]["job options"]
-    [unlike] = compare_recordings([fio("a")], [read(json.dumps(old), "b")]).unlike
-    assert unlike.differing["iodepth"] == (("16",), ("not given",))
-
-
 def ior(name: str, **changed: str) -> RunSummary:
     text = made.IOR
     for old, new in changed.items():
         text = text.replace(old, new)
     return read(text, name)
-
-
-def test_ior_runs_of_other_sizes_ranks_or_interfaces_are_not_compared() -> None:
-    assert not unlike_loads([ior("a")], [ior("b")])
-    for old, new, condition in (
-        ("xfersize            : 1 MiB", "xfersize            : 4 MiB", "transfer size"),
-        ("blocksize           : 8 MiB", "blocksize           : 16 MiB", "block size"),
-        ("segments            : 1", "segments            : 16", "segments"),
-        ("tasks               : 4", "tasks               : 8", "ranks"),
-        ("api                 : POSIX", "api                 : MPIIO", "API"),
-    ):
-        assert {n for one in unlike_loads([ior("a")], [ior("b", **{old: new})]) for n in one.differing} == {
-            condition
-        }
 
 
 def test_io500_and_hepscore_have_their_versions_and_copies() -> None:
@@ -100,40 +77,6 @@ def test_io500_and_hepscore_have_their_versions_and_copies() -> None:
 def test_the_same_figures_are_one_result() -> None:
     found = compare_recordings([fio("a"), fio("copy"), fio("c", iops=11_000)], [fio("d", iops=9_000)])
     assert (found.a.runs, found.a.names, found.a.twins) == (2, ("a", "c"), (("copy", "a"),))
-
-
-def host(run: RunSummary, release: str) -> RunSummary:
-    return msgspec.structs.replace(run, facts=run.facts | {("kernel", "release"): release})
-
-
-def attributed(found: ComparedRecordings) -> tuple[str, tuple[str, ...]]:
-    attribution = found.fingerprints.attribution
-    return attribution.word, attribution.components
-
-
-def test_what_a_result_tells_of_its_host_is_a_fact() -> None:
-    old, new = (
-        made.hepscore().replace("Linux wn1 5.14", f"Linux wn1 {release} #1 SMP x86_64")
-        for release in ("3.10.0-957.el7.x86_64", "5.14.0-427.el9.x86_64")
-    )
-    assert attributed(compare_recordings([read(old, "a")], [read(new, "b")])) == ("one", ("kernel",))
-    assert attributed(compare_recordings([fio("a")], [fio("b", iops=9_000)])) == ("no fingerprint", ())
-    assert ("tool", "fio") in fio("a").facts
-
-
-def test_each_metric_of_a_load_is_named_and_has_a_mean_of_its_own() -> None:
-    found = compare_recordings([fio("a")], [fio("b", iops=20_000)])
-    assert all(e.several for e in found.effects)
-    assert {e.key.variant: round(e.ratio, 2) for e in found.groups} == {
-        "IOPS": 2.0, "bandwidth": 2.0, "mean latency": 1.0,
-    }  # fmt: skip
-
-
-def test_results_have_runs_and_no_boots() -> None:
-    a = [fio("a1"), fio("a2", iops=10_100)]
-    b = [fio("b1", iops=5_000), fio("b2", iops=5_050)]
-    found = compare_recordings(a, b)
-    assert (found.a.boots, found.a.runs) == (0, 2) and {e.basis for e in found.effects} == {"runs"}
 
 
 @every_case(("of", "figure"), [("mean", 4.0), ("median", 3.0), ("max", 7.0)])

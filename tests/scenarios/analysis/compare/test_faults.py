@@ -37,17 +37,5 @@ def test_a_recorded_fact_rules_out_what_cannot_matter(
     assert fault not in _ids(release, **unmet)
 
 
-def test_a_wrong_figure_that_costs_nothing_is_not_said() -> None:
-    assert "io-uring-iowait" not in _ids("6.8.0")
-
-
-def test_what_one_side_alone_has_comes_first() -> None:
-    both: dict[FactKey, Json] = {("kernel", "release"): "6.9.0"}
-    old: dict[FactKey, Json] = {("kernel", "release"): "4.18.0-348.el8"}
-    a = [take({"a": 1.0}, facts=both), take({"a": 1.0}, facts=old)]
-    faults = known_faults(a, [take({"a": 1.0}, facts=both)])
-    assert faults[0].sides == ("A",) and faults[-1].sides == ("A", "B")
-
-
 def test_the_needs_are_those_of_the_running_kernels_rules() -> None:
     assert set(_TELLS) <= set(NEEDS)

@@ -31,17 +31,6 @@ def pile(rng: random.Random, runs: int, loads: int, deviation: float) -> list[di
     ]
 
 
-def test_one_of_six_with_one_load_a_tenth_lower_is_named() -> None:
-    values = pile(random.Random(4), 6, 6, 0.01)
-    values[2]["load-3"] *= 0.9
-    found = find_outliers([member(f"node{n}", v) for n, v in enumerate(values)])
-    [load] = found.found
-    [one] = load.apart
-    assert (load.key.workload, one.run, one.index) == ("load-3", "node2", 2)
-    assert one.ratio == pytest.approx(0.9, abs=0.03) and one.ci95[0] < one.ratio < one.ci95[1] < 1
-    assert load.runs == 6 and len(load.core) == 5 and load.low <= load.centre <= load.high
-
-
 def test_a_run_that_is_slow_in_every_load_is_named_in_every_load() -> None:
     values = pile(random.Random(5), 7, 12, 0.05)
     values[6] = {load: value / 3 for load, value in values[6].items()}
@@ -55,32 +44,6 @@ def test_what_takes_longer_is_the_worse() -> None:
     assert load.apart[0].ratio == pytest.approx(103 / 300, abs=0.01) and load.apart[0].value == pytest.approx(
         300
     )
-
-
-def test_two_groups_are_two_and_no_vote_is_taken() -> None:
-    values = [
-        {"ior-easy": v}
-        for v in (1.89, 0.47, 0.47, 1.89, 0.47, 0.47, 0.47, 0.47, 0.46, 0.47, 1.90, 1.85, 1.87)
-    ]
-    [load] = find_outliers([member(f"run{n}", v) for n, v in enumerate(values)]).found
-    assert load.groups and {len(load.core), len(load.apart)} == {5, 8}
-    half = [{"x": 1.0 + n / 100} for n in range(4)] + [{"x": 2.0 + n / 100} for n in range(4)]
-    [load] = find_outliers([member(f"run{n}", v) for n, v in enumerate(half)]).found
-    assert load.groups and len(load.apart) == 4
-
-
-def test_one_on_either_side_are_two_odd_ones_and_no_group() -> None:
-    values = [{"x": 1000.0 + 3 * n} for n in range(9)] + [{"x": 300.0}, {"x": 3000.0}]
-    [load] = find_outliers([member(f"run{n}", v) for n, v in enumerate(values)]).found
-    assert not load.groups and [one.run for one in load.apart] == ["run9", "run10"]
-
-
-def test_four_have_no_odd_one_and_a_small_step_is_none() -> None:
-    assert not find_outliers(
-        [member(f"run{n}", {"x": 9.0 if n == 3 else 1.0 + n / 100}) for n in range(4)]
-    ).found
-    near = find_outliers([member(f"run{n}", {"x": 0.97 if n == 3 else 1.0 + n / 10_000}) for n in range(9)])
-    assert near.loads == 1 and not near.found
 
 
 def test_what_else_is_different_about_the_odd_run_is_told() -> None:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import math
-
 import pytest
 
 from scenarios.analysis.compare.comparison import compare_recordings
@@ -77,56 +75,9 @@ def test_disturbed_groups_and_warm_ups_do_not_count() -> None:
     assert (found.disturbed, found.groups, found.status, found.boot) == (1, 6, "done", "n1/b1")
 
 
-def test_costs_are_turned_so_that_more_is_better() -> None:
-    found = summarise_run([BEGAN, ev.Planned(t=0.0, plan=PLAN), _block(0, "fork", ms=2.0, p99=9.0)], "a")
-    assert set(found.figures) == {FigureKey("fork", "ms")}
-    assert found.figures[FigureKey("fork", "ms")].log_mean == pytest.approx(-math.log(2.0))
-
-
-def test_the_spread_is_that_of_stretches_not_of_neighbouring_blocks() -> None:
-    """A slow drift: single blocks would make the mean look exact, its stretches do not."""
-    drift = [100.0 + n // 10 for n in range(80)]
-    found = summarise_run(
-        [BEGAN, ev.Planned(t=0.0, plan=PLAN), *(_block(n, calls_s=v) for n, v in enumerate(drift))], "a"
-    )
-    figure = found.figures[CALLS]
-    assert figure.stretches == 8 and figure.variance is not None
-    mean = math.fsum(drift) / 80
-    naive = math.fsum((v / mean - 1) ** 2 for v in drift) / 79 / 80
-    assert figure.variance > 5 * naive
-
-
-def test_a_run_that_gave_nothing_has_no_figure() -> None:
-    found = summarise_run([BEGAN, ev.Planned(t=0.0, plan=PLAN), _block(0, calls_s=0.0)], "a")
-    assert found.figures == {}
-
-
-def test_variants_are_kept_apart_where_there_are_several() -> None:
-    events = [
-        BEGAN,
-        ev.Planned(t=0.0, plan=PLAN),
-        _block(0, calls_s=1.0),
-        _block(0, variant="all", calls_s=2.0),
-    ]
-    assert {k.variant for k in summarise_run(events, "a").figures} == {"one", "all"}
-
-
 def test_no_run_event_is_no_recording() -> None:
     with pytest.raises(ValueError, match="does not begin"):
         summarise_run([_block(0, calls_s=1.0)], "a")
-
-
-def test_one_side_after_the_other_is_seen() -> None:
-    def run(wall: str) -> list[ev.AnyEvent]:
-        import msgspec
-
-        began = msgspec.structs.replace(BEGAN, wall=wall)
-        return [began, ev.Planned(t=0.0, plan=PLAN), _block(0, calls_s=1.0)]
-
-    days = [summarise_run(run(f"2026-11-{day}T10:00:00Z"), str(day)) for day in (20, 21, 22, 23)]
-    assert compare_recordings(days[:2], days[2:]).one_after_the_other
-    mixed = compare_recordings([days[0], days[3]], days[1:3])
-    assert mixed.order == "ABBA" and not mixed.one_after_the_other
 
 
 def test_a_side_without_recordings_is_refused() -> None:

@@ -150,14 +150,3 @@ def test_one_finding_names_what_is_left_out_or_what_was_recognised_in_a_text() -
     assert [f.id for f in named] == [NOT_IMPORTED] and len(named[0].evidence) > 2
     assert [f.id for f in recognised] == [RECOGNISED]
     assert {f.severity for f in (*named, *recognised)} == {"ok"}
-
-
-def test_an_invalid_result_is_no_value_of_a_series() -> None:
-    texts = [forms.fio_steady_state(1), forms.fio_steady_state(0).replace("10000.0", "9000.0")]
-    run = summarise_run(
-        recording_events(
-            make_result_set([file(str(n), text) for n, text in enumerate(texts)], series=True), BEGAN
-        ),
-        "a",
-    )
-    assert {figure.blocks for figure in run.figures.values()} == {1} and not run.invalid

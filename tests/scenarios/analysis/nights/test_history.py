@@ -13,11 +13,10 @@ from scenarios.analysis.compare.run_summary import FigureKey, LoadFigure, Planne
 from scenarios.analysis.nights.cusum import BASELINE_NIGHTS
 from scenarios.analysis.nights.findings import slowdown_findings
 from scenarios.analysis.nights.history import Dated, HostHistory, Turn, _group_turns, _Night, make_history
-from scenarios.analysis.nights.night import ChangedFact, NightRun, changed_facts, night_run
+from scenarios.analysis.nights.night import ChangedFact, NightRun, night_run
 from scenarios.contract.plan import Metric
 
 RATE = Metric("calls/s", "calls/s")
-TIME = Metric("seconds", "s", better="less")
 
 
 def taken(
@@ -59,29 +58,6 @@ def steady(
     ]
 
 
-def test_the_first_nights_are_the_baseline_and_nothing_is_judged_before() -> None:
-    found = folded(steady(BASELINE_NIGHTS - 1))
-    assert (found.baselines, found.collected, found.loads[0].centre) == (0, BASELINE_NIGHTS - 1, None)
-    found = folded(steady(40))
-    assert (found.baselines, found.collected, found.events) == (1, 0, ())
-    assert [seen.baseline for seen in found.nights] == [1] * 28 + [0] * 12
-    assert found.loads[0].centre == pytest.approx(1000, rel=0.01)
-
-
-def test_a_change_is_the_suspect_of_what_became_slower_with_it() -> None:
-    takes = [*steady(30), *steady(6, 900.0, seed=2, first=30, **{"kernel/release": "6.12"})]
-    found = folded(takes)
-    [event] = found.events
-    assert {turn.key.workload for turn in event.turns} == {"syscall", "fork", "copy"}
-    assert (event.since, event.before) == (takes[30].wall, takes[29].wall) and event.is_lasting
-    assert [(one.change.component, one.change.before, one.change.after) for one in event.suspects] == [
-        ("kernel", "6.1", "6.12")
-    ]
-    assert all(turn.ratio == pytest.approx(0.9, abs=0.03) and 30 <= turn.since <= 32 for turn in event.turns)
-    [finding] = slowdown_findings(found)
-    assert (finding.severity, finding.subject) == ("warning", "n1")
-
-
 def test_after_a_change_a_new_baseline_is_made_and_then_used() -> None:
     after = steady(BASELINE_NIGHTS + 5, 900.0, seed=2, first=30, **{"kernel/release": "6.12"})
     found = folded([*steady(30), *after[:10]])
@@ -102,24 +78,6 @@ def test_a_package_does_not_keep_the_first_baseline_from_being_made() -> None:
     takes = [*steady(10, **old), *steady(25, seed=2, first=10, **new)]
     found = folded(takes)
     assert found.baselines == 1
-
-
-def test_a_package_is_a_suspect_and_others_begin_no_baseline() -> None:
-    before = {"package/intel-microcode": "3.1", "packages/others": "600 packages, 01"}
-    takes = [
-        *steady(30, **before),
-        *steady(3, seed=2, first=30, **before | {"packages/others": "600 packages, 02"}),
-        *steady(6, 900.0, seed=3, first=33, **before | {"package/intel-microcode": "3.2"}),
-    ]
-    found = folded(takes)
-    [event] = found.events
-    assert {one.change.component for one in event.suspects} == {"packages", "other packages"}
-    assert found.collected == 6
-
-
-def test_a_kernel_begins_the_baseline_anew() -> None:
-    found = folded([*steady(10), *steady(25, seed=2, first=10, **{"kernel/release": "6.12"})])
-    assert (found.baselines, found.collected) == (0, 25)
 
 
 def test_a_short_first_baseline_stands_in_until_the_next_is_whole() -> None:
@@ -149,36 +107,6 @@ def test_a_night_that_was_measured_twice_is_the_mean_of_both() -> None:
     ]
     centre = make_history("n1", runs).loads[0].centre
     assert centre == pytest.approx(1011, abs=2)
-
-
-def test_nights_that_were_not_measured_are_listed_and_count_for_nothing() -> None:
-    takes = [*steady(30), taken(30, {}, status="skipped"), taken(31, {"syscall": 1.0}, status="unfinished")]
-    found = folded([*takes, *steady(3, first=32, seed=3)])
-    assert [seen.state for seen in found.nights[30:32]] == ["skipped", "cut off"]
-    assert found.nights[30].reason == "why" and found.measured_count == 33 and not found.events
-    assert len(found.loads[0].values) == 33
-
-
-def test_a_cost_that_grows_is_slower() -> None:
-    rng = random.Random(5)
-    takes = [
-        taken(n, {"job": (100 if n < 30 else 110) * math.exp(rng.gauss(0, 0.008))}, TIME) for n in range(36)
-    ]
-    [event] = folded(takes).events
-    assert event.turns[0].ratio == pytest.approx(1 / 1.1, abs=0.02)
-
-
-def test_only_facts_that_move_figures_and_that_both_nights_have_are_changes() -> None:
-    before = taken(
-        1, {"a": 1.0}, **{"kernel/release": "6.1", "memory/total": 1000, "memory/free": 5, "x/y": 1}
-    )
-    after = taken(
-        2, {"a": 1.0},
-        **{"kernel/release": "6.2", "memory/total": 1001, "memory/free": 9, "x/y": 2, "bios/version": "2"},
-    )  # fmt: skip
-    assert changed_facts(before, after) == (
-        ChangedFact(subject="kernel", name="release", before="6.1", after="6.2", component="kernel"),
-    )
 
 
 def _turn(load: str, since: int) -> Turn:

@@ -28,24 +28,9 @@ def planted(count: int, seed: int = 1, *, retest: bool = True) -> FleetJudgement
     return judge_fleet(first, table_of(list(nodes.levels), facts), nodes.loads, rounds, missing=missing)
 
 
-def test_the_odd_node_with_its_setting_and_the_rule_beside_it() -> None:
-    found = planted(40)
-    (odd,) = found.odd
-    assert odd.node == "node0003" and not odd.few and found.nodes == 41 and found.compared == 40
-    first = odd.settings[0]
-    assert (first.subject, first.name, first.value) == ("cpu", "governor", "powersave")
-    assert first.component and first.rule and first.prove
-    assert [one.node for one in found.missing] == ["node9999"]
-
-
 def test_below_ten_nodes_no_setting_is_named() -> None:
     (odd,) = planted(9, 2).odd
     assert odd.few and odd.settings
-
-
-def test_without_retests_there_are_suspects_only() -> None:
-    found = planted(40, retest=False)
-    assert not found.odd and found.suspects[0].node == "node0003" and found.rounds == 0
 
 
 def test_like_nodes_have_a_smallest_difference() -> None:
@@ -55,23 +40,6 @@ def test_like_nodes_have_a_smallest_difference() -> None:
     assert not found.odd and found.smallest_difference is not None and 0.05 < found.smallest_difference < 0.15
 
 
-def test_two_populations_are_two_and_no_pile_of_odd_nodes() -> None:
-    nodes = Nodes(60, 5)
-    slow = [f"node{n:04}" for n in range(20)]
-    nodes.slow(slow, 0.8)
-
-    def facts(name: str) -> dict[FactKey, Json]:
-        return {("bios", "version"): "1.0" if name in slow else "2.0"}
-
-    first = nodes.all()
-    found = judge_fleet(
-        first, table_of(list(nodes.levels), facts), nodes.loads, nodes.rounds(screen_nodes(first))
-    )
-    parts = found.measures[0].parts
-    assert parts is not None and set(parts.slow) == set(slow) and not found.odd
-    assert [(one.subject, one.name) for one in parts.settings] == [("bios", "version")]
-
-
 def test_a_node_without_peers_says_what_it_has_otherwise() -> None:
     nodes = Nodes(12, 6).all()
     lone = PeerNode(name=nodes[0].name, logs=nodes[0].logs, hardware=(*HARDWARE, ("memory", "192 GiB")))
@@ -79,17 +47,3 @@ def test_a_node_without_peers_says_what_it_has_otherwise() -> None:
     alone = found.groups[1]
     assert alone.named == (lone.name,) and alone.unlike == (("memory", "192 GiB"),) and not alone.judged
     assert lone.name not in found.measures[0].values
-
-
-def test_findings_of_the_rules_are_counted_over_those_that_were_asked() -> None:
-    nodes = [
-        PeerNode(name=f"n{n}", findings=("host.governor",) if n == 2 else ("a", "b"), looked=n != 5)
-        for n in range(12)
-    ]
-    found = judge_fleet(nodes, table_of([], lambda _: {}), {})
-    assert next((one.finding, one.count, one.of) for one in found.findings) == ("host.governor", 1, 11)
-    assert found.smallest_difference is None and found.compared == 0
-
-
-def test_nobody_at_all() -> None:
-    assert judge_fleet([], table_of([], lambda _: {}), {}).nodes == 0

@@ -5,7 +5,7 @@ from __future__ import annotations
 from probes.types import Json
 from scenarios.analysis.compare.run_summary import FactKey
 from scenarios.analysis.peers.facts import MAX_FACTS, FactTable, spell_facts, value_of
-from scenarios.analysis.peers.setting import find_partings, find_rare_values, known_rule, suspect_settings
+from scenarios.analysis.peers.setting import find_partings, suspect_settings
 from tests.fakes.many_nodes import table_of
 
 NAMES = [f"n{n}" for n in range(60)]
@@ -43,39 +43,11 @@ def test_what_parts_two_populations() -> None:
     assert ("machine", "serial") not in [(one.subject, one.name) for one in most]
 
 
-def test_a_rare_setting_names_its_nodes() -> None:
-    (one,) = find_rare_values(table_of(NAMES, facts), range(60))
-    assert (one.name, one.value, one.nodes, one.usual) == ("vm.swappiness", 10, ("n7",), 60)
-
-
-def test_of_few_nodes_what_differs_is_listed_and_names_of_nodes_are_not() -> None:
-    found = find_rare_values(table_of(NAMES[:9], facts), range(9))
-    assert all(one.few for one in found)
-    assert [(one.name, one.nodes) for one in found] == [
-        ("vm.swappiness", ("n7",)),
-        ("name", ("n0", "n3", "n6")),
-    ]
-    two = find_rare_values(
-        table_of(NAMES[6:8], facts), range(2)
-    )  # no majority: what a rule reads comes first
-    assert (two[0].name, {two[0].value, two[0].usual}) == ("vm.swappiness", {10, 60})
-    assert len(two) > 1 and all(one.of == 2 for one in two)
-    assert find_rare_values(table_of(NAMES[:1], facts), range(1)) == ()
-
-
 def test_what_could_not_be_read_is_no_difference() -> None:
     table = FactTable()
     for number in range(20):
         table.add(str(number), {("a", "b"): "1"} if number else {}, [] if number else [("a", "b")])
     assert suspect_settings(table, 0, range(1, 20)) == ()
-
-
-def test_a_fact_that_is_missing_is_one() -> None:
-    table = FactTable()
-    for number in range(20):
-        table.add(str(number), {("mount:/scratch", "type"): '"xfs"'} if number else {})
-    (one,) = suspect_settings(table, 0, range(1, 20))
-    assert one.value is None and one.theirs == (("xfs", 19),)
 
 
 def test_the_table_is_bounded_and_a_fact_told_twice_counts_once() -> None:
@@ -94,9 +66,3 @@ def test_long_and_raw_values_are_kept_short() -> None:
     assert spell_facts({key: "caf\udce9"})[key]
     assert value_of(spell_facts({key: "a" * 10_000})[key])
     assert spell_facts({("memory", "available"): 1, ("host", "name"): "a"}) == {}
-
-
-def test_a_rule_stands_beside_what_it_reads() -> None:
-    rule, prove = known_rule(("sysctl", "vm.zone_reclaim_mode"))
-    assert rule and prove
-    assert known_rule(("no", "such fact")) == ("", "")

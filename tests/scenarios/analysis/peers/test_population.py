@@ -11,19 +11,6 @@ def drawn(rng: random.Random, count: int, share: float, gap: float) -> dict[str,
     return {f"n{i}": rng.gauss(0, 0.02) - (gap if i < share * count else 0.0) for i in range(count)}
 
 
-def test_two_are_two_with_the_right_nodes_in_each() -> None:
-    for seed in range(10):
-        for share in (0.2, 0.5, 0.8):
-            logs = drawn(random.Random(seed), 100, share, 0.2)
-            two = part_in_two(logs)
-            assert two is not None
-            assert set(two.lower) == {f"n{i}" for i in range(int(share * 100))}
-            assert 0.78 < two.ratio < 0.86
-            assert (
-                two.centre_at(logs["n0"]) == two.centres[0] and two.centre_at(logs["n99"]) == two.centres[1]
-            )
-
-
 def test_one_is_one() -> None:
     rng = random.Random(3)
     kinds = (lambda: rng.gauss(0, 1), rng.random, lambda: rng.expovariate(1))
@@ -39,8 +26,3 @@ def test_one_is_one() -> None:
 def test_a_few_odd_nodes_are_none() -> None:
     assert part_in_two(drawn(random.Random(1), 100, 0.05, 0.5)) is None
     assert part_in_two(drawn(random.Random(1), 5, 0.4, 0.5)) is None
-
-
-def test_a_gap_that_does_not_matter_is_none() -> None:
-    rng = random.Random(2)
-    assert part_in_two({str(i): rng.gauss(0, 0.0005) + 0.01 * (i % 2) for i in range(60)}) is None

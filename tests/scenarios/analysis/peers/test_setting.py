@@ -16,17 +16,6 @@ def test_it_is_the_papers_formula() -> None:
     assert culprit_probability(peers=n, values=c, entries=t, matching=m) == float(exact)
 
 
-def test_one_entry_alone_is_certain() -> None:
-    assert culprit_probability(peers=50, values=2, entries=1, matching=0) == 1.0
-
-
-def test_a_sole_value_among_equals_leads_a_fact_that_differs_everywhere() -> None:
-    sole = culprit_probability(peers=99, values=2, entries=300, matching=0)
-    serial = culprit_probability(peers=99, values=100, entries=300, matching=0)
-    shared = culprit_probability(peers=99, values=2, entries=300, matching=60)
-    assert sole > serial > shared
-
-
 @every_case(
     ("key", "theirs", "command"),
     [

@@ -20,7 +20,6 @@ from scenarios.experiment.guards.interference import (
     OthersUse,
     Reading,
     compute_surroundings,
-    foreign_bytes,
     foreign_operations,
     list_excesses,
     worth_repeating,
@@ -28,8 +27,6 @@ from scenarios.experiment.guards.interference import (
 from scenarios.experiment.guards.thresholds import (
     REPEATED_BLOCKS,
     REPEATED_TRAINS,
-    THRESHOLDS,
-    threshold_of,
 )
 from tests.every_case import every_case
 
@@ -65,47 +62,6 @@ def after(usual: list[MeasuredSurroundings], now: MeasuredSurroundings) -> list[
     return [found.kind for found in list_excesses(usual, now) if found.sudden]
 
 
-def test_others_traffic_on_our_device_is_seen_even_while_ours_falls() -> None:
-    assert after([reads(10_000)] * 6, reads(7_000, foreign=4_000)) == ["device"]
-
-
-def test_the_first_train_of_a_load_is_judged_by_the_quiet_level_of_all_others() -> None:
-    before = msgspec.structs.replace(reads(300), load="another")
-    assert after([before], reads(10_000, foreign=4_000)) == ["device"]
-    assert after([before], reads(10_000)) == []
-
-
-@every_case("factor", [0.3, 0.8, 1.3, 3.0])
-def test_a_faster_or_slower_block_of_ours_is_no_disturbance(factor: float) -> None:
-    assert after([reads(10_000)] * 6, reads(10_000 * factor)) == []
-
-
-@pytest.mark.parametrize("factor", [0.5, 2.0])
-def test_what_our_own_writes_cause_in_a_journal_is_ours(factor: float) -> None:
-    # btrfs moved 148 KiB for a 4 KiB fdatasync: 37 pages an operation
-    synced = [reads(500, each=37)] * 6
-    assert not any(list_excesses(synced[:at], reads(500 * factor, each=37)) for at in range(6))
-
-
-def test_beside_our_own_writes_what_others_are_known_to_have_moved_counts_at_once() -> None:
-    ours = reads(500, each=37)
-    known = msgspec.structs.replace(
-        ours, attributed=30 << 20, device_bytes=(ours.device_bytes or 0) + (30 << 20)
-    )
-    assert [one.kind for one in list_excesses([reads(500)], known)] == ["device"]
-    elsewhere = msgspec.structs.replace(ours, attributed=0)
-    assert list_excesses([reads(500)], elsewhere) == []
-    assert foreign_bytes([], ours) == 0
-
-
-@pytest.mark.parametrize("history", [0, 6])
-def test_what_no_write_of_ours_can_cause_is_not_ours(history: int) -> None:
-    """Where no process may be read, and from the first train of the load on."""
-    ours = reads(500, each=37)
-    beside = msgspec.structs.replace(ours, device_bytes=400 << 20)
-    assert [one.kind for one in list_excesses([reads(500)] + [beside] * history, beside)] == ["device"]
-
-
 def test_a_neighbour_that_is_always_there_is_told_and_not_measured_again() -> None:
     found = excesses([reads(9_000, foreign=5_000 + n) for n in range(20)])
     assert all([one.kind for one in each] == ["device"] for each in found)
@@ -124,18 +80,6 @@ def test_what_ours_wrote_into_the_page_cache_comes_to_the_disk_later() -> None:
     assert [one.kind for one in list_excesses([], tail)] == ["device"]
 
 
-def test_a_log_daemon_on_an_idle_disk_is_no_disturbance() -> None:
-    assert list_excesses([reads(40)] * 6, reads(40, foreign=20)) == []
-
-
-def test_operations_count_where_bytes_do_not_stand_out() -> None:
-    streams = MeasuredSurroundings(
-        seconds=0.5, device_bytes=500 << 20, own_bytes=500 << 20, device_operations=1000, operations=500
-    )
-    small = msgspec.structs.replace(streams, device_bytes=(500 << 20) + 4_000_000, device_operations=2000)
-    assert after([streams] * 6, small) == ["device"]
-
-
 @pytest.mark.parametrize("attributed", [None, 300 * PAGE])
 def test_small_requests_all_along_are_few_bytes_and_told_all_the_same(attributed: int | None) -> None:
     now = msgspec.structs.replace(reads(1_000, foreign=600), attributed=attributed)
@@ -151,18 +95,6 @@ def test_small_requests_that_no_process_made_are_the_kernels_and_may_be_for_us()
     assert foreign_operations(msgspec.structs.replace(checkpoint, exact=False)) is None
 
 
-def test_large_reads_of_ours_that_the_kernel_splits_are_no_requests_of_others() -> None:
-    split = MeasuredSurroundings(
-        seconds=1.0,
-        device_bytes=100 << 20,
-        own_bytes=100 << 20,
-        operations=100,
-        device_operations=800,
-        exact=True,
-    )
-    assert list_excesses([], split) == []
-
-
 def test_a_commit_of_the_journal_under_metadata_is_no_neighbour() -> None:
     usual = MeasuredSurroundings(
         seconds=1.0, load="metadata a", device_bytes=0, own_bytes=0, operations=10_000, uneven=True
@@ -176,11 +108,6 @@ def test_a_commit_of_the_journal_under_metadata_is_no_neighbour() -> None:
     assert [one.kind for one in list_excesses([usual] * 9, known)] == ["device"]
 
 
-def test_a_block_that_loads_no_device_has_no_device_guard() -> None:
-    cpu_only = MeasuredSurroundings(seconds=0.5, cpu=0.1, full=0.6, steal=0.0, operations=100)
-    assert list_excesses([cpu_only] * 6, cpu_only) == []
-
-
 def test_cpu_of_others_is_measured_again_only_where_the_cpus_were_full() -> None:
     assert after([reads(10_000)] * 6, reads(10_000, cpu=0.5)) == ["cpu"]
     free = MeasuredSurroundings(seconds=0.5, cpu=0.5, users_cpu=0.5, full=0.7, steal=0.0)
@@ -188,12 +115,6 @@ def test_cpu_of_others_is_measured_again_only_where_the_cpus_were_full() -> None
         [MeasuredSurroundings(seconds=0.5, cpu=0.1, users_cpu=0.1, full=0.3, steal=0.0)] * 6, free
     )
     assert [(one.kind, one.sudden) for one in found] == [("cpu", False)]
-
-
-def test_the_kernels_own_threads_may_work_for_us() -> None:
-    """dm-crypt encrypts what we write in threads of the kernel: not told, as long as it is as much as usual."""
-    encrypting = MeasuredSurroundings(seconds=0.5, cpu=0.6, users_cpu=0.02, full=0.95, steal=0.0)
-    assert [list_excesses([encrypting] * n, encrypting) for n in range(5)] == [[]] * 5
 
 
 @pytest.mark.parametrize(
@@ -233,11 +154,6 @@ def test_what_holds_the_cpus_back_is_seen(
     assert after([usual] * 6, usual) == []
 
 
-def test_a_quota_that_always_holds_us_back_is_usual() -> None:
-    held = MeasuredSurroundings(seconds=0.5, quota=0.4)
-    assert after([held] * 6, held) == []
-
-
 @pytest.mark.parametrize(("most", "bound"), [(REPEATED_BLOCKS, 10), (REPEATED_TRAINS, 50)])
 def test_a_host_that_is_busy_one_block_in_three_is_not_measured_again_for_ever(
     most: tuple[float, float], bound: int
@@ -252,14 +168,6 @@ def test_a_host_that_is_busy_one_block_in_three_is_not_measured_again_for_ever(
     assert 1 <= repeated <= bound
 
 
-def test_every_threshold_has_a_reason_and_stands_once() -> None:
-    kinds = [rule.kind for rule in THRESHOLDS]
-    assert len(set(kinds)) == len(kinds)
-    for rule in THRESHOLDS:
-        assert len(rule.reason) > 30 and rule.unit
-        assert threshold_of(rule.kind) is rule
-
-
 def recorded(name: str) -> list[MeasuredSurroundings]:
     """What the guards of a run saw (`python -m tests.measured.running.neighbours --keep`), but for early looks."""
     text = Path(__file__).parents[3] / "fixtures" / "surroundings" / f"{name}.jsonl"
@@ -268,13 +176,6 @@ def recorded(name: str) -> list[MeasuredSurroundings]:
 
 def kinds(series: Sequence[MeasuredSurroundings]) -> list[set[str]]:
     return [{one.kind for one in found} for found in excesses(series)]
-
-
-def test_in_a_recorded_quiet_run_only_what_really_ran_beside_it_is_told() -> None:
-    """Seven loads, writes and metadata among them; a test suite began beside the fourth and fifth train."""
-    found = kinds(recorded("quiet"))
-    assert [number for number, each in enumerate(found) if each] == [3, 4]
-    assert found[3] == found[4] == {"cpu"}
 
 
 def test_a_recorded_neighbour_is_told_in_every_train_that_used_the_disk() -> None:
@@ -298,15 +199,6 @@ def test_cpu_of_processes_that_cannot_be_read_is_told_and_not_measured_again(bli
     assert (found.kind, found.sudden, found.disturbance.figure) == ("cpu", False, 0.6)
     assert found.disturbance.culprit is None
     assert list_excesses([busy], msgspec.structs.replace(busy, cpu=0.2)) == []
-
-
-def test_more_tasks_find_a_cpu_where_there_are_more() -> None:
-    ready = MeasuredSurroundings(seconds=1.0, queue=5, full=1.0)
-    assert [one.kind for one in list_excesses([], msgspec.structs.replace(ready, cpus=8))] == ["queue"]
-    assert list_excesses([], msgspec.structs.replace(ready, cpus=64)) == []
-    assert [one.kind for one in list_excesses([], msgspec.structs.replace(ready, cpus=64, queue=8))] == [
-        "queue"
-    ]
 
 
 def reading(time_s: float, bytes_: dict[str, int]) -> Reading:
@@ -347,45 +239,6 @@ def test_what_nfs_moved_is_of_no_disk() -> None:
     """A neighbour who reads 140 of his 150 bytes a second from a server."""
     before, after = reading(0, {"vda": 0}), msgspec.structs.replace(reading(1, {"vda": 900}), nfs_bytes=140)
     assert compute_surroundings(before, after, None, ["vda"], others=OthersUse(0.0, 150.0)).attributed == 10
-
-
-def test_cpu_of_the_kernel_for_our_loop_device_is_ours() -> None:
-    idle, busy = CpuTimes(5.0, 2.0, 13.0, 0.0, 0.0, 0.0, 0.0), CpuTimes(6.2, 2.3, 13.5, 0.0, 0.0, 0.0, 0.0)
-    before, after = (
-        Reading(HostCounters(at, cpu=cpu, cpus=2), 3.0, ThrottleCounters())
-        for at, cpu in ((10.0, idle), (11.0, busy))
-    )
-    cpus = [
-        compute_surroundings(before, after, None, (), others=OthersUse(0.2, None, for_us=used)).cpu
-        for used in (0.0, 0.5)
-    ]
-    assert cpus == [0.75, 0.5]
-
-
-@every_case(("attributed", "neighbour", "told"), [(0, 0, []), (None, 0, ["device"]), (0, 9, ["device"])])
-def test_what_a_file_system_on_our_loop_device_adds_is_ours(
-    attributed: int | None, neighbour: int, told: list[str]
-) -> None:
-    """Blocks of 50 MiB; one of them moves 9 MiB more in three times as many requests. `neighbour`: of these MiB, what
-    did not come through the loop device. Who moved them is not known where nobody may be read."""
-    usual = MeasuredSurroundings(
-        seconds=0.1, load="ior", device_bytes=50 << 20, device_operations=100, own_bytes=50 << 20,
-        operations=25, beside=0, attributed=attributed,
-    )  # fmt: skip
-    now = msgspec.structs.replace(usual, device_bytes=59 << 20, device_operations=300, beside=neighbour << 20)
-    assert [one.kind for one in list_excesses([usual] * 4, now)] == told
-
-
-def test_requests_that_the_kernel_did_not_merge_are_nobodys() -> None:
-    usual = MeasuredSurroundings(
-        seconds=0.1,
-        load="ior",
-        device_bytes=50 << 20,
-        device_operations=100,
-        own_bytes=50 << 20,
-        operations=25,
-    )
-    assert list_excesses([usual] * 4, msgspec.structs.replace(usual, device_operations=400)) == []
 
 
 def test_what_comes_through_a_loop_device_is_known_by_its_own_counters() -> None:

@@ -59,51 +59,6 @@ def said(sought: CulpritSearch, kind: str, cpu_share: float = 0.0) -> str:
     return "" if found is None else found.culprit_sentence
 
 
-def test_who_burst_in_the_disturbed_block_is_named_though_another_used_more_before(
-    machine: Processes,
-) -> None:
-    machine.charge(0, steady=0, burst=0)
-    _, sought = culprits(machine)
-    for _ in range(40):
-        sought.in_gap()
-        machine.charge(0.5, steady=9)  # 3.6 s of CPU in all
-    sought.in_gap()
-    machine.charge(0.5, steady=9, burst=50)
-    assert said(sought, "cpu", 0.59) == "burst [21], 1.0 CPUs"
-
-
-def test_who_burst_before_the_gap_is_not_named(machine: Processes) -> None:
-    machine.charge(0, steady=0, burst=0)
-    _, sought = culprits(machine)
-    sought.in_gap()
-    machine.charge(0.5, burst=100)
-    sought.in_gap()
-    machine.charge(0.5, steady=40)
-    assert said(sought, "cpu", 0.4) == "steady [20], 0.8 CPUs"
-
-
-def test_both_kinds_are_named_from_the_same_two_looks(machine: Processes) -> None:
-    machine.readable = {"cc1plus", "rsync"}
-    machine.charge(0, cc1plus=0, rsync=0)
-    _, sought = culprits(machine, "vda")
-    sought.in_gap()
-    machine.charge(0.5, {"rsync": 20_000_000}, cc1plus=45, rsync=5)
-    named = sought.culprits_by_kind(["cpu", "steal", "device"], 0.5)
-    assert {kind: one.culprit_sentence for kind, one in named.items()} == {
-        "cpu": "cc1plus [20], 0.9 CPUs",
-        "device": "rsync [21], 40 MB/s",
-    }
-
-
-def test_the_first_of_a_crowd_is_not_to_blame(machine: Processes) -> None:
-    crowd = {f"p{n}": 5 for n in range(20)}
-    machine.charge(0, **dict.fromkeys(crowd, 0))
-    _, sought = culprits(machine)
-    sought.in_gap()
-    machine.charge(0.5, **{**crowd, "p3": 7})
-    assert sought.culprit_of_kind("cpu", 1.0) is None
-
-
 class Slow(Host):
     """Every look takes its time, the `slower`th one longer."""
 
@@ -126,16 +81,6 @@ def test_looks_take_a_small_share_of_the_time(machine: Processes, cost_s: float,
         machine.clock.advance(0.5)
     assert abs(host.looks - 100 / every) <= 1
     assert host.looks * cost_s / machine.clock.now() <= LOOK_SHARE * 1.01
-
-
-def test_one_look_that_had_to_wait_for_a_cpu_does_not_put_off_the_next(machine: Processes) -> None:
-    host = Slow(machine.root, machine.clock, 0.002)
-    host.slower = 10
-    sought = CulpritSearch(FakeRun(host=host, clock=machine.clock), ())
-    for _ in range(20):
-        sought.in_gap()
-        machine.clock.advance(0.5)
-    assert host.looks == 20
 
 
 @pytest.mark.parametrize(("user", "advice"), [(1000, "as root (sudo hostdx"), (0, "on the host itself")])
@@ -203,21 +148,6 @@ def test_a_user_is_sent_to_root_only_where_root_sees_more(
     assert found is not None and found.unnamed == unnamed
 
 
-def test_where_processes_are_hidden_what_shows_is_the_least(
-    machine: Processes, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    machine.readable = {"mine"}
-    for hidden in (None, Absent("hidepid", "permission")):
-        monkeypatch.setattr(top_processes, "explain_hidden_tasks", lambda _, why=hidden: why)
-        machine.charge(0, mine=0)
-        _, sought = culprits(machine, "vda")
-        sought.in_gap()
-        machine.charge(0.5, mine=10)
-        found = sought.use_after_block()
-        assert found is not None and found.cpus == pytest.approx(0.2)
-        assert (found.io, found.hidden) == ((0.0, False) if hidden is None else (None, True))
-
-
 WORKERS = (
     "kworker/u8:7-loop0",
     "kworker/0:1-xfs-inodegc/loop0",
@@ -236,11 +166,3 @@ def test_the_kernel_works_for_us_on_our_own_loop_device(machine: Processes, name
         found = sought.use_after_block()
         assert found is not None and found.for_us == pytest.approx(used)
         assert said(sought, "cpu", 0.4) == named
-
-
-def test_whose_number_is_a_cpus_is_no_flusher(machine: Processes) -> None:
-    machine.charge(0, **{"kworker/7:0": 0, "kworker/0:7-events": 0})
-    sought = CulpritSearch(FakeRun(host=machine.host, clock=machine.clock), (), ["loop0", "loop7"])
-    sought.in_gap()
-    machine.charge(0.5, **{"kworker/7:0": 40})
-    assert said(sought, "cpu", 0.4) == "kworker/7:0 [20], 0.8 CPUs"

@@ -106,47 +106,12 @@ async def test_the_process_behind_foreign_io_is_named(tmp_path: Path) -> None:
     assert event.again == "group"
 
 
-async def test_the_process_behind_full_cpus_is_named(tmp_path: Path) -> None:
-    machine, _, watch = started(tmp_path)
-    machine.used[78] = ("cc1plus", 0, 0)
-    machine.save()
-    await watch.look_before_first_block()
-    for _ in range(5):
-        assert block(machine, watch, ticks=10) is None and not watch.loud
-    found = block(machine, watch, ticks=95, by=78)
-    assert found is not None and watch.loud and found.kind == "cpu" and found.culprit is not None
-    assert (found.culprit.name, found.culprit.pid, found.culprit.unit) == ("cc1plus", 78, "CPUs")
-
-
-@pytest.mark.parametrize(("name", "loud"), [("kworker/0:1-events", False), ("cc1plus", True)])
-def test_nobody_is_accused_unseen(tmp_path: Path, name: str, loud: bool) -> None:
-    machine, _, watch = started(tmp_path)
-    watch._culprits._took_s = [9.0]  # looks are too dear for every block
-    machine.used[78] = (name, 0, 0)
-    machine.save()
-    block(machine, watch, ticks=95, by=78)
-    assert watch.loud is loud
-
-
 async def test_who_is_there_from_the_first_moment_on_is_loud_though_nothing_is_sudden(tmp_path: Path) -> None:
     machine, _, watch = started(tmp_path)
     machine.used[77] = ("dd", 0, 0)
     machine.save()
     assert block(machine, watch, foreign=40_000, by=77) is None and watch.loud
     assert block(machine, watch) is None and not watch.loud
-
-
-async def test_the_one_of_the_disturbed_block_is_named_not_the_one_of_all_the_time(tmp_path: Path) -> None:
-    machine, _, watch = started(tmp_path)
-    machine.used |= {77: ("rsync", 0, 0), 78: ("backup", 0, 0)}
-    machine.save()
-    await watch.look_before_first_block()
-    for _ in range(30):
-        assert block(machine, watch, foreign=400, by=77) is None
-        machine.spend(by=78, vda=30_000)  # between the blocks
-    found = block(machine, watch, foreign=5000, by=77)
-    assert found is not None and found.culprit is not None
-    assert found.culprit.culprit_sentence == "rsync [77], 41 MB/s"
 
 
 async def test_without_the_right_to_read_others_io_it_says_so(tmp_path: Path) -> None:
@@ -377,27 +342,3 @@ async def test_others_who_wait_without_us_as_well_do_not_stop_it(tmp_path: Path)
     writers.alone_ms = 5
     blocks, _ = await blocks_until_it_pauses(machine, writers, watch, each_ms=30)
     assert blocks == 6 and watch.stopped
-
-
-def test_a_mix_of_readers_and_writers_is_not_blamed_for_itself(tmp_path: Path) -> None:
-    machine = Machine(tmp_path)
-    run = FakeRun(host=Host(str(tmp_path)), clock=machine.clock)
-    watch = watch_for(run, ["vda"])
-    for number in range(20):
-        watch.begin()
-        machine.write(
-            "proc/diskstats", f"8 0 vda {number * 5000} 0 0 0 {number * 900} 0 0 {number**3} 0 0 0\n"
-        )
-        machine.clock.advance(0.5)
-        watch.end("many-readers", "bfq", Measured(seconds=0.5, values={}, operations=5000, device_bytes=1))
-    assert watch.stopped == ""
-
-
-def test_cpu_time_that_the_hypervisor_took_is_told_by_load(tmp_path: Path) -> None:
-    machine, _, watch = started(tmp_path)
-    for stolen in (0, 20):
-        watch.begin()
-        machine.spend(ticks=50, steal=stolen)
-        watch.end("randread", "A", Measured(seconds=0.5, values={}, operations=5000, device_bytes=1))
-    assert watch.cpu_withheld_share("randread") == pytest.approx(0.1)
-    assert watch.cpu_withheld_share("randread-4k-qd16") == 0.0

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import asyncio
-import math
 from collections.abc import Sequence
 from typing import Any
 
 import msgspec
 import pytest
 
-from probes.engine.measured import MeasuredBatch, NotApplicable, VariantsUnfit, WriteBudgetSpent
+from probes.engine.measured import MeasuredBatch, NotApplicable
 from scenarios.contract import events as ev
 from scenarios.contract.disturbance import Disturbance
 from scenarios.contract.plan import Metric, Workload
@@ -19,7 +18,6 @@ from scenarios.experiment.experiment import LoadExperiment
 from scenarios.experiment.guards.watch import watch_for
 from scenarios.experiment.load_schedule import ScheduledLoad, run_campaign
 from scenarios.experiment.schedule.blocks import BlockScheduler
-from scenarios.experiment.schedule.recorded_trains import blocks_in_batch, groups_in_batch
 from scenarios.experiment.schedule.train_scheduler import BatchScheduler
 from scenarios.experiment.statistics.stats import percentile_ns
 from tests.fakes import FakeRun, FakeVariantBench
@@ -36,24 +34,6 @@ async def measured(run: FakeRun, trains: FakeTrains, seconds: float = 20.0) -> L
     await experiment.measure_for(seconds)
     experiment.conclude_verdicts()
     return experiment
-
-
-async def test_a_tenth_is_found_within_three_seconds() -> None:
-    run = FakeRun(seed=3)
-    trains = FakeTrains(run.clock, {"A": 10_000.0, "B": 9_000.0}, noise=autoregressive(3, 0.6, 0.1))
-    await measured(run, trains)
-    [verdict] = run.of(ev.RunVerdict)
-    assert verdict.verdict == "slower" and verdict.seconds < 3
-    assert verdict.ratio is not None and math.isclose(verdict.ratio, 0.9, rel_tol=0.08)
-
-
-@pytest.mark.parametrize("seed", range(6))
-async def test_alike_is_decided_within_six_seconds(seed: int) -> None:
-    run = FakeRun(seed=seed)
-    trains = FakeTrains(run.clock, {"A": 10_000.0, "B": 10_000.0}, noise=autoregressive(seed, 0.6, 0.1))
-    await measured(run, trains)
-    [verdict] = run.of(ev.RunVerdict)
-    assert verdict.verdict == "no material difference" and verdict.seconds < 6
 
 
 class FineLatencies(FakeTrains):
@@ -77,90 +57,12 @@ async def test_latencies_of_a_result_are_in_the_buckets_that_are_recorded() -> N
     assert percentile_ns(own, 0.5) == percentile_ns(recorded, 0.5) != 102_000
 
 
-async def test_the_events_hold_every_slice_and_the_views_their_groups() -> None:
-    run = FakeRun(seed=1)
-    trains = FakeTrains(run.clock, {"A": 10_000.0, "B": 9_900.0}, noise=white(1, 0.2))
-    await measured(run, trains, 6.0)
-    steady = [event for event in run.of(ev.SliceBatch) if event.phase == "steady"]
-    assert [order for order, _ in trains.asked[-len(steady) :]] == [
-        tuple(int(letter) for letter in event.order.replace(" ", "")) for event in steady
-    ]
-    groups = [group for event in steady for group in groups_in_batch(event)]
-    assert [group.index for group in groups] == list(range(len(groups)))
-    assert {group.order for group in groups} == {"ABBA", "BAAB"}
-    for event in steady:
-        blocks = blocks_in_batch(event)
-        for group in groups_in_batch(event):
-            rate = {b.variant: b.values["IOPS"] for b in blocks if b.group == group.index}
-            assert math.isclose(group.log_ratios["IOPS|A|B"], math.log(rate["B"] / rate["A"]), abs_tol=1e-4)
-
-
-def test_a_group_in_which_a_train_was_cut_off_is_none_of_the_next_trains() -> None:
-    """Its slices were counted with those of the next train's first group, which has the same number."""
-
-    def train(group: int, order: str, rates: list[float]) -> ev.SliceBatch:
-        return ev.SliceBatch(
-            t=1.0, workload="reads", index=group, group=group, seconds=1.0, slice_s=0.1, variants=["A", "B"],
-            order=order, values={"IOPS": rates},
-        )  # fmt: skip
-
-    cut, following = train(0, "0110 01", [2.0, 4, 4, 2, 99, 99]), train(1, "1001", [4.0, 2, 2, 4])
-    assert [group.index for one in (cut, following) for group in groups_in_batch(one)] == [0, 1]
-    blocks = [block for one in (cut, following) for block in blocks_in_batch(one)]
-    assert [(b.group, b.variant, b.values["IOPS"]) for b in blocks] == [
-        (0, "A", 2.0), (0, "B", 4.0), (1, "B", 4.0), (1, "A", 2.0),
-    ]  # fmt: skip
-
-
-async def test_slices_hold_fifty_operations() -> None:
-    run = FakeRun(seed=1)
-    await measured(run, FakeTrains(run.clock, {"A": 660.0, "B": 700.0}, noise=white(1, 0.05)))
-    [length] = run.of(ev.SliceLengthChosen)
-    assert length.why == "operations" and length.settled
-    assert math.isclose(length.seconds, 50 / 660, rel_tol=0.15)
-
-
-async def test_slices_grow_until_a_switch_no_longer_shows() -> None:
-    run = FakeRun(seed=1)
-    trains = FakeTrains(run.clock, {"A": 20_000.0, "B": 20_000.0}, noise=white(1, 0.02), switch_s=0.0003)
-    await measured(run, trains)
-    [length] = run.of(ev.SliceLengthChosen)
-    assert length.why == "switch" and length.settled and length.seconds > 0.04
-    assert length.difference is not None and length.difference > -0.03
-
-
 async def test_what_no_length_hides_is_cut_off() -> None:
     run = FakeRun(seed=1)
     trains = FakeTrains(run.clock, {"A": 20_000.0, "B": 20_000.0}, noise=white(1, 0.02), switch_s=0.012)
     await measured(run, trains)
     length = run.of(ev.SliceLengthChosen)[-1]
     assert length.why == "block" and length.onset_s > 0.012
-    [verdict] = run.of(ev.RunVerdict)
-    assert verdict.verdict == "no material difference"
-
-
-async def test_slices_of_writes_stay_short_enough_for_the_bytes() -> None:
-    run = FakeRun(seed=1)
-    trains = FakeTrains(
-        run.clock, {"A": 20_000.0, "B": 20_000.0}, noise=white(1, 0.02), switch_s=0.02, writes=1e9
-    )
-    await measured(run, trains)
-    assert run.of(ev.SliceLengthChosen)[-1].seconds * 48 * 4 * 1e9 <= (8 << 30) * 1.05
-
-
-async def test_a_slow_disk_gets_long_slices_and_a_verdict() -> None:
-    run = FakeRun(seed=2)
-    trains = FakeTrains(run.clock, {"A": 110.0, "B": 80.0}, noise=white(2, 0.05))
-    await measured(run, trains, 30.0)
-    [verdict] = run.of(ev.RunVerdict)
-    assert verdict.verdict == "slower"
-
-
-async def test_a_cold_start_does_not_make_the_slices_long() -> None:
-    run = FakeRun(seed=2)
-    trains = FakeTrains(run.clock, {"A": 660.0, "B": 660.0}, noise=white(2, 0.05), cold=0.02)
-    await measured(run, trains)
-    assert run.of(ev.SliceLengthChosen)[-1].seconds < 0.15
     [verdict] = run.of(ev.RunVerdict)
     assert verdict.verdict == "no material difference"
 
@@ -236,37 +138,6 @@ async def test_a_difference_found_while_it_is_not_known_whether_longer_slices_cu
     assert verdict.reason
 
 
-async def test_what_ends_the_bytes_keeps_what_was_measured() -> None:
-    run = FakeRun(seed=1)
-    noise = white(1, 0.3)
-    trains = FakeTrains(
-        run.clock,
-        {"A": 10_000.0, "B": 10_000.0},
-        noise=noise,
-        raises={4: WriteBudgetSpent("no bytes left", 8 << 30, 2 << 30, 1 << 30)},
-    )
-    await measured(run, trains)
-    [verdict] = run.of(ev.RunVerdict)
-    assert verdict.verdict == "inconclusive" and verdict.groups > 0
-    assert verdict.reason
-    assert verdict.seconds_to_decide is not None and verdict.bytes_to_decide is not None
-    more = max(1 << 30, (2 << 30) * verdict.seconds_to_decide / verdict.seconds)
-    assert verdict.bytes_to_decide == int((8 << 30) + more)
-
-
-async def test_an_unfit_side_leaves_the_others() -> None:
-    run = FakeRun(seed=1)
-    trains = FakeTrains(
-        run.clock,
-        {"A": 10_000.0, "B": 10_000.0, "C": 8_000.0},
-        noise=white(1, 0.03),
-        raises={0: VariantsUnfit(["B"], "served by a cache")},
-    )
-    await measured(run, trains)
-    words = {verdict.variant: verdict.verdict for verdict in run.of(ev.RunVerdict)}
-    assert words == {"B": "not applicable", "C": "slower"}
-
-
 async def test_where_nothing_can_be_measured_that_is_said() -> None:
     run = FakeRun(seed=1)
     trains = FakeTrains(run.clock, {"A": 1.0, "B": 1.0}, raises={0: NotApplicable("no directory of our own")})
@@ -286,37 +157,6 @@ async def test_cancelled_in_a_train_nothing_goes_on() -> None:
     with pytest.raises(asyncio.CancelledError):
         await task
     assert not trains.running
-
-
-async def test_what_is_undecided_gets_what_the_others_left() -> None:
-    run = FakeRun(seed=5)
-    noises = {"quiet": white(5, 0.02), "noisy": white(6, 0.35), "late": white(7, 0.02)}
-    spent: dict[str, float] = {}
-
-    def entry(name: str) -> ScheduledLoad:
-        workload = Workload(id=name, title=name, metrics=READS.metrics)
-        trains = FakeTrains(run.clock, {"A": 10_000.0, "B": 10_000.0}, noise=noises[name])
-
-        def done(experiment: LoadExperiment) -> None:
-            spent[name] = experiment.pace.spent_s
-
-        return ScheduledLoad(BatchScheduler(run, workload, trains), done)
-
-    await run_campaign(run, Budget(21.0, run.clock), [entry(name) for name in noises], family=3)
-    words = {verdict.workload: verdict.verdict for verdict in run.of(ev.RunVerdict)}
-    assert words["quiet"] == words["late"] == "no material difference"
-    assert spent["noisy"] > 8 > spent["late"]  # more than its third of the budget
-    assert run.clock.now() <= 22
-    ended = [step.id for step in run.of(ev.RunStep) if step.state == "done"]
-    assert ended == ["quiet", "late", "noisy"]
-
-
-async def test_all_is_over_as_soon_as_all_is_decided() -> None:
-    run = FakeRun(seed=5)
-    trains = FakeTrains(run.clock, {"A": 10_000.0, "B": 5_000.0}, noise=white(5, 0.02))
-    one = ScheduledLoad(BatchScheduler(run, READS, trains), lambda _: None)
-    await run_campaign(run, Budget(600.0, run.clock), [one], family=1)
-    assert run.clock.now() < 5
 
 
 async def test_what_is_too_slow_for_the_budget_is_left_out_and_the_others_are_measured() -> None:

@@ -36,19 +36,9 @@ def host(root: Path, devices: dict[str, dict[str, str]]) -> Host:
     return Host(str(root))
 
 
-def test_each_controller_counts_both_ways_on_its_cpus(tmp_path: Path) -> None:
-    found = list_counters(host(tmp_path, {"uncore_imc_0": IMC, "cpu": {"type": "4"}}))
-    assert found == tuple(Counter(23, config, cpu, 64.0) for config in (0x0304, 0x0C04) for cpu in (0, 18))
-
-
 def test_a_driver_without_named_events_is_asked_for_the_known_ones(tmp_path: Path) -> None:
     found = list_counters(host(tmp_path, {"amd_umc_0": UMC}))
     assert found == (Counter(40, 0x10A, 0, 64.0), Counter(40, 0x20A, 0, 64.0))
-
-
-def test_a_term_in_other_bits_is_not_guessed(tmp_path: Path) -> None:
-    odd = IMC | {"format/umask": "config1:8-15"}
-    assert list_counters(host(tmp_path, {"uncore_imc_0": odd})) == ()
 
 
 def test_where_nothing_can_be_counted_it_is_said_why(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -163,21 +163,6 @@ def test_it_ends_with_whoever_started_it(running: Running) -> None:
     assert running.ended and running.why
 
 
-def test_its_port_is_closed_when_it_has_ended(running: Running) -> None:
-    running.client().close()
-    assert running.ended
-    running.port.close()
-    assert within(lambda: not listening(running.address))
-
-
-def listening(address: tuple[str, int]) -> bool:
-    try:
-        socket.create_connection(address, 1).close()
-    except OSError:
-        return False
-    return True
-
-
 def test_another_host_s_python_can_run_its_text() -> None:
     """Standard library only, and nothing that it could open or execute."""
     tree = ast.parse(Path(module.__file__).read_text())

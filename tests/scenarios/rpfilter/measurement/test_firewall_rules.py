@@ -5,15 +5,11 @@ from __future__ import annotations
 import ipaddress
 from pathlib import Path
 
-import pytest
-
 from probes.engine.namespaces import draw_addresses
 from probes.system.processor.cpu_times import parse_proc_stat
 from scenarios.rpfilter.measurement.firewall_rules import Treatment
 from scenarios.rpfilter.measurement.quiet_cpu import choose_cpu
-from scenarios.rpfilter.measurement.route_set import MAX_ROUTES, scale_routes
 from scenarios.rpfilter.measurement.scheduling_delay import schedstat_numbers, softirq_thread
-from tests.every_case import every_case
 
 
 def test_only_the_rule_differs_between_the_variants() -> None:
@@ -28,19 +24,6 @@ def test_only_the_rule_differs_between_the_variants() -> None:
     assert (
         "\t\tmeta nfproto ipv6 fib saddr . mark . iif oif missing counter name caught drop" in texts["check"]
     )
-
-
-@every_case("flags", [("saddr",), ("iif", "saddr"), ("iif", "mark", "saddr")])
-def test_flags_come_in_the_order_that_every_nft_understands(flags: tuple[str, ...]) -> None:
-    ordered = " . ".join(f for f in ("saddr", "mark", "iif") if f in flags)
-    assert f"fib {ordered} oif missing" in Treatment(what="check", protocol="IPv4", flags=flags).nft_ruleset
-
-
-def test_what_is_counted_stands_behind_the_check() -> None:
-    for priority in (-399, -290, 10, 299):
-        text = Treatment(what="check", protocol="IPv6", priority=priority).nft_ruleset
-        first, last = (int(x.split(";")[0].split()[-1]) for x in text.split("priority ")[1:])
-        assert first == priority < last
 
 
 def test_iptables_forms() -> None:
@@ -65,18 +48,6 @@ def test_addresses_are_private_and_drawn_anew() -> None:
         assert not ipaddress.ip_network(one.ipv6_net).overlaps(ipaddress.ip_network(one.spoofed6_net))
         assert not ipaddress.ip_network(one.ipv4_net).overlaps(ipaddress.ip_network(one.spoofed4_net))
     assert len({one.ipv6_net for one in drawn}) == 50
-
-
-@pytest.mark.parametrize("ipv6", [True, False])
-def test_routes_are_scaled_with_the_own_ones_first(ipv6: bool) -> None:
-    own = [("2001:db8::/32" if ipv6 else "192.0.2.0/24", "eth0"), ("::/0" if ipv6 else "0.0.0.0/0", "eth0")]
-    assert scale_routes(own, 1, ipv6=ipv6) == (own[0],)
-    many = scale_routes(own, 5000, ipv6=ipv6)
-    assert many[:2] == tuple(own)
-    assert len({prefix for prefix, _ in many}) == 5000
-    for prefix, _ in many:
-        ipaddress.ip_network(prefix)  # no host bits
-    assert len(scale_routes(own, 10**9, ipv6=ipv6)) == MAX_ROUTES
 
 
 def test_the_quietest_cpu_is_chosen() -> None:

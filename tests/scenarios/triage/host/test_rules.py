@@ -38,16 +38,6 @@ def tree(tmp_path: Path) -> Tree:
     return Tree(tmp_path)
 
 
-@pytest.mark.parametrize(("average", "ids"), [("12.75", ["host.pressure-io"]), ("3.00", [])])
-def test_pressure_speaks_from_a_tenth_on(tmp_path: Path, average: str, ids: list[str]) -> None:
-    host = put(
-        tmp_path,
-        "proc/pressure/io",
-        f"some avg10=0.00 avg60={average} avg300=0.25 total=1842555\nfull avg10=0.00 avg60=0.07 avg300=0.24 total=1\n",
-    )
-    assert [f.id for f in rules.check_pressure(host)] == ids
-
-
 ELSEWHERE, HIDDEN = Absent("a container's", "container"), Absent("hidepid", "permission")
 
 
@@ -142,11 +132,6 @@ def test_nobody_watches_a_thread_of_the_kernel(monkeypatch: pytest.MonkeyPatch, 
     assert found.prove_options == () and found.prove != "cpuwatch"
 
 
-def test_pressure_that_is_switched_off_is_said(tmp_path: Path) -> None:
-    with pytest.raises(Unreadable, match="psi=1"):
-        list(rules.check_pressure(Host(str(tmp_path))))
-
-
 @pytest.mark.parametrize(
     ("offline", "control", "titles", "evidence"),
     [
@@ -192,13 +177,6 @@ def test_threads_of_power_that_are_not_used(tree: Tree, offline: str, titles: li
     assert [f.title for f in rules.check_offline_cpus(tree.host())] == titles
 
 
-def test_spare_processors_of_a_mainframe(tree: Tree) -> None:
-    tree.files(f"/{CPU}", present="0-3", offline="1-3")
-    for n, (online, configured) in enumerate(((1, 1), (0, 1), (0, 0), (0, 0))):
-        tree.files(f"/{CPU}/cpu{n}", online=online, configure=configured)
-    assert [f.title for f in rules.check_offline_cpus(tree.host())] == ["1 CPU is switched off"]
-
-
 @pytest.mark.parametrize("file", ["cpu.max", "parent"])
 def test_a_quota_of_our_group_or_of_one_above_it(tree: Tree, file: str) -> None:
     tree.put("/proc/self/cgroup", "0::/a/b\n")
@@ -227,18 +205,6 @@ def test_a_quota_of_our_group_or_of_one_above_it(tree: Tree, file: str) -> None:
     (tree.root / where.lstrip("/") / "cpu.stat").unlink()
     with pytest.raises(Unreadable, match="a CPU quota is set"):
         list(rules.check_quota(tree.host()))
-
-
-def test_a_quota_of_version_1_is_lifted_in_its_own_file(tree: Tree) -> None:
-    where = "/sys/fs/cgroup/cpu/a"
-    tree.put("/proc/self/cgroup", "1:cpu:/a\n")
-    tree.put("/proc/self/mountinfo", "30 1 0:25 / /sys/fs/cgroup/cpu rw - cgroup cgroup rw,cpu\n")
-    tree.files(where, **{"cpu.cfs_quota_us": "150000", "cpu.cfs_period_us": "100000"})
-    tree.put(f"{where}/cpu.stat", "nr_periods 100\nnr_throttled 40\nthrottled_time 9\n")
-    (found,) = rules.check_quota(tree.host())
-    assert found.severity == "warning"
-    assert found.remedy[0].commands[-1] == f"echo -1 > {where}/cpu.cfs_quota_us"
-    assert found.remedy[0].undo == (f"echo 150000 > {where}/cpu.cfs_quota_us",)
 
 
 V2 = "30 1 0:25 / /sys/fs/cgroup rw - cgroup2 cgroup2 rw\n"

@@ -4,14 +4,12 @@ from __future__ import annotations
 
 from scenarios.triage.knowledge.differences import (
     component_of,
-    is_ignored,
     load_components,
     load_movers,
     load_patterns,
     mover_of,
 )
 from scenarios.triage.knowledge.loads import load_groups
-from tests.every_case import every_case
 
 ROWS = [
     ("kernel/release", "kernel"),
@@ -54,12 +52,6 @@ ROWS = [
 ]
 
 
-@every_case(("fact", "component"), ROWS)
-def test_a_fact_meets_its_component(fact: str, component: str) -> None:
-    mover = mover_of(fact)
-    assert mover is not None and mover.component == component
-
-
 def test_every_entry_is_sourced_and_has_a_row() -> None:
     met = [mover_of(fact) for fact, _ in ROWS]
     groups = {group.name for group in load_groups().entries}
@@ -72,7 +64,3 @@ def test_every_entry_is_sourced_and_has_a_row() -> None:
         assert all(component_of(name) for name in pattern.components)
     names = {component.name for component in load_components().entries}
     assert all(set(component.along) <= names for component in load_components().entries)
-
-
-def test_what_changes_from_run_to_run_is_left_out() -> None:
-    assert is_ignored("memory/available") and not is_ignored("memory/total")

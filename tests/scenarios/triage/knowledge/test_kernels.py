@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from scenarios.contract.knowledge_file import load, read_entries
-from scenarios.triage.knowledge.kernels import KernelFault, faults_of, kernel_faults, release_numbers
+from scenarios.contract.knowledge_file import load
+from scenarios.triage.knowledge.kernels import KernelFault, faults_of, kernel_faults
 from tests.every_case import every_case
 
 OLD = {"amd-dummy-wait", "xfs-log-lock"}  # of every upstream kernel before 6.0
@@ -102,21 +102,11 @@ ROWS = [
 ]
 
 
-@every_case(("release", "version", "expected"), ROWS)
-def test_a_release_meets_its_faults(release: str, version: str, expected: set[str]) -> None:
-    assert {f.id for f in faults_of(release, version)} == expected
-
-
 def test_every_entry_is_sourced_and_has_a_row() -> None:
     met = {id(f) for release, version, _ in ROWS for f in faults_of(release, version)}
     for fault in kernel_faults().entries:
         assert fault.sources and fault.dated and fault.remedy
         assert id(fault) in met, f"no row meets {fault.id} of {fault.family}"
-
-
-def test_numbers_stop_at_the_first_word() -> None:
-    assert release_numbers("4.18.0-348.7.1.el8_5.x86_64") == (4, 18, 0, 348, 7, 1)
-    assert release_numbers("6.18.44-fc-v657") == (6, 18, 44)
 
 
 SITE_ENTRY = """
@@ -130,13 +120,6 @@ effect = "slow"
 remedy = "update"
 sources = ["ticket 12"]
 """
-
-
-def test_a_site_adds_entries_before_ours(tmp_path: Path) -> None:
-    (tmp_path / "10-ours.toml").write_text(SITE_ENTRY)
-    loaded = load("kernels", "kernel_fault", KernelFault, site=tmp_path)
-    assert loaded.entries[0].id == "our-own" and len(loaded.entries) > 1
-    assert loaded.problems == ()
 
 
 @every_case(
@@ -154,8 +137,3 @@ def test_a_sites_mistake_is_said_and_costs_nothing_else(tmp_path: Path, text: st
     loaded = load("kernels", "kernel_fault", KernelFault, site=tmp_path)
     assert loaded.entries[0].id == "our-own"
     assert problem in loaded.problems[0]
-
-
-def test_bytes_that_are_no_text_are_a_problem(tmp_path: Path) -> None:
-    (tmp_path / "x.toml").write_bytes(b"\xff\xfe = 1")
-    assert read_entries(tmp_path / "x.toml", "kernel_fault", KernelFault).problems

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from probes.engine.battery_loads import CALLS, disk_loads
-from scenarios.triage.knowledge.loads import group_of, load_groups, load_scores
-from tests.every_case import every_case
+from scenarios.triage.knowledge.loads import load_groups, load_scores
 
 ROWS = [
     ("ior-hard-read", "IO500 bandwidth"),
@@ -27,17 +25,8 @@ ROWS = [
 ]
 
 
-@every_case(("load", "group"), ROWS)
-def test_a_load_meets_its_group(load: str, group: str) -> None:
-    assert group_of(load).name == group
-
-
 def test_every_entry_is_sourced_and_has_a_row() -> None:
     named = {group for _, group in ROWS}
     for entry in load_groups().entries:
         assert entry.sources and 0 < entry.run_to_run < 0.5 and entry.name in named
     assert all(score.sources for score in load_scores().entries)
-
-
-def test_no_load_of_the_battery_is_in_the_last_group() -> None:
-    assert "other" not in {group_of(load.id).name for load in (*CALLS, *disk_loads(1))}

@@ -36,12 +36,6 @@ def ids(folder: Path) -> set[str]:
     return {rule.id for rule in written_rules(folder).rules}
 
 
-def test_a_sites_own_rule_is_read(tmp_path: Path) -> None:
-    folder = site(tmp_path)
-    assert trusted_files(folder) == ((folder / "a.toml",), ())
-    assert "site.mine" in ids(folder)
-
-
 @pytest.mark.real
 @needs(ROOT)
 @pytest.mark.parametrize("whose", ["file", "folder", "writable"])

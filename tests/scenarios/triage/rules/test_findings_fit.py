@@ -14,9 +14,7 @@ from probes.reading.host import Host
 from probes.reading.read_trace import ReadTrace, trace_reads
 from scenarios.contract import events as ev
 from scenarios.contract.finding import LOUD, Finding, Remedy
-from scenarios.triage.rules.known import written_rules
 from scenarios.triage.rules.read import bracketed_word
-from scenarios.triage.rules.rule_file import RuleText
 from scenarios.triage.rules.services import service_state
 from scenarios.triage.triage import apply_rule
 from tests.every_case import assert_each
@@ -150,11 +148,3 @@ def _names_setting(line: str, path: str) -> bool:
         or path.removeprefix("/proc/sys/").replace("/", ".") in line
         or path.rpartition("/")[2] in line
     )
-
-
-def test_a_rule_that_may_be_loud_has_a_command_or_says_why_not() -> None:
-    def check(rule: RuleText) -> None:
-        loud = rule.severity in LOUD or rule.warning or rule.critical
-        assert not loud or any(one.commands or one.set or one.no_command for one in rule.remedy)
-
-    assert_each(written_rules(Path("/nonexistent")).rules, check, name=lambda rule: rule.id)

@@ -43,15 +43,6 @@ def test_sensors_speak_in_thousandths_of_a_degree(tree: Tree) -> None:
     assert (row["celsius"], row["critical"], row["high"], row["alarm"]) == (61.5, 100.0, 80.0, False)
 
 
-def test_the_lowest_critical_point_of_a_zone_is_its_limit(tree: Tree) -> None:
-    zone = "/sys/class/thermal/thermal_zone0"
-    tree.files(zone, type="x86_pkg_temp", temp=70000)
-    for at, (kind, point) in enumerate((("critical", 110000), ("passive", 60000), ("critical", 105000))):
-        tree.files(zone, **{f"trip_point_{at}_type": kind, f"trip_point_{at}_temp": point})
-    row = only(sensor_rows(tree.host()))
-    assert (row["celsius"], row["critical"]) == (70.0, 105.0)
-
-
 def test_power_limits_are_in_microwatts(tree: Tree) -> None:
     tree.files(
         "/sys/class/powercap/intel-rapl:0",

@@ -14,7 +14,7 @@ from scenarios.triage.rules.expression import Invalid, Value, parse_expression
 from scenarios.triage.rules.known import written_rules
 from scenarios.triage.rules.read import Read, read_value
 from scenarios.triage.rules.table import SubjectRow
-from scenarios.triage.rules.words import SentenceTemplate, fill_command
+from scenarios.triage.rules.words import fill_command
 from scenarios.triage.triage import apply_rule
 from tests.every_case import every_case
 from tests.fakes.hosts.tree import Tree
@@ -43,23 +43,6 @@ def test_a_sites_own_rule_is_asked(tmp_path: Path) -> None:
     assert [e.finding.title for e in events if isinstance(e, ev.Found)] == ["a is 9"]
     last = events[-1]
     assert isinstance(last, ev.Checked) and last.state == "spoke" and "/sys/x/c/now" in last.reason
-
-
-def test_the_last_line_is_one_of_those_that_are_counted(tmp_path: Path) -> None:
-    """Of two lines that match and one after them that does not."""
-    path = tmp_path / "sos_commands/kernel/dmesg"
-    path.parent.mkdir(parents=True)
-    path.write_text(
-        "[    0.0] Linux version 6.12.9\n[    1.0] fault one\n[    2.0] fault two\n[    3.0] fine\n"
-    )
-    (tmp_path / "own.toml").write_text(
-        GOOD.replace('{ path = "now" }', '{ log = "fault" }\nread.last = { last = "now" }')
-        .replace("/sys/x/*", "host")
-        .replace("now > 5", "now == 2 and last == 'fault two'")
-    )
-    [text] = [r for r in written_rules(tmp_path).rules if r.id == "site.limit"]
-    events = list(apply_rule(rule_of(text), Host(str(tmp_path)), lambda: 0.0))
-    assert [e.finding.id for e in events if isinstance(e, ev.Found)] == ["site.limit"]
 
 
 @every_case(
@@ -182,9 +165,3 @@ def test_a_name_is_never_an_option_of_a_command_that_a_rule_runs() -> None:
     assert read_value(Host(), asked, "", {"name": "lo"}) == "lo"
     refused = read_value(Host(), asked, "", {"name": "--version"})
     assert isinstance(refused, Absent) and refused.kind == "invalid"
-
-
-def test_a_part_whose_value_is_unknown_is_left_out() -> None:
-    words = SentenceTemplate("{name}: {lost} lost[?; ring {ring} of {most}][?, {queues} queues]")
-    known = {"name": "eth0", "lost": 3, "ring": 256, "most": Absent("not told"), "queues": 8}
-    assert words.fill_sentence(known) == "eth0: 3 lost, 8 queues"

@@ -12,10 +12,8 @@ from pathlib import Path
 
 import pytest
 
-from probes.units import latency_quantity
-from scenarios.contract import registry
 from scenarios.contract.finding import Finding, Remedy
-from scenarios.triage.rules.texts import FindingText, FindingTexts, texts
+from scenarios.triage.rules.texts import FindingTexts, texts
 from tests.every_case import assert_each, every_case
 
 ROOT = Path(__file__).parents[4] / "scenarios"
@@ -98,15 +96,6 @@ def check_entry(entry: tuple[str, str, str]) -> None:
             assert subprocess.run(["sh", "-n", "-c", line], check=False).returncode == 0, line
 
 
-def test_what_would_prove_a_finding_is_a_scenario() -> None:
-    found = [
-        made for file in FILES.values() for made in file.all_entries.values() if isinstance(made, FindingText)
-    ]
-    assert {name for made in found for name in (made.prove, *made.proofs.values()) if name} <= set(
-        registry.scenario_names()
-    )
-
-
 @cache
 def _strings() -> tuple[set[str], set[str]]:
     """That stand in the code: whole ones, and how those begin that are filled in."""
@@ -163,9 +152,3 @@ def test_values_in_commands_are_quoted_and_several_make_a_line_each(tmp_path: Pa
     assert made.commands == ("cat 'a;b'", "ls c", "ls 'd e'", "x -y")
     with pytest.raises(KeyError, match="name"):
         file.remedy("a", n=0.5)
-
-
-def test_a_quantity_is_one_value() -> None:
-    """It is a pair of words: filled in as two values it said "421, ns"."""
-    cost = latency_quantity(421)
-    assert str(cost) in texts("storage").evidence("engine-cost", cost=cost).text

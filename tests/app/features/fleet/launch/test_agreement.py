@@ -8,7 +8,7 @@ import msgspec
 import pytest
 
 from app.features.fleet.launch import agreement
-from app.features.fleet.launch.agreement import ask_consent, group_plans, read_plan
+from app.features.fleet.launch.agreement import ask_consent, read_plan
 from probes.reading.lossless_json import encode
 from scenarios.contract.action import Action
 from scenarios.contract.plan import Plan
@@ -27,12 +27,6 @@ PLANS = {
     "n4": plan("none", "kyber"),
     "n5": plan(consent=False),
 }
-
-
-def test_nodes_are_grouped_by_what_they_change() -> None:
-    found = group_plans(PLANS)
-    assert [group.nodes for group in found] == [("n1", "n2", "n3"), ("n4",)]
-    assert found[0].changes[0].old == {"none": ("n1", "n3"), "mq": ("n2",)}
 
 
 def test_each_group_is_agreed_to_by_itself(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -84,22 +84,6 @@ def test_what_it_prints_is_kept_as_it_came(node: Node) -> None:
     assert Path(answer.file).stat().st_mode & 0o777 == 0o600
 
 
-@pytest.mark.parametrize(
-    ("words", "state"),
-    [
-        (b"ssh: connect to host n1 port 22: No route to host", "unreachable"),
-        (b"ssh: Could not resolve hostname n1: Name or service not known", "unreachable"),
-        (b"ssh: connect to host n1 port 22: Connection refused", "refused"),
-        (b"admin@n1: Permission denied (publickey).", "refused"),
-        (b"Host key verification failed.", "refused"),
-    ],
-)
-def test_what_ssh_says_is_the_reason(node: Node, words: bytes, state: State) -> None:
-    node.call.take_error_line(words)
-    answer = node.end(255)
-    assert (answer.state, answer.reason, answer.file) == (state, words.decode(), None)
-
-
 def test_without_a_python(node: Node) -> None:
     assert node.up_to("looking").words(absent=1).end().state == "no_python"
 
@@ -170,15 +154,6 @@ def test_a_run_that_talks_is_ended_by_its_limit(node: Node) -> None:
     assert node.wire.aborted and node.end(None).state == "timed_out"
 
 
-def test_a_transfer_that_goes_on_is_no_silence(node: Node) -> None:
-    node.up_to("sending")
-    for _ in range(3):
-        node.t += SIGNS_S["sending"] - 30
-        node.call.restart_silence()
-        node.call.give_up_if_silent()
-    assert not node.wire.aborted
-
-
 @pytest.mark.parametrize(
     "lines", [[b"[1]"], [b"{" + b"x" * 2000], [b"{}"] * 400, [MARK + b"{nonsense"], [MARK + b"[" * 10_000]]
 )
@@ -209,43 +184,6 @@ def test_a_connection_that_breaks_off(node: Node, tmp_path: Path) -> None:
     assert answer.state == "unreachable" and answer.file is None and not list(tmp_path.iterdir())
 
 
-def test_one_that_is_ready_waits_for_its_turn_however_long(tmp_path: Path) -> None:
-    node = Node(tmp_path, msgspec.structs.replace(ERRAND, ahead=("plan",))).up_to("sending")
-    node.words(ready=1)
-    for _ in range(10):
-        node.t += ERRAND.most_s
-        node.call.give_up_if_silent()
-    assert node.call.call_phase == "ready" and not node.call.going and node.wire.sent[2:] == []
-    node.call.start_command()
-    assert node.wire.sent[2:] == [b"g"] and not node.wire.aborted
-    node.t += 3.0
-    node.words(began=1).call.take_output_line(b"{}")
-    assert node.words(exit=0).end().seconds == pytest.approx(3.0), "the wait is none of its time"
-
-
-def test_one_whose_turn_comes_before_it_is_ready_begins_at_once(tmp_path: Path) -> None:
-    node = Node(tmp_path, msgspec.structs.replace(ERRAND, ahead=("plan",))).up_to("sending")
-    node.call.start_command()
-    assert node.wire.sent[2:] == []
-    node.words(ready=1)
-    assert node.wire.sent[2:] == [b"g"]
-
-
-def test_a_stop_before_its_turn(tmp_path: Path) -> None:
-    node = Node(tmp_path, msgspec.structs.replace(ERRAND, ahead=("plan",))).up_to("sending")
-    node.words(ready=1).call.stop()
-    assert node.wire.ended and node.words(trouble="told to stop").end().state == "interrupted"
-
-
-def test_a_stop_asks_and_waits_for_what_the_node_says(node: Node) -> None:
-    node.up_to("running").call.take_output_line(b"{}")
-    node.call.stop()
-    assert node.wire.ended and not node.wire.aborted
-    node.t += PATIENCE_S - 1
-    node.call.give_up_if_silent()
-    assert node.words(exit=130).end().state == "answered" and node.judged == [130]
-
-
 def test_a_stop_that_nobody_answers(node: Node) -> None:
     node.up_to("running").call.stop()
     node.t += PATIENCE_S + 1
@@ -262,9 +200,3 @@ def test_a_run_that_did_not_end_when_it_was_told_to(node: Node) -> None:
 def test_one_that_was_never_begun(tmp_path: Path) -> None:
     call = NodeCall("n1", ERRAND, tmp_path / "x", lambda _p, _s: ("answered", ""), lambda: 0.0)
     assert call.close_call(None).state == "interrupted"
-
-
-def test_a_reason_is_one_line_and_short(node: Node) -> None:
-    node.call.take_error_line(b"x\x1b[31m\ty" * 1000)
-    reason = node.end(255).reason
-    assert len(reason) <= 300 and "\t" not in reason

@@ -12,7 +12,6 @@ from pathlib import Path
 import pytest
 
 from app.features.fleet.folder import SCHEMA, TRIAGE, FleetFolder, FleetRunHead
-from app.features.fleet.summary import AnswerSummary
 from app.terminal.failure import COULD_NOT, Failure
 from probes.reading.process_stat import is_running
 from tests.fakes.fake_fleet import FakeFleet
@@ -74,18 +73,6 @@ def test_each_node_has_its_state(fleet: FakeFleet) -> None:
     assert sorted(path.name for path in (found.folder.path / "nodes").iterdir()) == ["n1", "n2"]
 
 
-def test_what_the_judgement_cannot_read_is_no_answer(
-    fleet: FakeFleet, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(
-        "app.features.fleet.launch.campaign.summarise_answer",
-        lambda path: AnswerSummary(wrong="none" * path.match("n2/*")),
-    )
-    found = campaign(fleet, TRIAGE, "n1", "n2")
-    found.triage_nodes()
-    assert states(found) == {"n1": "answered", "n2": "rubbish"}
-
-
 def test_what_a_connection_has_started_ends_with_it(
     fleet: FakeFleet, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -94,52 +81,6 @@ def test_what_a_connection_has_started_ends_with_it(
     campaign(fleet, TRIAGE, "proxy1").triage_nodes()
     pid = int((fleet.place / "proxy").read_text())
     assert within(lambda: not is_running(pid), 10.0)
-
-
-def test_one_that_hangs_is_given_up(fleet: FakeFleet, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("app.features.fleet.launch.call.LOGIN_S", 0.0)
-    found = campaign(fleet, TRIAGE, "hang1")
-    found.triage_nodes()
-    assert states(found) == {"hang1": "hung"}
-
-
-def test_few_connections_are_started_at_once(fleet: FakeFleet, monkeypatch: pytest.MonkeyPatch) -> None:
-    from app.features.fleet.launch import engine
-
-    monkeypatch.setattr(engine, "MAX_STARTING", 3)
-    starting: list[int] = []
-    fill = engine.ConnectionEngine._start_waiting
-
-    def filled(self: engine.ConnectionEngine) -> None:
-        fill(self)
-        starting.append(sum(call.is_starting for call in self._open.values()))
-
-    monkeypatch.setattr(engine.ConnectionEngine, "_start_waiting", filled)
-    found = campaign(fleet, TRIAGE, *(f"light{n}" for n in range(12)), "gone1", fanout=100)
-    found.triage_nodes()
-    assert max(starting) == 3 and Counter(states(found).values()) == {"answered": 12, "unreachable": 1}
-
-
-def test_a_launcher_that_does_not_listen_for_a_time_gives_nobody_up(
-    fleet: FakeFleet, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("app.features.fleet.launch.call.LOGIN_S", 0.5)
-    found = campaign(fleet, TRIAGE, "n1", "n2")
-    busy = iter([4.0])
-    monkeypatch.setattr(found._engine, "_every", lambda: time.sleep(next(busy, 0.0)))
-    found.triage_nodes()
-    assert set(states(found).values()) == {"answered"}
-
-
-def test_a_bundle_goes_over_the_connection_too(fleet: FakeFleet, monkeypatch: pytest.MonkeyPatch) -> None:
-    from app.features.fleet.launch import campaign as launcher
-
-    found = campaign(fleet, TRIAGE, "n1")
-    large = fleet.bundle.read_bytes()  # more than a pipe holds
-    errand = launcher.msgspec.structs.replace(found._errand, shared="", data=large, size=len(large))
-    monkeypatch.setattr(found, "_errand", errand)
-    found.triage_nodes()
-    assert states(found) == {"n1": "answered"}
 
 
 def test_each_node_runs_its_own_plan_and_no_other(fleet: FakeFleet) -> None:

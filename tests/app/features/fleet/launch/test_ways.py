@@ -18,14 +18,6 @@ from tests.needs import module, needs
 
 pytestmark = [needs(module("ClusterShell"))]
 
-SRUN = """#!/bin/sh
-# srun [OPTION]... /bin/sh -c COMMAND: one task on one node
-node=
-while [ "${1#--}" != "$1" ]; do case $1 in --nodelist=*) node=${1#*=} ;; esac; shift; done
-echo "$node" >> "${0%/*}/log"
-[ "$node" = gone1 ] && { echo "srun: error: Unable to create step for job 7: Invalid node name" >&2; exit 1; }
-NODE=$node exec "$@"
-"""
 SUDO = """#!/bin/sh
 [ "$1 $2" = "-n --" ] || { echo "sudo: would ask" >&2; exit 1; }
 shift 2
@@ -55,16 +47,6 @@ def triage(fleet: FakeFleet, nodes: str, *words: str, rsh: Path, **extra: str) -
     return {node: (line.state, line.reason) for (node, _), line in lines.items()}
 
 
-def test_by_srun(tmp_path: Path) -> None:
-    fleet = FakeFleet(tmp_path)
-    srun = script(tmp_path / "srun", SRUN)
-    found = triage(fleet, "n[1-2],gone1", rsh=srun)
-    assert {node: state for node, (state, _) in found.items()} == {
-        "n1": "answered", "n2": "answered", "gone1": "refused",
-    }  # fmt: skip
-    assert sorted(fleet.vendor_names()) == ["gone1", "n1", "n2"], "a step of its own a node"
-
-
 def test_as_root_by_sudo(tmp_path: Path) -> None:
     fleet = FakeFleet(tmp_path)
     sudo = script(tmp_path / "bin" / "sudo", SUDO)
@@ -74,24 +56,6 @@ def test_as_root_by_sudo(tmp_path: Path) -> None:
         "n1": "answered", "root2": "answered", "user3": "refused",
     }  # fmt: skip
     assert sorted((sudo.parent / "became").read_text().split()) == ["n1", "root2"]
-
-
-@pytest.mark.parametrize("shared", [True, False])
-def test_over_a_gateway(tmp_path: Path, shared: bool) -> None:
-    """It makes the connections to its nodes, where these have the bundle; else each is called from here."""
-    fleet = FakeFleet(tmp_path)
-    here = socket.gethostname().split(".")[0]
-    (tmp_path / "topology.conf").write_text(f"[routes]\n{here}: gw1\ngw1: n[1-9],gone1,rubbish1\n")
-    extra = {"CLUSTERSHELL_CFGDIR": str(tmp_path), "CLUSTERSHELL_GW_PYTHON_EXECUTABLE": sys.executable}
-    if not shared:
-        extra["HOSTDX_STARTED_AS"] = str(fleet.bundle)
-    words = () if shared else ("--bundle", "")
-    found = triage(fleet, "n[1-4],gone1,rubbish1", *words, rsh=fleet.ssh, **extra)
-    assert {node: state for node, (state, _) in found.items()} == {
-        "n1": "answered", "n2": "answered", "n3": "answered", "n4": "answered", "gone1": "unreachable",
-        "rubbish1": "rubbish",
-    }  # fmt: skip
-    assert fleet.vendor_names().count("gw1") == shared
 
 
 def test_plans_and_runs_over_a_gateway(
