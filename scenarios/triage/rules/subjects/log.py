@@ -113,7 +113,7 @@ _BODY = lazy_pattern(
 )
 _LOUDNESS = lazy_pattern(r"^(?:WARNING|ERROR|Error|INFO|NOTICE|BUG|PANIC|CRITICAL): ")
 _SPEAKER = lazy_pattern(
-    rf"((?:\{{\d+\}})?\[?[\w./-]+\]?(?:[ \[]{_ADDRESS}\]?)?(?: [\w.-]*\d[\w.-]*)?)(?:\s*\(.{{1,40}}?\))?: "
+    rf"((?:\{{\d+\}})?\[?[\w./-]+\]?(?:[ \[]{_ADDRESS}\]?)?(?: [\w.-]*\d[\w.-]*)?)(?:\s*\(.{{1,60}}?\))?: "
 )
 
 
