@@ -152,10 +152,12 @@ PLANTED: list[tuple[str, str, dict[str, str]]] = [
         "read:          0     9         0         9    122331     412233.122          38\n"}),
     ("storage.nfs-slow-server", "warning", {"proc/self/mountstats": NFS.format(8000000, 180000000)}),
     ("storage.nfs-slow-server", "notice", {"proc/self/mountstats": NFS.format(180000000, 800000)}),
-    ("storage.md-bad-blocks", "warning", {"sys/block/md0/md/dev-sdb1/bad_blocks": "1953604608 8\n1953604624 16\n", "sys/block/md0/md/dev-sdb1/state": "in_sync\n"}),
+    ("storage.md-bad-blocks", "warning", {"sys/block/md0/md/dev-sdb1/bad_blocks": "1953604608 8\n1953604624 16\n",
+                                          "sys/block/md0/md/dev-sdb1/state": "in_sync\n"}),
 ]  # fmt: skip
 TRAPS: list[tuple[str, dict[str, str]]] = [
-    ("storage.md-bad-blocks", {"sys/block/md0/md/dev-sdb1/bad_blocks": "", "sys/block/md0/md/dev-sdb1/state": "in_sync\n"}),
+    ("storage.md-bad-blocks", {"sys/block/md0/md/dev-sdb1/bad_blocks": "",
+                               "sys/block/md0/md/dev-sdb1/state": "in_sync\n"}),
     ("storage.cache-failed", {f"{SOS}/devicemapper/dmsetup_status": "vg-data: 0 9 cache 8 20/40 128 3/4 1 9 - rw -\n"}),
     ("storage.loop-pool", {f"{SOS}/devicemapper/dmsetup_table": "vg-pool: 0 9 thin-pool 253:1 253:0 128 32768 0\n"}),
     ("host.costly-boot-parameter", boot("quiet crashkernel=auto console=tty0 console=ttyS0,115200n8 nosmt=force")),
