@@ -32,7 +32,7 @@ from probes import units
 from scenarios.contract.action import Action
 from scenarios.contract.card import card_with_role
 from scenarios.contract.events import ScenarioOffer
-from scenarios.contract.plan import Option, Plan
+from scenarios.contract.plan import Option, Plan, Workload
 from scenarios.experiment.wording import title_of_workload
 
 
@@ -182,10 +182,12 @@ def panel_lines(
     if plan.workloads:
         rows = _load_lines(plan, inner, height - used_rows - 2, detects)
         has_resolution = any(load.id in detects for load in plan.workloads)
+        form = form_of_all_loads(plan)
+        same: Line = [(f"each: {form}   ", "dim")] if form else []
         source: Line = [(f"±: {resolved_by()}   ", "dim")] if has_resolution else []
         out += frame_rows(
             text_line("WHAT IS MEASURED, IN THIS ORDER", "title"),
-            [*source, *_key("x", "exact steps")],
+            [*same, *source, *_key("x", "exact steps")],
             rows,
             width,
             len(rows) + 2,
@@ -296,14 +298,7 @@ def _load_lines(plan: Plan, width: int, room: int, detects: Mapping[str, float])
         ]
     shows_reasons = sum(map(len, deep)) + len(plan.workloads) <= room
     for load, why in zip(plan.workloads, deep, strict=True):
-        length = (
-            f"slices of {units.format_latency(load.slice_s * 1e9)}"
-            if load.slice_s
-            else f"blocks of {load.block_s:g} s"
-        )
-        if plan.commands:
-            length = "whole runs"
-        least = f"at least {load.min_groups} groups" if load.min_groups > 1 else ""
+        length, least = ("", "") if form_of_all_loads(plan) else _load_form(plan, load)
         seconds = times.get(load.id, 0.0)
         drawn = "█" * max(1, round(BAR * seconds / longest)) if seconds else ""
         finest = f"±{units.format_percent(detects[load.id])}" if load.id in detects else ""
@@ -322,6 +317,23 @@ def _load_lines(plan: Plan, width: int, room: int, detects: Mapping[str, float])
         )
         out += why if shows_reasons else []
     return out
+
+
+def _load_form(plan: Plan, load: Workload) -> tuple[str, str]:
+    """Return in which pieces it is measured, and in how many groups at least."""
+    length = (
+        f"slices of {units.format_latency(load.slice_s * 1e9)}"
+        if load.slice_s
+        else f"blocks of {load.block_s:g} s"
+    )
+    least = f"at least {load.min_groups} groups" if load.min_groups > 1 else ""
+    return "whole runs" if plan.commands else length, least
+
+
+def form_of_all_loads(plan: Plan) -> str:
+    """Return it once, where many loads have the same."""
+    forms = {_load_form(plan, load) for load in plan.workloads}
+    return ", ".join(filter(None, forms.pop())) if len(forms) == 1 and len(plan.workloads) > 1 else ""
 
 
 def _preparation_lines(plan: Plan, width: int, warned: list[str]) -> list[Line]:

@@ -1,4 +1,4 @@
-"""Scenario `kernel`: a short battery of everyday loads, recorded with the host's fingerprint, to compare later.
+"""Scenario `kernel`: a short benchmark set of everyday loads, recorded with the host's fingerprint, to compare later.
 
 One run gives no verdict: there is nothing to compare with yet. `hostdx compare` and a baseline give it.
 """

@@ -43,7 +43,7 @@ class HomeScreen(Base):
     HomeScreen.-wide.-high LiveLine { height: 3; }
     HomeScreen.-wide.-high #top { layout: horizontal; }
     HomeScreen.-wide.-high HostTable { display: block; height: 100%; }
-    HomeScreen.-wide.-high ScenarioList { height: 100%; width: 78; }
+    HomeScreen.-wide.-high ScenarioList { height: 100%; width: 81; }
     HomeScreen.-broad.-high ScenarioList { width: 96; }
     HomeScreen.-wide.-high Suspects { height: auto; min-height: 4; }
     HomeScreen.-wide.-high RecordingsLine { height: 1fr; max-height: 100%; min-height: 4; }

@@ -13,14 +13,14 @@ ENDS = f"{'◂ slower':<{BAR // 2}}1{'faster ▸':>{BAR // 2}}"
 
 
 def interval(ratio: float | None, ci95: tuple[float, float] | None, role: str) -> Line:
-    """On the scale of all rows; dots where there is none."""
-    return bar_line(ratio, ci95, BAR, SCALE, role=role) if ratio else text_line("·" * BAR, "dim")
+    """On the scale of all rows; nothing where there is none."""
+    return bar_line(ratio, ci95, BAR, SCALE, role=role) if ratio else []
 
 
 def recording_line(example: Example, width: int) -> Line:
     """Name, what it found, and its interval on the scale of all rows."""
     drawn = interval(example.ratio, example.ci95, example.weight)
-    room = width - BAR - 2
+    room = width - BAR - 2 if drawn else width
     head: Line = [
         *pad_line(text_line(clean_text(example.name), "strong"), _NAME),
         (f" {SIGNS.get(example.weight, '?')} ", example.weight),
@@ -43,7 +43,8 @@ class RecordingsLine(Panel):
             return [[("RECORDINGS  ", "title"), *self._state_line()]]
         inner = width - 4
         shown = self.shell.earlier_results.examples[: height - 3]
-        rows: list[Line] = [[(" " * (inner - BAR), "text"), (ENDS, "dim")]] if shown else []
+        has_interval = any(example.ratio for example in shown)
+        rows: list[Line] = [[(" " * (inner - BAR), "text"), (ENDS, "dim")]] if has_interval else []
         rows += [recording_line(example, inner) for example in shown]
         hidden = len(self.shell.earlier_results.examples) - len(shown)
         if hidden and len(shown) > 1:
