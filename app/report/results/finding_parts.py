@@ -15,10 +15,12 @@ def finding_parts(finding: Finding, session: RunSession) -> list[Part]:
     origin = {"measured": "measured in this run", "rule": "read from the host", "hint": "a hint, not proved"}
     if is_imported(session):
         origin |= dict.fromkeys(("measured", "rule"), "read from the imported files")
-    parts: list[Part] = [paragraph_of(f"{origin[finding.confidence].capitalize()}.", Mono(finding.id))]
+    parts: list[Part] = [paragraph_of(f"Source: {origin[finding.confidence]}. Finding:", Mono(finding.id))]
     if finding.evidence:
         parts.append(
-            Bullets(tuple((e.text, *((Mono(e.source),) if e.source else ())) for e in finding.evidence))
+            Bullets(
+                tuple((e.text, *((Mono(f"[{e.source}]"),) if e.source else ())) for e in finding.evidence)
+            )
         )
     for remedy in finding.remedy:
         parts += _remedy_parts(remedy)
@@ -32,7 +34,7 @@ def finding_parts(finding: Finding, session: RunSession) -> list[Part]:
         place = " on that host" if session.is_captured else ""
         parts.append(
             paragraph_of(
-                f"A measurement that would prove it{place}:",
+                f"To measure what this costs or changes{place}:",
                 Mono(confirmation.confirmation_command(finding, session)),
             )
         )

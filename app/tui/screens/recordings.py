@@ -176,7 +176,7 @@ class Preview(Panel):
 class RecordingsScreen(Base):
     BINDINGS = [
         Binding("c,C", "compare", "compare", show=False),  # in the footer once both sides are marked
-        Binding("space", "mark", "select to compare"),
+        Binding("space", "mark", "mark"),
         Binding("delete,D", "delete", "delete"),
         Binding("0", "replay", "replay from the start"),
         Binding("o", "report", "report"),

@@ -123,7 +123,7 @@ class RunScreen(Base):
         Binding("space", "play", "play, pause"),
         Binding("t", "step(1)", "next event", show=False),
         Binding("T", "step(-1)", "previous event", show=False),
-        Binding("n", "jump(1)", "jump to next step or finding", show=False),
+        Binding("n", "jump(1)", "next step or finding", show=False),
         Binding("N", "jump(-1)", "previous step or finding", show=False),
         Binding("colon", "go", "go to a time", show=False, priority=True),
         Binding("0", "first", "to the start", show=False),

@@ -34,7 +34,7 @@ async def test_the_list_tells_results_and_deletes_only_what_was_agreed_to(size: 
         await until(pilot, lambda: not screen._unread)
         shown = grid(app)
         assert "2 recorded here" in shown and "examples" in shown
-        assert shown.count("done ") >= 2 and "! " in shown  # the headline with its severity
+        assert shown.count("storage ") >= 2 and "! " in shown  # the headline with its severity
         assert "slower than A" in shown and "/scratch : /my data" in shown
         await keys(pilot, "D")
         assert isinstance(app.screen, ChoiceScreen)
