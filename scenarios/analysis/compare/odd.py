@@ -6,7 +6,7 @@ they are alike (`spread.py`), or the usual one of such loads (`knowledge/loads.t
 What lies outside is held against it by Student's t, each run alone. Which runs are the core is chosen by the figures,
 so every choice there was counts: C(n, k) ways to leave k of n runs out, all loads, and a 2^-k share of the error for
 each k. All of a pile's loads together name a run wrongly in at most 5 % of the piles
-(tests/measured/simulation/odd_runs.py). Of five and more runs up to half may lie outside; where those lie together
+(tests/measured/README.md). Of five and more runs up to half may lie outside; where those lie together
 they are a second group.
 """
 
