@@ -105,7 +105,8 @@ class Disturbance(msgspec.Struct, frozen=True, omit_defaults=True):
             case "steal", _:
                 return f"the hypervisor took {amount} of the CPU time{usually}"
             case "device", "B":
-                return f"others moved {amount} on the measured disk, hostdx {self._format_amount(self.usual or 0.0)}"
+                own = self._format_amount(self.usual or 0.0)
+                return f"other programs moved {amount} on the measured disk, hostdx {own}"
             case "device", "B/s":
                 return f"other programs moved {amount} on the measured disk{usually}"
             case "device", "IOPS":

@@ -30,7 +30,10 @@ UNREADABLE = InterferenceCulprit(devices=("vda",), unnamed="another user's")
             Disturbance("device", InterferenceCulprit(name="rsync", pid=77, rate=9e7, unit="B/s"), 0.8),
             "I/O of other programs on the measured disk was 80 % of its usual traffic: rsync [77], 90 MB/s",
         ),
-        (Disturbance("device", None, 9e7, 3e7, "B"), "others moved 90 MB on the measured disk, hostdx 30 MB"),
+        (
+            Disturbance("device", None, 9e7, 3e7, "B"),
+            "other programs moved 90 MB on the measured disk, hostdx 30 MB",
+        ),
         (Disturbance("device", figure=0.93, subject="sda"), "sda: busy for 93 % of the time"),
         (
             Disturbance("frequency", None, 1.2e9, 3.1e9, "Hz"),
