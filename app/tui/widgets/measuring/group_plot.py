@@ -27,6 +27,7 @@ from app.tui.widgets.measuring.standing import margin_of, title_of
 from app.tui.widgets.panel import PacedPanel
 from probes import units
 from scenarios.contract import events as ev
+from scenarios.contract.verdict.verdict import ratio_of
 
 _TICKS = (
     0.01, 0.02, 0.05, 0.1, 0.2, 0.33, 0.5, 0.67, 0.8, 0.9, 0.95, 1.0,
@@ -221,7 +222,7 @@ def _tick_labels(axis: PlotAxis) -> dict[int, str]:
     """
     labels = {axis.unity: "1"}
     span = axis.span
-    own = [math.exp(log) for log in (span.low, (span.low + span.high) / 2, span.high)]
+    own = [ratio_of(log) for log in (span.low, (span.low + span.high) / 2, span.high)]
     inside = [tick for tick in _TICKS if span.low <= math.log(tick) <= span.high and tick != 1.0]
     for tick in sorted(inside if len(inside) > 1 else own, key=lambda t: -abs(math.log(t))):
         y = axis.line_of(math.log(tick))

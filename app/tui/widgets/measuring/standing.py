@@ -12,11 +12,10 @@ from probes import units
 from scenarios.contract import events as ev
 from scenarios.contract.plan import Workload
 from scenarios.contract.results.document import Bar
-from scenarios.contract.verdict.verdict import OPEN, Word
+from scenarios.contract.verdict.verdict import OPEN, Word, ratio_of
 from scenarios.experiment.statistics.stats import interval_over_groups
 from scenarios.experiment.wording import effect_cells, title_of_workload
 
-MAX_LOG_RATIO = 700.0  # beyond it an exponential overflows
 KNOWN_WITHIN = 2.0  # an interval that goes beyond this factor both ways says nothing yet
 
 
@@ -83,7 +82,7 @@ def _grouped_standings(session: RunSession, workload: str) -> list[Standing]:
         metric, _, pair = key.partition("|")
         baseline, _, variant = pair.partition("|")
         if (spread := interval_over_groups(values)) is not None:
-            ratio, low, high = (math.exp(max(-MAX_LOG_RATIO, min(MAX_LOG_RATIO, end))) for end in spread)
+            ratio, low, high = (ratio_of(end) for end in spread)
             estimates.append(
                 ev.RunningEstimate(
                     t=session.time,

@@ -15,7 +15,7 @@ from app.tui.children.feed import RunFeed
 from app.tui.screens.groups import GroupsScreen
 from app.tui.screens.verdict import VerdictScreen
 from app.tui.widgets.answer import headline_lines, trust_lines
-from app.tui.widgets.measuring.group_plot import group_plot_lines, pair_ratios
+from app.tui.widgets.measuring.group_plot import PairRatios, group_plot_lines, pair_ratios
 from app.tui.widgets.measuring.standing import list_standings
 from app.tui.widgets.verdict_list import (
     VerdictList,
@@ -116,6 +116,14 @@ async def test_a_wide_screen_shows_the_values_under_the_ratios(tmp_path: Path) -
     run.playback.seek_end()
     async with opened(tmp_path, run=run, size="huge") as (app, _):
         assert app.screen.query_one("#values").size.height > 10
+
+
+@every_case("log", [700.0, -700.0])
+def test_a_plot_draws_the_farthest_ratios_that_a_recording_may_hold(log: float) -> None:
+    """The axis reaches further out than its values, where an exponential overflows."""
+    session = load(store.resolve_recording("demo:storage"))
+    pairs = [PairRatios("a", "b", [0.0, log])]
+    assert len(group_plot_lines(session, "read-1m-qd8", pairs, "iops", 80, 24)) == 24
 
 
 def test_an_axis_far_from_one_is_broken_and_has_the_interval_as_a_band() -> None:
