@@ -5,10 +5,11 @@ from collections.abc import Iterable, Sequence
 
 from probes.engine.battery_loads import Slot
 from probes.engine.measured import Measured
-from probes.units import count_noun, format_factor, format_number, format_percent, format_prefixed
+from probes.units import count_noun, format_factor, format_percent, metric_quantity
 from scenarios.contract.finding import Evidence, Finding
 from scenarios.contract.plan import Plan
 from scenarios.experiment.statistics.stats import sample_deviation
+from scenarios.kernel.plan import TITLES
 from scenarios.triage.rules.texts import texts
 
 SAYS = texts("kernel")
@@ -81,7 +82,7 @@ def _list_figures(plan: Plan, figures: Figures) -> Iterable[str]:
 
 
 def _value(value: float, unit: str) -> str:
-    return f"{format_number(value)} {unit}" if unit == "MB/s" else f"{format_prefixed(value)}{unit}"
+    return str(metric_quantity(value, unit))
 
 
 def _unsteady_findings(plan: Plan, figures: Figures) -> list[Finding]:
@@ -103,7 +104,7 @@ def _unsteady_findings(plan: Plan, figures: Figures) -> list[Finding]:
             figures=len(figures.values),
             limit=UNSTEADY,
             evidence=[
-                SAYS.evidence("unsteady", load=titles[load], slot=slot, error=error)
+                SAYS.evidence("unsteady", load=titles[load], slot=TITLES[slot], error=error)
                 for load, slot, error in loud
             ],
         )

@@ -213,7 +213,8 @@ def _head_words(name: str, most: int) -> list[str]:
     room = most - bool(title)
     words = ["".join(part for part, _ in line) for line in wrap_text(title or variant, _CELL - 1)]
     if len(words) > room:
-        words = [*words[: room - 1], shorten_middle(" ".join(words[room - 1 :]), _CELL - 1)]
+        rest = crop_line(text_line(" ".join(words[room - 1 :])), _CELL - 1)
+        words = [*words[: room - 1], "".join(part for part, _ in rest)]
     return [*words, shorten_middle(variant, _CELL - 1)] if title else words
 
 
