@@ -1,6 +1,6 @@
 """Where a word of a command stands when it is likely a secret, whatever the program and whatever the word looks like.
 
-What `secret_forms` and `secret_options` know are forms and programs. This knows kinds of places: behind
+What `secret_forms` and `known_programs` know are forms and programs. This knows kinds of places: behind
 an option or a word whose name has to do with secrets, behind one-letter options that tools use for them, behind
 `echo`, `<<<`, and all words of programs that are about passwords. A word there is masked unless its form is harmless.
 It serves for command lines only: in a sentence most words would be masked.
