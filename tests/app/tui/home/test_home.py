@@ -13,6 +13,7 @@ from app.recordings.session import RunSession
 from app.terminal.lines import Line, cell_width, flow_parts
 from app.tui import theme
 from app.tui.questions import list_questions
+from app.tui.screens.facts import fact_lines
 from app.tui.screens.finding import FindingScreen
 from app.tui.screens.home import HomeScreen
 from app.tui.shell import Shell
@@ -259,3 +260,14 @@ async def test_names_of_the_host_are_harmless_in_the_glance(tmp_path: Path) -> N
             shown = grid(app)
             assert "\x1b" not in shown and "\x07" not in shown and "\u202e" not in shown
             assert isinstance(app.screen.query_one("#scenarios"), Picker | ScenarioList)
+
+
+def test_what_could_not_be_read_stands_before_the_facts() -> None:
+    session = RunSession()
+    session.apply(ev.FactRead(t=0, subject="cpu", name="model", value="x", source="/proc/cpuinfo"))
+    session.apply(ev.AbsentFact(t=0, subject="disk:sda", name="smart", reason="smartctl is not installed"))
+    lines = ["".join(part for part, _ in line) for line in fact_lines(session, 120)]
+    absent, fact = (
+        next(n for n, line in enumerate(lines) if words in line) for words in ("disk:sda", "/proc/cpuinfo")
+    )
+    assert absent < fact

@@ -202,3 +202,11 @@ async def test_after_a_resize_stands_what_a_start_at_that_size_shows(demo: str, 
         await screens.settled(pilot)
         assert app.screen.query_one(Next).shown_steps == steps
         assert grid(app) == started
+
+
+async def test_a_list_of_one_row_says_how_many_are_out_of_sight(tmp_path: Path) -> None:
+    async with opened(tmp_path, run=ended("storage"), size="narrow") as (app, pilot):
+        await screens.settled(pilot)
+        found = app.screen.query_one(Suspects)
+        (row,) = words(found.draw(78, 2))[1:]
+        assert re.search(rf"\b{len(found.shown_rows) - 1}\b", row[40:])
