@@ -130,9 +130,9 @@ class BoxSetup:
             return self.job_refusal or self.place.refusal
         if self.side_bytes < MIN_VARIANT_BYTES:
             return (
-                f"{self.directory_path}: too little space: the test files take at most 5 % of what is "
-                "free, which must be "
-                f"{units.format_size(3 * MIN_VARIANT_BYTES)} at least; free some, or name another directory"
+                f"{self.directory_path}: {units.format_size(self.place.size_bytes)} for test files is too little, at least "
+                f"{units.format_size(3 * MIN_VARIANT_BYTES)}: give a larger --size, or free some space (the files take "
+                "at most 5 % of it)"
             )
         if 2 * self.fill_bytes > self.most_bytes:
             return (
