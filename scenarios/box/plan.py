@@ -129,10 +129,10 @@ class BoxSetup:
         if self.job_refusal or self.place.refusal:
             return self.job_refusal or self.place.refusal
         if self.side_bytes < MIN_VARIANT_BYTES:
+            size, least = map(units.format_size, (self.place.size_bytes, 3 * MIN_VARIANT_BYTES))
             return (
-                f"{self.directory_path}: {units.format_size(self.place.size_bytes)} for test files is too little, at least "
-                f"{units.format_size(3 * MIN_VARIANT_BYTES)}: give a larger --size, or free some space (the files take "
-                "at most 5 % of it)"
+                f"{self.directory_path}: {size} for test files is too little, at least {least}: give a larger --size, "
+                "or free some space (the files take at most 5 % of it)"
             )
         if 2 * self.fill_bytes > self.most_bytes:
             return (

@@ -90,8 +90,8 @@ class FullstackSetup:
             return (
                 f"{self.test_directory}: {units.format_size(self.place.size_bytes)} for test files give "
                 f"each of {self.streams} "
-                f"streams less than {units.format_size(MIN_FILE_BYTES)}: give a larger --size or fewer --streams, or free some "
-                "space"
+                f"streams less than {units.format_size(MIN_FILE_BYTES)}: give a larger --size or fewer --streams, or "
+                "free some space"
             )
         if self.place.size_bytes > self.most_bytes:
             return f"the files take {units.format_size(self.place.size_bytes)}: raise --most-bytes, or give a --size"
