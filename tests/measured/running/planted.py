@@ -1,0 +1,35 @@
+"""`hostdx` as it is, but with a latency planted into the second side.
+
+`python -m tests.measured.running.planted run null`.
+
+The share stands in $PLANTED (0.2: a fifth longer), for `null` and `storage`. Everything else is the program itself:
+command line, runner, supervisor, recording, result.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+
+from app.cli import main
+from scenarios.contract import registry
+from scenarios.null.scenario import Null
+from scenarios.storage.scenario import Storage
+
+
+class Slower(Null):
+    def __init__(self) -> None:
+        super().__init__(stretch=float(os.environ["PLANTED"]))
+
+
+class SlowerDisk(Storage):
+    def __init__(self) -> None:
+        super().__init__(stretch={"B": float(os.environ["PLANTED"])})
+
+
+PLANTED = {Slower.id: Slower, SlowerDisk.id: SlowerDisk}
+
+if __name__ == "__main__":
+    load = registry.load
+    registry.load = lambda name: PLANTED[name]() if name in PLANTED else load(name)
+    sys.exit(main())
