@@ -4,7 +4,7 @@ import errno
 
 from probes.files.rights import write_advice
 from probes.reading.host import Host
-from probes.system.disk.mounts import find_mount, read_mounts_now
+from probes.system.disk.mounts import Mount, find_mount, read_mounts_now
 from probes.types import Absent
 
 # the device answers with an error, has gone, or its file system shut itself down after one: errno(3); what it answers
@@ -22,12 +22,28 @@ _OF_DEVICE = {
 
 def whose_error(path: str, number: int | None) -> str:
     """To be put behind the error's own text; empty where the error says nothing about the device. Looks at no file."""
-    if number not in _OF_DEVICE:
+    if number not in _OF_DEVICE and number != errno.EROFS:
         return ""
     mount = find_mount(read_mounts_now(Host()), path)
+    if number == errno.EROFS:
+        if not _is_made_read_only(mount):
+            return ""
+        state = "was made read-only by the kernel after an error"
+    else:
+        state = "fails or is gone"
     if isinstance(mount, Absent):
-        return " (the device fails or is gone: see dmesg)"
-    return f" ({mount.source}, {mount.fstype} on {mount.mountpoint}, fails or is gone: see dmesg)"
+        return f" (the device {state}: see dmesg)"
+    return f" ({mount.source}, {mount.fstype} on {mount.mountpoint}, {state}: see dmesg)"
+
+
+def _is_made_read_only(mount: Mount | Absent) -> bool:
+    """True where the mount is writable and its file system is not: errors=remount-ro, or a file system that aborted.
+
+    ext4 of Linux 6.18 says `emergency_ro` (seen); others change the file system's own `rw` to `ro`.
+    """
+    return isinstance(mount, Mount) and (
+        "emergency_ro" in mount.options or {"rw", "ro"} <= set(mount.options)
+    )
 
 
 def cause_and_advice(number: int | None, *directories: str) -> str:
@@ -38,4 +54,5 @@ def cause_and_advice(number: int | None, *directories: str) -> str:
     if not number:
         return ""
     owners = "".join(dict.fromkeys(whose_error(directory, number) for directory in directories))
-    return f"{owners}; {write_advice(number, 'name another directory')}"
+    cause = errno.EIO if owners else number
+    return f"{owners}; {write_advice(cause, 'name another directory')}"

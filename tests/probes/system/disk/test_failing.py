@@ -6,11 +6,13 @@ import errno
 import fcntl
 import os
 import struct
+import subprocess
 from pathlib import Path
 
 import pytest
 
-from probes.system.disk.failing import whose_error
+from probes.files.rights import write_advice
+from probes.system.disk.failing import cause_and_advice, whose_error
 from tests.app.launcher import hostdx
 from tests.needs import ROOT, needs
 from tests.real.loop_disk import LoopDisk
@@ -27,6 +29,25 @@ def test_the_device_is_named_where_the_error_is_its_own() -> None:
     assert told == " (proc, proc on /proc, fails or is gone: see dmesg)"
     assert whose_error("/proc/self", errno.EBADMSG) == whose_error("/proc/self", errno.EUCLEAN) == told
     assert whose_error("/proc/self", errno.ENOSPC) == whose_error("/proc/self", None) == ""
+
+
+@pytest.mark.real
+@needs(ROOT)
+def test_a_file_system_that_the_kernel_made_read_only_is_told_from_one_that_was_mounted_so(
+    tmp_path: Path,
+) -> None:
+    with LoopDisk(tmp_path) as disk:
+        for options in ("remount,ro", "remount,rw,errors=remount-ro"):
+            subprocess.run(["mount", "-o", options, str(disk.mountpoint)], check=True)
+            assert whose_error(str(disk.mountpoint), errno.EROFS) == ""
+        Path(f"/sys/fs/ext4/{disk.device}/trigger_fs_error").write_text("a test of hostdx")
+        with pytest.raises(OSError, match=os.strerror(errno.EROFS)):
+            (disk.mountpoint / "new").touch()
+        whose = whose_error(str(disk.mountpoint), errno.EROFS)
+        assert f"/dev/{disk.device}, ext4 on {disk.mountpoint}" in whose
+        assert cause_and_advice(errno.EROFS, str(disk.mountpoint)).endswith(
+            write_advice(errno.EIO, "name another directory")
+        )
 
 
 @pytest.mark.real
