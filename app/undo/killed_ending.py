@@ -2,7 +2,6 @@
 
 import os
 import stat
-import time
 from contextlib import suppress
 from pathlib import Path
 
@@ -11,7 +10,7 @@ import msgspec
 from app.recordings.limits import LINE_LIMIT
 from app.recordings.writer import encode_event
 from app.undo.journal import JournalHeader
-from app.undo.undo import PATIENCE_S, UndoneEntry, is_after_reboot, lock_journal, undo_entries
+from app.undo.undo import PATIENCE_S, UndoneEntry, lock_journal, undo_entries
 from scenarios.contract import events as ev
 from scenarios.contract.ranges import Seconds
 
@@ -54,8 +53,8 @@ def write_ending(header: JournalHeader, done: list[UndoneEntry]) -> None:
             return
         os.ftruncate(descriptor, complete)
         os.lseek(descriptor, 0, os.SEEK_END)
-        t = last.t if is_after_reboot(header.who) else max(last.t, time.monotonic() - header.began_s)
-        os.write(descriptor, b"".join(encode_event(event) for event in _ending_events(round(t, 4), done)))
+        ending = _ending_events(last.t, done)  # the run ended when it was killed, whenever it is undone
+        os.write(descriptor, b"".join(encode_event(event) for event in ending))
         os.fsync(descriptor)
     finally:
         os.close(descriptor)

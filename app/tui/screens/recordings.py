@@ -294,7 +294,7 @@ class RecordingsScreen(Base):
             self.action_again()
 
     def action_mark(self) -> None:
-        """The first is side A, the next ones B; once more the other side, then none."""
+        """The first is side A, the next ones B; once more the other side, then none. Of one each the older is A."""
         key = self.query_one(Picker).selected_key
         if key not in self._paths:
             return
@@ -304,6 +304,9 @@ class RecordingsScreen(Base):
         following = first if before is None else other[before] if before == first else None
         if following is not None:
             self._marks[key] = following
+        if before is None and sorted(self._marks.values()) == ["A", "B"]:
+            older, newer = sorted(self._marks, key=lambda name: self._listed[name].entry.wall)
+            self._marks = {older: "A", newer: "B"}
         self.show()
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
 
 import msgspec
@@ -18,6 +19,7 @@ from app.tui.widgets.reader import Reader
 from app.undo.change_report import ChangeReport, UndoneChange
 from probes import units
 
+_JOURNAL_NAME = re.compile(r"(\d{8})T(\d\d)(\d\d)\d\dZ-([a-z]{1,20})-")
 LOOK = ("undo", "--dry-run", "--json")
 
 
@@ -32,6 +34,15 @@ def parse_report(outcome: CommandOutcome) -> tuple[UndoneChange, ...]:
 def parse_changes(outcome: CommandOutcome) -> list[UndoneChange]:
     """Return what `undo --json` tells, without what stays on purpose; nothing where it could not be asked."""
     return [change for change in parse_report(outcome) if not change.on_purpose]
+
+
+def _killed_runs(runs: Sequence[str]) -> str:
+    """`A run of box (begun 2026-11-29 10:54 UTC) was`: what the name of a journal says of its run."""
+    known = [match for run in runs if (match := _JOURNAL_NAME.match(run))]
+    if len(known) != 1 or len(runs) != 1:
+        return "A run was" if len(runs) < 2 else f"{len(runs)} runs were"
+    day, hour, minute, scenario = known[0].groups()
+    return f"A run of {scenario} (begun {day[:4]}-{day[4:6]}-{day[6:]} {hour}:{minute} UTC) was"
 
 
 class UndoScreen(Base):
@@ -62,7 +73,11 @@ class UndoScreen(Base):
             journal: list[Line] = [[("journal  ", "dim"), (clean_text(str(journal_dir())), "text")]]
             return [text_line(words, "ok"), BLANK, *journal, *self._kept_lines(width)]
         out: list[Line] = [
-            text_line("A run was killed before it could undo what it had changed.", "warning"),
+            *wrap_text(
+                f"{_killed_runs(self._runs)} killed before it could undo what it had changed.",
+                width,
+                "warning",
+            ),
             text_line("Its journal knows what there was before:", "dim"),
             BLANK,
         ]

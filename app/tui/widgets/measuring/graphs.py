@@ -97,6 +97,8 @@ def scale_for(graphs: Sequence[Graph]) -> Scale:
         low, high = (low + high - span) / 2, (low + high + span) / 2
     if min(values) >= 0 > low:
         low, high = 0.0, high - low
+    if graphs[0].unit == "share" and high > 1 >= max(values):  # widened beyond the whole
+        low, high = max(0.0, low - (high - 1)), 1.0
     return Scale(low, high)
 
 

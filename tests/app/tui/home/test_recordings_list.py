@@ -47,14 +47,18 @@ async def test_the_list_tells_results_and_deletes_only_what_was_agreed_to(size: 
         assert len(store.list_demos()) > 5
 
 
-async def test_the_first_mark_is_a_and_the_next_are_b(tmp_path: Path) -> None:
+async def test_of_two_marks_the_older_is_a_and_the_next_are_b(tmp_path: Path) -> None:
+    """The list has the newest on top: marked downwards, an update that cost a fifth was called a gain."""
     async with opened(tmp_path, triage="triage", size="wide") as (app, pilot):
-        await keys(pilot, "r", "space", "j", "space", "j", "space")
+        await keys(pilot, "r", "space", "j", "space")
         screen = app.screen
         assert isinstance(screen, RecordingsScreen)
+        began = {side: screen._listed[key].entry.wall for key, side in screen._marks.items()}
+        assert began["A"] < began["B"]
+        await keys(pilot, "j", "space")
         assert sorted(screen._marks.values()) == ["A", "B", "B"]
         assert "compare" in grid(app).splitlines()[-1]
-        await keys(pilot, "k", "space")
+        await keys(pilot, "space")
         assert sorted(screen._marks.values()) == ["A", "A", "B"]
         await keys(pilot, "space")
         assert sorted(screen._marks.values()) == ["A", "B"]

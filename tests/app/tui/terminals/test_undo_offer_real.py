@@ -41,7 +41,7 @@ def test_what_a_killed_run_left_is_offered_kept_offered_again_and_undone(tmp_pat
 
         app = opened(tmp_path)
         try:
-            app.wait("A run was killed before it could undo")
+            app.wait("killed before it could undo")
             assert "write 'mq-deadline' back to" in app.shown and ".hostdx-" in app.shown
             app.press("n")
             app.wait("2 changes not undone, u shows them")
@@ -49,7 +49,7 @@ def test_what_a_killed_run_left_is_offered_kept_offered_again_and_undone(tmp_pat
             assert "[bfq]" in disk.read("scheduler") and len(journals(tmp_path)) == 1
 
             app.press("u")
-            app.wait("A run was killed before it could undo")
+            app.wait("killed before it could undo")
             app.press("y")
             app.wait("Nothing of it is left to undo.")
             assert app.shown.count("✓") == 2 and "▲" not in app.shown and "y undo" not in app.shown
