@@ -8,7 +8,7 @@ from typing import Literal
 
 import msgspec
 
-from probes.units import format_percent, smallest_effect
+from probes.units import format_percent, join_names, smallest_effect
 from scenarios.contract import events as ev
 from scenarios.contract.finding import (
     LOUD,
@@ -126,7 +126,13 @@ def answer_finding(items: Sequence[Item], *, ended: bool) -> Finding:
     elif remarks:
         words, severity = remarks[0].words, "notice"
     elif cleared:
-        words = SAYS.text("none", cleared="; ".join(ranked_item.words for ranked_item in cleared))
+        missing = [ranked_item.scenario for ranked_item in items if ranked_item.state == "not measured"]
+        severity = "notice" if missing else "ok"
+        words = SAYS.text(
+            "partly" if missing else "none",
+            cleared="; ".join(ranked_item.words for ranked_item in cleared),
+            missing=join_names(missing, len(missing)),
+        )
     else:
         words, severity = SAYS.text("open"), "notice"
     remedies = tuple(
