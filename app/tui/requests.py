@@ -333,9 +333,10 @@ class Errands(App[int]):
 
         self._ask_command(["explain", "--markdown", scenario], "no page", show)
 
-    def save_report(self, path: Path) -> None:
-        argv = ["report", str(path), "--format", "md"]
-        self._ask_command(argv, "no report", lambda page: self.save_text(path.name, page))
+    def save_report(self, path: Path, *, one_page: bool = False) -> None:
+        argv = ["report", str(path), "--format", "md", *(["--one-page"] if one_page else [])]
+        name = f"{path.name.partition('.')[0]}-page" if one_page else path.name
+        self._ask_command(argv, "no report", lambda page: self.save_text(name, page))
 
     def save_text(self, name: str, text: str, suffix: str = "md") -> None:
         """Into the current directory, else beside the recordings; never over another file."""

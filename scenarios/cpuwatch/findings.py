@@ -9,8 +9,10 @@ import msgspec
 from probes import units
 from probes.reading.host import Host
 from probes.system.processor.cpulist import as_list
+from probes.system.running.culprit import BusyProcess
 from probes.system.running.job_identity import JobTarget, JobUse
 from probes.system.running.pinned import find_pinned_cpus
+from probes.system.running.processes import owner_of
 from probes.system.running.quota_groups import QuotaGroup
 from scenarios.contract.finding import Evidence, Finding, Remedy
 from scenarios.experiment.statistics.stats import Spread, student_interval
@@ -25,6 +27,7 @@ SAYS = texts("cpuwatch")
 OVER_SPEAKS = 1.1  # a job that uses a tenth more than it asked for
 WAIT_SPEAKS = 0.25  # threads that could run and did not, on average
 TAKES_SPEAKS = 0.1  # of all CPUs: who takes less is not what the others wait for
+MAX_USERS = 8
 PRESSURE_SPEAKS = 0.10  # of the time, as in triage
 
 
@@ -49,6 +52,22 @@ class WatchedJob(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def command_line(self) -> str:
         return shlex.join(["hostdx", "run", "cpuwatch", f"--{self.target.kind}", self.target.value])
+
+
+def users_finding(users: Sequence[BusyProcess], seconds: float) -> Finding:
+    """Who used the CPUs before the watch began: one process is seldom all of them."""
+    return SAYS.finding(
+        "users",
+        count=len(users),
+        total=f"{sum(user.rate for user in users):.2f}",
+        seconds=seconds,
+        evidence=[
+            SAYS.evidence(
+                "user", process=user.label, owner=owner_of(user.pid) or "–", cpus=f"{user.rate:.2f}"
+            )
+            for user in users[:MAX_USERS]
+        ],
+    )
 
 
 def cpuwatch_findings(

@@ -9,7 +9,7 @@ import msgspec
 
 from probes.reading.host import Host
 from probes.system.pulse import read_pressure_s
-from probes.system.running.culprit import find_busiest
+from probes.system.running.culprit import BusyProcess, find_busiest, rank_users
 from probes.system.running.job_identity import JobLook, JobTarget, JobUse, job_look, job_use
 from probes.system.running.processes import own_family, owner_of, read_process_table
 from probes.system.running.quota_groups import count_since, find_quotas
@@ -19,7 +19,7 @@ from scenarios.contract import events as ev
 from scenarios.contract.declared_options import apply_declaration
 from scenarios.contract.model import Options, Prepared, Run, RunRefused, Scenario, UsageError
 from scenarios.contract.plan import PlannedStep
-from scenarios.cpuwatch.findings import WatchedJob, cpuwatch_findings
+from scenarios.cpuwatch.findings import WatchedJob, cpuwatch_findings, users_finding
 from scenarios.triage.cpus.usable import UsableCpus, usable_cpus
 from scenarios.triage.knowledge.waits import kernel_thread
 
@@ -55,7 +55,7 @@ class Cpuwatch(Scenario):
         return Prepared(plan, partial(self._run, target, usable_cpus(host)))
 
     async def _run(self, named_target: JobTarget | None, usable: UsableCpus, run: Run) -> None:
-        target = named_target or await _find_busiest(run)
+        target, users = (named_target, []) if named_target else await _find_busiest(run)
         expect = run.options.as_number("expect") or None
         seconds = run.options.as_number("seconds", DEFAULT_S)
         uses: list[JobUse] = []
@@ -98,15 +98,21 @@ class Cpuwatch(Scenario):
         )
         for finding in cpuwatch_findings(run.host, usable, job, uses, expect):
             run.emit_finding(finding)
+        if len(users) > 1:
+            run.emit_finding(users_finding(users, FIND_S))
 
 
-async def _find_busiest(run: Run) -> JobTarget:
-    """The process of others that uses the most CPU over two seconds. Raises RunRefused where none uses a quarter."""
+async def _find_busiest(run: Run) -> tuple[JobTarget, list[BusyProcess]]:
+    """The process of others that uses the most CPU over two seconds, and all that used some, who used most first.
+
+    Raises RunRefused where none uses a quarter.
+    """
     with run.begin_step("find", "find the process that uses the most CPU") as step:
         before = await asyncio.to_thread(read_process_table, run.host, io=False)
         await run.clock.sleep(FIND_S)
         after = await asyncio.to_thread(read_process_table, run.host, io=False)
-        user = find_busiest(before, after, "cpu", frozenset(own_family(run.host)))
+        own_pids = frozenset(own_family(run.host))
+        user = find_busiest(before, after, "cpu", own_pids)
         if user is None:
             raise RunRefused(
                 f"cpuwatch: no process used a quarter of the CPU time within {FIND_S:g} s; "
@@ -121,7 +127,7 @@ async def _find_busiest(run: Run) -> JobTarget:
             )
         step.finish_with_remark(words)
         run.emit_note(words)
-    return JobTarget("pid", str(user.pid))
+    return JobTarget("pid", str(user.pid)), rank_users(before, after, "cpu", own_pids)
 
 
 def _target_of_options(options: Options) -> JobTarget | None:

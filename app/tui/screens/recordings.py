@@ -181,6 +181,7 @@ class RecordingsScreen(Base):
         Binding("0", "replay", "replay from the start"),
         Binding("o", "report", "report"),
         Binding("m", "save", "save report"),
+        Binding("M", "save_page", "save one page"),
         Binding("L", "label", "name it", priority=True),
         Binding("I", "import", "import a file"),
         *(
@@ -395,6 +396,10 @@ class RecordingsScreen(Base):
     def action_save(self) -> None:
         if self.chosen_path is not None:
             self.shell.save_report(self.chosen_path)
+
+    def action_save_page(self) -> None:
+        if self.chosen_path is not None:
+            self.shell.save_report(self.chosen_path, one_page=True)
 
     def action_import(self) -> None:
         """Another tool's result as one more recording."""

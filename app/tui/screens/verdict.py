@@ -100,6 +100,7 @@ class VerdictScreen(RunScreen):
     BINDINGS = [
         Binding("v", "live", "live view"),
         Binding("m", "save", "save report"),
+        Binding("M", "save_page", "save one page"),
         Binding("c", "copy", "copy commands"),
         Binding("slash", "filter", "filter", show=False, priority=True),
         Binding("q", "back", "back"),
@@ -326,6 +327,9 @@ class VerdictScreen(RunScreen):
 
     def action_save(self) -> None:
         self.shell.save_report(self.feed.path)
+
+    def action_save_page(self) -> None:
+        self.shell.save_report(self.feed.path, one_page=True)
 
     def action_copy(self) -> None:
         self.shell.copy(commands_of(self._all_remedies()), "the commands")

@@ -82,13 +82,17 @@ def test_a_package_that_leaves_the_program_does_not_end_it(
 def test_a_users_interrupt_ends_what_imports_a_package(
     entries: list[metadata.EntryPoint], tmp_path: Path
 ) -> None:
-    """Its own handler is there again afterwards."""
+    """Its own handler is there again afterwards. A shell's background job, as of a CI, begins without one."""
+    outside = signal.signal(signal.SIGINT, signal.default_int_handler)
     before = signal.getsignal(signal.SIGINT)
     (tmp_path / "interrupted.py").write_text("import signal; signal.raise_signal(signal.SIGINT)")
     entries.append(metadata.EntryPoint("interrupted", "interrupted:X", GROUP))
-    with pytest.raises(KeyboardInterrupt):
-        registry.load("interrupted")
-    assert signal.getsignal(signal.SIGINT) is before
+    try:
+        with pytest.raises(KeyboardInterrupt):
+            registry.load("interrupted")
+        assert signal.getsignal(signal.SIGINT) is before
+    finally:
+        signal.signal(signal.SIGINT, outside)
 
 
 def test_a_name_that_is_none_is_not_listed(entries: list[metadata.EntryPoint]) -> None:

@@ -19,7 +19,7 @@ from scenarios.contract.events import Found
 from scenarios.contract.finding import Finding
 from scenarios.contract.model import Options, RunRefused, UsageError
 from scenarios.cpuwatch import scenario
-from scenarios.cpuwatch.findings import WatchedJob, cpuwatch_findings
+from scenarios.cpuwatch.findings import WatchedJob, cpuwatch_findings, users_finding
 from scenarios.cpuwatch.scenario import Cpuwatch, _find_busiest
 from scenarios.triage.cpus import priority
 from scenarios.triage.cpus.quota import throttling_sentence
@@ -161,7 +161,10 @@ async def test_without_a_job_the_busiest_process_is_watched(
     run.clock.sleep = sleep  # type: ignore[method-assign]
     at(100, 1.0)
     if named:
-        assert (await _find_busiest(run)).value == named
+        target, users = await _find_busiest(run)
+        assert target.value == named and [user.rate for user in users] == pytest.approx([0.25])
+        finding = users_finding(users, 2.0)
+        assert len(finding.evidence) == len(users) and all(row.source for row in finding.evidence)
         return
     with pytest.raises(RunRefused):
         await _find_busiest(run)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import json
 from typing import Any, get_type_hints
 
@@ -96,10 +97,23 @@ def published_schemas() -> dict[str, str]:
 
 def _spell_schema(schema: dict[str, Any]) -> str:
     """A line a definition, so that a diff names what changed."""
+    _clean_descriptions(schema)
     definitions = ",\n".join(
         f" {json.dumps(name)}: {json.dumps(it)}" for name, it in schema.pop("$defs").items()
     )
     return f'{json.dumps(schema)[:-1]}, "$defs": {{\n{definitions}\n}}}}\n'
+
+
+def _clean_descriptions(node: object) -> None:
+    """Docstrings without their indentation: msgspec leaves it in up to 0.22, and takes it out from 0.23 on."""
+    if isinstance(node, dict):
+        if isinstance(text := node.get("description"), str):
+            node["description"] = inspect.cleandoc(text)
+        for value in node.values():
+            _clean_descriptions(value)
+    elif isinstance(node, list):
+        for value in node:
+            _clean_descriptions(value)
 
 
 def _all_fields(kind: type[msgspec.Struct]) -> list[Any]:

@@ -118,7 +118,8 @@ async def test_recordings_reports_and_saving(
         (
             "sh",
             "-c",
-            f"case $* in *md*) printf '# Is it the disk?\\n';; *) printf %s '{DOCUMENT}';; esac",
+            "case $* in *one-page*) printf 'one page';; *md*) printf '# Is it the disk?\\n';; "
+            f"*) printf %s '{DOCUMENT}';; esac",
             "sh",
         ),
     )
@@ -149,6 +150,8 @@ async def test_recordings_reports_and_saving(
         await until(pilot, lambda: isinstance(app.screen, ReportScreen))
         await keys(pilot, "escape", "v", "m")
         await until(pilot, lambda: "saved" in app.message)
+        await keys(pilot, "M")
+        await until(pilot, lambda: [page.read_text() for page in tmp_path.glob("*-page.md")] == ["one page"])
         await keys(pilot, "escape")
         assert isinstance(app.screen, RecordingsScreen)
         await keys(pilot, "R", "slash", *["backspace"] * 4, "enter", "home", "0")
