@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gc
 import os
 import sys
 from importlib.util import find_spec
@@ -11,12 +10,7 @@ from importlib.util import find_spec
 OURS = {"app": "cli/telling/triage.py", "probes": "children/start.py", "scenarios": "contract/registry.py"}
 
 
-# New objects between two collections: what a start makes stays, and looking through it takes 6 % of a triage (20 ms).
-COLLECTION_THRESHOLD = 50_000
-
-
 def main() -> None:
-    gc.set_threshold(COLLECTION_THRESHOLD)
     for name, file in OURS.items():
         spec = find_spec(name)
         places = list(spec.submodule_search_locations or ()) if spec is not None else []

@@ -1,5 +1,6 @@
 """Many nodes' incident books, compared: what happened in the same minutes on several of them."""
 
+import os
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from pathlib import Path
@@ -9,11 +10,13 @@ import msgspec
 from app.features.fleet.summary import is_answer_file
 from app.recordings.folder_walk import files_below
 from app.report.delivery import deliver_document
+from app.report.incident_parts import incident_parts
 from app.report.json_document import encode_document
 from app.terminal.failure import USAGE, Failure
 from app.terminal.output import print_note
 from app.terminal.output_file import deliver_text
 from app.terminal.printable import make_printable
+from probes.files.named_file import open_regular
 from probes.files.safe_read import read_regular
 from probes.units import count_noun
 from scenarios.analysis.incidents.nodes import NodeBook, NodesJudgement, judge_nodes, shared_findings
@@ -22,6 +25,7 @@ from scenarios.contract.finding import Finding
 from scenarios.contract.results import document as doc
 
 MAX_BOOK_BYTES = 16 << 20
+HEAD_BYTES = 4096
 MAX_ALONE_ROWS = 40
 METHOD = (
     "Incidents of several nodes belong together if at least half of the shorter one lies in common. They are called "
@@ -39,11 +43,10 @@ def read_books(arguments: Sequence[str]) -> list[NodeBook]:
     books: dict[str, NodeBook] = {}
     for path in _json_files(arguments):
         with suppress(OSError, ValueError, RecursionError):
-            data = read_regular(str(path), MAX_BOOK_BYTES)
-            if b'"book"' not in data:
+            if not _begins_as_book(path):
                 continue
             try:
-                book = _DECODER.decode(data)
+                book = _DECODER.decode(read_regular(str(path), MAX_BOOK_BYTES))
             except msgspec.ValidationError as error:
                 print_note(make_printable(f"fleet: {path}: no answer of `hostdx incident`: {error}"))
                 continue
@@ -53,11 +56,23 @@ def read_books(arguments: Sequence[str]) -> list[NodeBook]:
     return list(books.values())
 
 
+def _begins_as_book(path: Path) -> bool:
+    """By its first keys: thousands of triages are not read twice. Raises OSError, ValueError."""
+    with os.fdopen(open_regular(path), "rb") as file:
+        return b'"book"' in file.read(HEAD_BYTES)
+
+
 def _json_files(arguments: Sequence[str]) -> Iterator[Path]:
     for argument in arguments:
         path = Path(argument)
-        files = files_below("fleet", path, is_answer_file) if path.is_dir() else [path]
-        yield from (file for file in files if file.name.endswith(".json"))
+        if path.is_dir():
+            yield from files_below("fleet", path, _is_json)
+        elif path.name.endswith(".json"):
+            yield path
+
+
+def _is_json(name: str) -> bool:
+    return name.endswith(".json") and is_answer_file(name)
 
 
 def deliver_incidents(books: Sequence[NodeBook], source: str, form: str, output: str | None) -> int:
@@ -76,7 +91,7 @@ def deliver_incidents(books: Sequence[NodeBook], source: str, form: str, output:
 
 def incidents_document(judgement: NodesJudgement, findings: Sequence[Finding]) -> doc.ReportDocument:
     sections = [
-        doc.ReportSection(finding.title, tuple(_finding_parts(finding)), role=finding.severity)
+        doc.ReportSection(finding.title, tuple(incident_parts(finding)), role=finding.severity)
         for finding in findings
         if finding.evidence
     ]
@@ -94,9 +109,3 @@ def incidents_document(judgement: NodesJudgement, findings: Sequence[Finding]) -
         (doc.Toned(first.title, first.severity),),
         tuple(sections),
     )
-
-
-def _finding_parts(finding: Finding) -> Iterator[doc.Part]:
-    yield doc.Bullets(tuple((row.text,) for row in finding.evidence))
-    for remedy in finding.remedy:
-        yield doc.paragraph_of(f"What to do: {remedy.title}.")

@@ -13,6 +13,7 @@ from scenarios.analysis.incidents.findings import SAYS, symptom_text
 from scenarios.analysis.incidents.incidents import Cause, Incident
 from scenarios.contract import ranges as of
 from scenarios.contract.finding import Evidence, Finding
+from scenarios.experiment.statistics.distributions import binomial_tail
 
 MIN_NODES, MIN_SHARE = 3, 0.3  # of the nodes, that have an incident at the same time
 MAX_CHANCE = 1e-3  # that so many coincide anywhere, if each node had its incidents at times of its own
@@ -136,15 +137,7 @@ def _is_shared(cluster: _Cluster, books: Sequence[NodeBook], tries: int) -> bool
         )
         for book in books
     )
-    return tries * _binomial_tail(len(books), len(cluster), by_chance) < MAX_CHANCE
-
-
-def _binomial_tail(trials: int, least: int, probability: float) -> float:
-    """Return the probability of `least` or more of so many trials."""
-    return math.fsum(
-        math.comb(trials, n) * probability**n * (1 - probability) ** (trials - n)
-        for n in range(least, trials + 1)
-    )
+    return tries * binomial_tail(len(cluster), len(books), by_chance) < MAX_CHANCE
 
 
 def _describe_cluster(cluster: _Cluster, books: Sequence[NodeBook]) -> SharedIncident:

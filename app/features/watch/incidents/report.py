@@ -5,6 +5,7 @@ from collections.abc import Iterator, Sequence
 
 from app.features.watch.incidents.answer import BookAnswer
 from app.report.figures.timeline import timeline_lines, timeline_svg
+from app.report.incident_parts import incident_parts
 from probes.units import count_noun, format_duration
 from scenarios.analysis.incidents.findings import period_text
 from scenarios.analysis.incidents.incidents import Incident
@@ -57,12 +58,7 @@ def _answer_text(chosen: Sequence[tuple[Incident, Finding]], at: str | None) -> 
 
 def _finding_parts(finding: Finding) -> Iterator[doc.Part]:
     yield doc.paragraph_of(doc.Strong(finding.title))
-    if finding.evidence:
-        yield doc.Bullets(tuple((row.text,) for row in finding.evidence))
-    for remedy in finding.remedy:
-        yield doc.paragraph_of(f"What to do: {remedy.title}.")
-    if finding.prove:
-        yield doc.paragraph_of("To measure it now: ", doc.Mono(f"hostdx run {finding.prove}"))
+    yield from incident_parts(finding)
 
 
 def _book_lines(answer: BookAnswer) -> Iterator[doc.Words]:
