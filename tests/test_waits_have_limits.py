@@ -43,13 +43,13 @@ ALLOWED = {
     "probes/engine/command/supervisor.py": "waitid said that it has ended",
     "probes/engine/command/taskstats.py": TIMEOUT,
     "probes/engine/loads/calls.py": MEASURED,
-    "probes/engine/loads/loopback.py": MEASURED,
+    "probes/engine/loads/pinned_loads.py": MEASURED,
     "probes/engine/pool.py": "its only caller sets the limit",
     "scenarios/contention/measurement/operations.py": MEASURED,
     "scenarios/fullstack/measurement/peer.py": TIMEOUT,
     "scenarios/fullstack/measurement/remote.py": "its only caller sets the limit",
     "scenarios/fullstack/measurement/station.py": DONE,
-    "scenarios/fullstack/measurement/zero_copy.py": TIMEOUT,
+    "scenarios/fullstack/measurement/worker.py": TIMEOUT,
     "scenarios/rpfilter/measurement/sender.py": TIMEOUT,
 }  # fmt: skip
 

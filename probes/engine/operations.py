@@ -16,8 +16,7 @@ from collections.abc import Callable, Iterator, Sequence
 from probes.engine import histogram, loops
 from probes.engine.completions import count_completions
 from probes.engine.loads import calls, corners
-from probes.engine.loads.metadata import NameCycle
-from probes.engine.loads.new_files import NewFiles
+from probes.engine.loads.metadata import NameCycle, NewFiles
 from probes.engine.priority import set_priority
 from probes.engine.spec import BlockReply, Piece, Spec
 

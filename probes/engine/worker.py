@@ -17,10 +17,9 @@ from collections.abc import Callable, Iterator
 
 from probes.children.parent_death import be_expendable, tie_to
 from probes.engine import residency
-from probes.engine.barrier import Meeting
 from probes.engine.loads import corners
 from probes.engine.operations import POOL_BYTES, WorkerState, run_block
-from probes.engine.slices import run_train
+from probes.engine.slices import Meeting, run_train
 from probes.engine.spec import WorkerCommand
 
 LOOKED_AT = 64  # small files whose residency is asked, a worker

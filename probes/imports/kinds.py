@@ -1,22 +1,29 @@
 """Which kinds there are, recognised by what is in the file and never by its name.
 
 The first that recognises the content parses it. What nothing recognises is refused in one line without its words.
+
+Why a file is not imported. No content of it is quoted: its name may lead to what only root reads.
+
+Which figures of a result cannot be judged: by the tool's own words, by the time they took, by their source.
 """
 
-from collections.abc import Callable
+import re
+from collections.abc import Callable, Iterator
 from contextlib import suppress
-from functools import cache
-from typing import NamedTuple
+from functools import cache, lru_cache
+from typing import Literal, NamedTuple
 
 import msgspec
 
-from probes.imports import iperf3, refuse
+from probes import units
+from probes.imports import iperf3
 from probes.imports.accounting import add_left_out
 from probes.imports.cluster import elbencho, nccl
 from probes.imports.cpu import hwloc, numactl, perf_stat
+from probes.imports.formats import load_format
 from probes.imports.hep import hep_suite, hepscore, prmon
 from probes.imports.line_format import load_line_format
-from probes.imports.model import ImportRefusedError, ImportResult, make_noted
+from probes.imports.model import ImportedMeasure, ImportRefusedError, ImportResult, ImportTrouble, make_noted
 from probes.imports.source import ImportSource
 from probes.imports.storage import (
     darshan,
@@ -32,8 +39,167 @@ from probes.imports.storage import (
     mdtest_ranks,
 )
 from probes.imports.sysstat import atop, iostat, pidstat, sar, sysstat_json, vmstat
-from probes.imports.validity import apply_validity
 from probes.reading import other_package
+from probes.units import format_size
+
+MIN_WORK_SECONDS = 0.05
+MAX_READ_OVER_WRITE = 20  # no disk and no file server reads so many times faster than it writes
+_MAX_SUBJECTS = 40
+# Troubles by which an importer has said already that figures are invalid.
+_SAY_INVALID = frozenset(
+    [
+        "io500.phase-invalid",
+        "fio.error",
+        "iperf3.error",
+        "hpl.failed",
+        "hpcg.invalid",
+        "nccl.wrong",
+        "hepscore.status",
+        "hepscore.workload-log",
+        "hepscore.not-measured",
+        "stream.not-validated",
+    ]
+)
+
+
+def apply_validity(result: ImportResult) -> ImportResult:
+    """The result with a trouble for each load that is invalid, too short or read from memory.
+
+    Invalid figures and those of less than 50 ms of work are not judged, so that nothing compares them.
+    """
+    measures = tuple(map(_mark_unjudged, result.measures))
+    troubles = list(result.troubles)
+    trouble_ids = {trouble.id for trouble in troubles}
+    for identifier, flagged in (("invalid", _invalid_loads(measures)), ("too-short", _short_loads(measures)),
+                                ("from-memory", _memory_reads(measures))):  # fmt: skip
+        new = dict(flagged) if identifier != "invalid" or not trouble_ids & _SAY_INVALID else {}
+        troubles += [
+            ImportTrouble(id=identifier, subject=s, said=t) for s, t in list(new.items())[:_MAX_SUBJECTS]
+        ]
+    return msgspec.structs.replace(result, measures=measures, troubles=tuple(troubles))
+
+
+def _mark_unjudged(measure: ImportedMeasure) -> ImportedMeasure:
+    if not measure.judged or not (measure.invalid or _is_short(measure)):
+        return measure
+    return msgspec.structs.replace(measure, judged=False, invalid=measure.invalid or _short_words(measure))
+
+
+def _is_short(measure: ImportedMeasure) -> bool:
+    return 0 < measure.seconds < MIN_WORK_SECONDS
+
+
+def _short_words(measure: ImportedMeasure) -> str:
+    return f"{units.format_latency(measure.seconds * 1e9)} of work"
+
+
+def _invalid_loads(measures: tuple[ImportedMeasure, ...]) -> Iterator[tuple[str, str]]:
+    return ((m.workload, m.invalid) for m in measures if m.invalid and not _is_short(m))
+
+
+def _short_loads(measures: tuple[ImportedMeasure, ...]) -> Iterator[tuple[str, str]]:
+    return ((m.workload, _short_words(m)) for m in measures if _is_short(m))
+
+
+def _memory_reads(measures: tuple[ImportedMeasure, ...]) -> Iterator[tuple[str, str]]:
+    """A read of what the same run wrote: the two loads have the same name but for the word, and a bandwidth each."""
+    rates = {m.workload: m.value for m in measures if m.metric == "bandwidth" and m.unit == "B/s"}
+    for workload, rate in rates.items():
+        wrote = rates.get(workload.replace("read", "write")) if "read" in workload else None
+        if wrote and rate > MAX_READ_OVER_WRITE * wrote:
+            yield (
+                workload,
+                f"{units.format_rate(rate)} read, {units.format_rate(wrote)} written: {rate / wrote:.0f} times",
+            )
+
+
+_NAMED: tuple[tuple[bytes, str, str], ...] = (
+    (
+        b"\x00\x05\x16\x07",
+        "is an AppleDouble file that macOS left beside the result",
+        "import the file without ._",
+    ),
+    (b"darshan log", "is a Darshan file", "import the log itself"),
+    (b"SQLite format 3", "is a database", "export the result as JSON or text"),
+    (b"\x89HDF", "is an HDF5 file", "export the result as JSON or text"),
+    (b"\xef\xbe\xed\xfe", "is a raw file of atop", "convert it: atop -r FILE -P ALL > result.txt"),
+    (b"\x7fELF", "is a program", "import its output"),
+    (b"%PDF", "is a PDF", "import the text or JSON it was made from"),
+)
+_HINTS = ((b"No NUMA available on this system", "the host has one memory node: there is nothing to import"),)
+_FIO_TEXT = re.compile(rb"^\S.{0,200}: \(g(?:roupid)?=\d+", re.MULTILINE)
+_JSON = re.compile(rb"\s*(?:\{\s*[\"}]|\[\s*[\[{\"\d\]-])")
+_SYSSTAT_BINARY = (b"\x96\xd5", b"\xd5\x96")
+
+
+class OtherTool(msgspec.Struct, frozen=True):
+    """A tool that is recognised and not imported: `formats/other_tools.toml`."""
+
+    name: str
+    pattern: str
+    kind: Literal["not read", "state", "form"] = "not read"
+    instead: str = ""
+
+    @property
+    def refusal_error(self) -> ImportRefusedError:
+        match self.kind:
+            case "state":
+                hint = "`hostdx triage` reads the state of a live host"
+                return ImportRefusedError(f"is {self.name}'s output: no result that hostdx compares", hint)
+            case "form":
+                return ImportRefusedError(f"is {self.name}'s output in a form that is not read", self.instead)
+        return ImportRefusedError(f"is {self.name}; not read", "`hostdx import --help` lists what is")
+
+
+@lru_cache(maxsize=1)
+def _other_tools() -> list[tuple[re.Pattern[bytes], OtherTool]]:
+    tools = load_format("other_tools.toml", dict[str, list[OtherTool]])["tool"]
+    return [(re.compile(tool.pattern.encode(), re.MULTILINE), tool) for tool in tools]
+
+
+def refuse_unreadable(source: ImportSource) -> None:
+    """Raises ImportRefusedError for what no kind can be: empty, packed, another program's binary."""
+    if not source.head.strip() and not source.data.strip():  # of a large file no copy is made
+        raise ImportRefusedError("is empty", "import the file that the tool wrote")
+    if source.packer_names is not None:
+        name, command = source.packer_names
+        raise ImportRefusedError(f"is compressed ({name})", f"unpack it first: {command}")
+    for magic, why, hint in _NAMED:
+        if source.data.startswith(magic):
+            raise ImportRefusedError(why, hint)
+    if source.data[:2] in _SYSSTAT_BINARY:
+        raise ImportRefusedError("is a binary sysstat file", "convert it: sadf -j FILE -- -A > result.json")
+
+
+def unknown_kind_error(source: ImportSource) -> ImportRefusedError:
+    if source.is_binary:
+        return ImportRefusedError(
+            "is binary and of no kind that can be imported", "`hostdx import --help` lists the kinds"
+        )
+    for pattern, tool in _other_tools():
+        if pattern.search(source.head):
+            return tool.refusal_error
+    if source.head.lstrip().startswith((b"fio: ", b"fio-")) or _FIO_TEXT.search(source.head):
+        return ImportRefusedError(
+            "holds no fio result, but text that fio prints", "run fio with --output-format=json"
+        )
+    if source.contains_all(b"[ior-easy]", b"[mdtest-easy]"):
+        return ImportRefusedError(
+            "is the configuration of an IO500 run, not its result", "import result_summary.txt"
+        )
+    for words, hint in _HINTS:
+        if words in source.head:
+            return ImportRefusedError(
+                f"is {format_size(source.size)} of text, and of no kind that can be imported", hint
+            )
+    if _JSON.match(source.head):
+        return ImportRefusedError(
+            "is JSON of no kind that can be imported", "`hostdx import --help` lists the kinds"
+        )
+    return ImportRefusedError(
+        f"is {format_size(source.size)} of text, and of no kind that can be imported",
+        "`hostdx import --help` lists the kinds",
+    )
 
 
 class ImportKind(NamedTuple):
@@ -127,10 +293,10 @@ def recognise_kind(source: ImportSource) -> ImportKind | None:
 
 def parse(source: ImportSource, kind: ImportKind | None = None) -> ImportResult:
     """The file as a result. Raises ImportRefusedError, and nothing else, whatever the bytes are."""
-    refuse.refuse_unreadable(source)
+    refuse_unreadable(source)
     chosen = kind or recognise_kind(source)
     if chosen is None:
-        raise refuse.unknown_kind_error(source)
+        raise unknown_kind_error(source)
     try:
         result = add_left_out(apply_validity(chosen.parse(source)), chosen.id, source)
         version = make_noted((result.tool, result.version), subject="tool")

@@ -1,14 +1,137 @@
 """Names of the frames of a call profile: the kernel's from /proc/kallsyms, a file's from its symbols, a just-in-time
 compiler's from /tmp/perf-PID.map. One without a name is said as where it lies: `[libfoo.so+0x12a0]`.
+
+Names of the functions in an ELF file, by the place in the file: its own symbol table, else the dynamic one.
+
+Any file that a command maps may be read here: all of it is hostile. Sizes and counts are bounded, what lies outside
+of the file is not there, a name has MOST_NAME bytes at most. No debug information is read. System V ABI, chapter 4.
 """
 
 import os
-from collections.abc import Iterator, Sequence
+import struct
+from bisect import bisect_right
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
+from typing import NamedTuple
 
 from probes.files.named_file import open_regular
 from probes.profile.call_profile import KERNEL, Frame
-from probes.profile.elf_symbols import ElfSymbols, Ranges
+
+MAX_HEADERS = 512  # of segments, of sections
+MAX_SYMBOLS = 400_000
+MAX_STRING_BYTES = 32 << 20
+MAX_NAME_BYTES = 512
+_SYMTAB, _DYNSYM, _LOAD, _FUNCTION, _IFUNC = 2, 11, 1, 2, 10
+
+
+class _Segment(NamedTuple):
+    offset: int
+    address: int
+    length: int
+
+
+class Ranges:
+    """Names by where they begin; one that tells no length goes to the next."""
+
+    def __init__(self, symbols: Iterable[tuple[int, int, str]]) -> None:
+        self._symbols = sorted(symbols)
+        self._starts = [start for start, _, _ in self._symbols]
+
+    def name(self, place: int) -> str | None:
+        at = bisect_right(self._starts, place) - 1
+        if at < 0:
+            return None
+        start, size, name = self._symbols[at]
+        return name if not size or place < start + size else None
+
+
+class ElfSymbols:
+    """Raises OSError or ValueError where the file cannot be read as one."""
+
+    def __init__(self, path: str) -> None:
+        self._file = open_regular(path)
+        try:
+            self._bytes = os.fstat(self._file).st_size
+            self._segments, symbols = self._read()
+        except (struct.error, OverflowError) as error:
+            raise ValueError(f"{path}: {error}") from None
+        finally:
+            os.close(self._file)
+        self._names = Ranges((start, max(size, 1), name) for start, size, name in symbols)
+
+    def name(self, place: int) -> str | None:
+        """Of the function at this place of the file."""
+        address = next(
+            (place - s.offset + s.address for s in self._segments if s.offset <= place < s.offset + s.length),
+            None,
+        )
+        return None if address is None else self._names.name(address)
+
+    def _read_part(self, offset: int, length: int) -> bytes:
+        if offset < 0 or length < 0 or offset + length > self._bytes:
+            raise ValueError("outside of the file")
+        return os.pread(self._file, length, offset)
+
+    def _read(self) -> tuple[list[_Segment], list[tuple[int, int, str]]]:
+        ident = self._read_part(0, 16)
+        if ident[:4] != b"\x7fELF" or ident[4] not in (1, 2) or ident[5] not in (1, 2):
+            raise ValueError("no ELF file")
+        self._order, self._wide = "<" if ident[5] == 1 else ">", ident[4] == 2
+        # From byte 16: type, machine, version, entry, segments, sections, flags, size, 2 x (size, count), names
+        head = struct.Struct(f"{self._order}HHI{'QQQ' if self._wide else 'III'}IHHHHHH")
+        fields = head.unpack(self._read_part(16, head.size))
+        segments_at, sections_at, (segment_size, segments, section_size, sections) = (
+            fields[4],
+            fields[5],
+            fields[8:12],
+        )
+        loads = list(self._load_segments(segments_at, segment_size, min(segments, MAX_HEADERS)))
+        tables = list(self._symbol_tables(sections_at, section_size, min(sections, MAX_HEADERS)))
+        for kind in (_SYMTAB, _DYNSYM):
+            for table_kind, table, strings in tables:
+                if table_kind == kind and (symbols := list(self._function_symbols(table, strings))):
+                    return loads, symbols
+        return loads, []
+
+    def _load_segments(self, at: int, size: int, count: int) -> Iterator[_Segment]:
+        form = struct.Struct(self._order + ("IIQQQQQQ" if self._wide else "IIIIIIII"))
+        for n in range(count):
+            fields = form.unpack(self._read_part(at + n * size, form.size))
+            kind, offset, address = (fields[0], fields[2], fields[3]) if self._wide else fields[:3]
+            length = fields[5] if self._wide else fields[4]
+            if kind == _LOAD:
+                yield _Segment(offset, address, length)
+
+    def _symbol_tables(self, at: int, size: int, count: int) -> Iterator[tuple[int, bytes, bytes]]:
+        """The symbol tables with their strings."""
+        form = struct.Struct(self._order + ("IIQQQQIIQQ" if self._wide else "IIIIIIIIII"))
+        heads = [form.unpack(self._read_part(at + n * size, form.size)) for n in range(count)]
+        entry = 24 if self._wide else 16
+        for head in heads:
+            if head[1] in (_SYMTAB, _DYNSYM) and head[6] < len(heads):
+                strings = heads[head[6]]
+                symbols = min(head[5], MAX_SYMBOLS * entry)
+                yield (
+                    head[1],
+                    self._read_part(head[4], symbols),
+                    self._read_part(strings[4], min(strings[5], MAX_STRING_BYTES)),
+                )
+
+    def _function_symbols(self, table: bytes, strings: bytes) -> Iterator[tuple[int, int, str]]:
+        form = struct.Struct(self._order + ("IBBHQQ" if self._wide else "IIIBBH"))
+        for fields in form.iter_unpack(table[: len(table) // form.size * form.size]):
+            if self._wide:
+                name, info, _, section, value, size = fields
+            else:
+                name, value, size, info, _, section = fields
+            if info & 15 in (_FUNCTION, _IFUNC) and section and name < len(strings):
+                end = strings.find(b"\0", name, name + MAX_NAME_BYTES)
+                yield (
+                    value,
+                    size,
+                    strings[name : end if end >= 0 else name + MAX_NAME_BYTES].decode("ascii", "replace"),
+                )
+
 
 MAX_BYTES = 64 << 20  # of kallsyms (10 MB), of a map
 MAX_LINES = 1_000_000

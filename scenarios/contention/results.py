@@ -60,7 +60,7 @@ class ScalingStep(msgspec.Struct, Judged, frozen=True, kw_only=True):
 
 
 class Scalability(msgspec.Struct, frozen=True, kw_only=True):
-    """Of the USL: `scenarios/contention/usl.py`. `peak`: workers at the highest throughput, by the fit."""
+    """Of the USL: `scenarios/contention/judge.py`. `peak`: workers at the highest throughput, by the fit."""
 
     contention: of.Rate
     contention_ci95: tuple[of.Rate, of.Rate]

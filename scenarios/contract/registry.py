@@ -1,10 +1,14 @@
 """Which scenarios there are: folders of this package with a `scenario.py`, and what other packages bring.
 
 Loaded by name, one at a time, so that asking for one does not import the others.
+
+What a scenario of another package declares, checked before anything goes by it.
 """
 
 from __future__ import annotations
 
+import math
+import re
 from importlib import import_module
 from typing import TYPE_CHECKING, cast
 
@@ -12,10 +16,47 @@ from probes.reading import other_package
 from probes.reading.other_package import load_entry, package_guard
 from scenarios import GROUP as GROUP
 from scenarios.contract.folders import SCENARIOS
-from scenarios.contract.other_packages import NAME, check_declaration
 
 if TYPE_CHECKING:
     from scenarios.contract.model import Scenario
+
+
+NAME = re.compile(r"[a-z][a-z0-9_-]{0,31}")
+# of every scenario's command beside its own
+TAKEN = frozenset(
+    ("help", "yes", "consent", "json", "events", "recording", "tied", "quiet", "with-arguments")
+)
+
+
+def check_declaration(scenario: Scenario) -> None:
+    """Raise ImportError where the scenario declares what no command, list or screen could take."""
+    import msgspec
+
+    from scenarios.contract.card import Card
+    from scenarios.contract.declared_options import ScenarioWords
+    from scenarios.contract.plan import Option
+
+    words = {name: getattr(scenario, name) for name in ScenarioWords.__struct_fields__}
+    try:
+        msgspec.convert(msgspec.to_builtins(words), ScenarioWords)
+        msgspec.convert(msgspec.to_builtins(scenario.card), Card)
+        options = msgspec.convert(msgspec.to_builtins(scenario.options), tuple[Option, ...])
+    except (msgspec.MsgspecError, TypeError, RecursionError) as error:
+        raise ImportError(f"its declaration: {error}") from error
+    if not all(math.isfinite(words[name]) for name in ("takes_s", "checkup_s")):
+        raise ImportError("how long it takes is no number to work with")
+    names = [option.name for option in options]
+    for name in names:
+        if not NAME.fullmatch(name) or name in TAKEN or names.count(name) > 1:
+            raise ImportError(
+                f"its option {name[:40]!r} is no name, is given twice or is every scenario's own"
+            )
+    texts = (
+        *(word for word in words.values() if isinstance(word, str)),
+        *(option.help for option in options),
+    )
+    if unprintable := next((text for text in texts if not text.isprintable()), ""):
+        raise ImportError(f"its text {unprintable[:40]!r} holds what a terminal obeys")
 
 
 def bundled_names() -> tuple[str, ...]:

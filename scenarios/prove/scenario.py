@@ -23,8 +23,7 @@ from scenarios.prove.loads import LOADS, ProofLoad, check_reach, open_load
 from scenarios.prove.plan import make_plan
 from scenarios.prove.request import AGAIN, SCREENING_SHARE, TODAY, ProofRequest, ProofVariant, parse_request
 from scenarios.prove.results import Proof, ProofResult, ProvenSetting, ScreeningRecord, ScreeningResult
-from scenarios.prove.screening import SCREENING, Screening
-from scenarios.prove.switch import ProofBench, SettingsSwitch
+from scenarios.prove.screening import SCREENING, ProofBench, Screening, SettingsSwitch
 
 
 @apply_declaration(__file__, loads=", ".join(LOADS))

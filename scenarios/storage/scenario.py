@@ -2,26 +2,49 @@
 
 Compares directories under the built-in engine's loads, says what each reaches of its link, and what else differs.
 A CPU-only load runs along as the negative control; `--pid` and `--cgroup` tell how long a real job waits.
+
+The loads of a storage run: variants in turn, or one directory alone; what was measured is kept as it comes.
 """
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import AsyncExitStack
 from functools import partial
 from typing import ClassVar
 
 from probes.engine.disk.budget import WriteBudget
+from probes.engine.disk.refusals import indirect_kind
 from probes.engine.disk.storage import StorageBench
+from probes.engine.disk.trains import StorageBatches
+from probes.engine.measured import Measured, NotApplicable, WriteBudgetSpent
 from probes.engine.pool import SharedWorkers
 from probes.reading.host import Host
 from probes.types import Absent
+from scenarios.contract import events as ev
 from scenarios.contract.declared_options import apply_declaration
 from scenarios.contract.finding import Finding
-from scenarios.contract.model import Options, Prepared, Run, Scenario, UsageError, own_directory
-from scenarios.contract.plan import Workload
+from scenarios.contract.model import (
+    Options,
+    Prepared,
+    Run,
+    Scenario,
+    StepInProgress,
+    UsageError,
+    own_directory,
+)
+from scenarios.contract.plan import Plan, Workload
 from scenarios.experiment.budget import Budget
-from scenarios.experiment.guards.watch import watch_for
+from scenarios.experiment.experiment import LoadExperiment
+from scenarios.experiment.files.places import ComparedDirectory
+from scenarios.experiment.files.variant_bench import StorageVariantBench
+from scenarios.experiment.groups import level_values, values_beside
+from scenarios.experiment.guards.watch import InterferenceWatch, watch_for
+from scenarios.experiment.load_schedule import ScheduledLoad, run_campaign
+from scenarios.experiment.schedule.guarded import GuardedBlocks, metric_values
+from scenarios.experiment.schedule.train_scheduler import BatchScheduler
+from scenarios.experiment.statistics.stats import level_interval
 from scenarios.storage.findings import (
+    build_level,
     class_findings,
     control_moved,
     drift_findings,
@@ -32,19 +55,207 @@ from scenarios.storage.findings import (
 from scenarios.storage.first_answer import first_answer, suspicion_findings
 from scenarios.storage.measurement.io_delay import JobIoWait as Waited
 from scenarios.storage.measurement.io_delay import watch_job
-from scenarios.storage.measuring import StorageMeasurement
 from scenarios.storage.plan import DEFAULT_BUDGET_S, JOB_S, StorageSetup, make
-from scenarios.storage.results import JobWaits, Levels, WatchedJobWait
+from scenarios.storage.results import DirectoryLevel, JobWaits, Levels, WatchedJobWait
 from scenarios.storage.targets import describe_shared, list_known_findings, same_device
-from scenarios.storage.throttling.caps import watched_s
+from scenarios.storage.throttling.caps import DiskLimit, Throttle, find_throttles, watched_s
+from scenarios.storage.throttling.common_cap import courses_of, recast_verdict
+from scenarios.storage.throttling.detection import BlockCompletions
 from scenarios.storage.throttling.findings import (
     cpu_pauses,
     ebs_findings,
     ebs_of,
+    is_virtual,
+    limits_below,
     lower_levels_to_caps,
     throttle_findings,
     throttles_of,
 )
+
+MAX_BLOCKS = 24  # of a directory alone, a load: enough for its level
+
+
+class StorageMeasurement:
+    """`levels`, `verdicts` and `courses` (by load) hold at any time, of what was measured until then."""
+
+    def __init__(
+        self,
+        run: Run,
+        targets: Sequence[ComparedDirectory],
+        loads: Sequence[Workload],
+        benches: Mapping[str, StorageBench],
+        watch: InterferenceWatch,
+    ) -> None:
+        """`benches`: by variant."""
+        self._run, self._targets, self._loads, self._benches = run, targets, loads, benches
+        self._watch = watch
+        self._schedulers: dict[str, BatchScheduler] = {}
+        self.levels: list[DirectoryLevel] = []
+        self.verdicts: list[ev.RunVerdict] = []
+        self.courses: dict[str, list[BlockCompletions]] = {}
+
+    def cpu_withheld_shares(self) -> dict[str, float]:
+        """Return by load what a quota took of our CPU time."""
+        return {load: self._watch.cpu_withheld_share(load) for load in self.courses}
+
+    async def measure_loads(self, budget: Budget) -> None:
+        """Measure all loads, in the order of importance."""
+        if len(self._targets) > 1:
+            await self._compare_directories(budget)
+            return
+        for index, load in enumerate(self._loads):  # in equal parts of the budget
+            with self._run.begin_step(load.id, load.title) as step:
+                await self._measure_single(load, budget, len(self._loads) - index, step)
+
+    async def _compare_directories(self, budget: Budget) -> None:
+        limits = {target.letter: limits_below(self._run.host, target) for target in self._targets}
+        scheduled_loads = [self._schedule_load(load, limits) for load in self._loads]
+        family = len(self._loads) * (len(self._targets) - 1)
+        scope = scope_of(self._run.plan, self._targets)
+        await run_campaign(self._run, budget, scheduled_loads, family=family, scope=scope)
+        if same_device(self._targets):
+            self.courses |= self._courses_by_variant()[self._targets[0].letter]
+
+    def _schedule_load(self, load: Workload, limits: Mapping[str, Sequence[DiskLimit]]) -> ScheduledLoad:
+        batches = StorageBatches(self._benches, load.id)
+        scheduler = BatchScheduler(self._run, load, batches, self._watch)
+        self._schedulers[load.id] = scheduler
+        return ScheduledLoad(
+            scheduler,
+            partial(self._record_verdicts, load, batches, scheduler),
+            recast=partial(self._recast_capped, load, limits),
+        )
+
+    def _record_verdicts(
+        self, load: Workload, batches: StorageBatches, scheduler: BatchScheduler, experiment: LoadExperiment
+    ) -> None:
+        judged = experiment.verdicts
+        self.verdicts += judged
+        shown = values_beside(experiment.groups, load.metrics[0], judged)
+        for target in self._targets:
+            values = level_values(experiment.groups, target.letter, load.metrics[0], judged)
+            if values and target.letter not in experiment.not_applicable_reasons:
+                latencies = scheduler.latency_histogram(target.letter, len(values))
+                shown_value = shown.get(target.letter)
+                remarks = sorted(batches.remarks)[-1:]
+                self.levels.append(level_of(target, load, values, remarks, latencies, shown_value))
+
+    def _recast_capped(
+        self, load: Workload, limits: Mapping[str, Sequence[DiskLimit]], verdict: ev.RunVerdict
+    ) -> ev.RunVerdict:
+        is_shared = same_device(self._targets)
+        caps: dict[str, Throttle] = {}
+        for letter, courses in self._courses_by_variant().items():
+            throttles = find_throttles(
+                courses,
+                limits[letter],
+                virtual=all(is_virtual(target) for target in self._targets),
+                turns=1 if is_shared else len(self._targets),
+                withheld={name: self._watch.cpu_withheld_share(name) for name in courses},
+            )
+            if own := [throttle for throttle in throttles if load.id in throttle.loads]:
+                caps[letter] = own[-1]
+        return recast_verdict(verdict, caps)
+
+    def _courses_by_variant(self) -> dict[str, dict[str, list[BlockCompletions]]]:
+        counted = {
+            load: scheduler.counted_batches
+            for load, scheduler in self._schedulers.items()
+            if scheduler.counted_batches
+        }
+        letters = [target.letter for target in self._targets]
+        return courses_of(letters, counted, shared=same_device(self._targets))
+
+    async def _measure_single(
+        self, load: Workload, budget: Budget, loads_left: int, step: StepInProgress
+    ) -> None:
+        """Measure the one directory: there is nothing to be interleaved with."""
+        [target] = self._targets
+        bench = StorageVariantBench(target.letter, self._benches[target.letter], load)
+        blocks = GuardedBlocks(self._run, self._watch)
+        why = ""
+        try:
+            await bench.start_workers()
+            why = await self._measure_alone(load, bench, budget.left_s / loads_left, blocks)
+        finally:
+            counted = blocks.counted_blocks(load.id)
+            values = metric_values(counted, bench.variant, load.metrics[0].name)
+            if values and not bench.unfit:
+                latencies = [pair for block in counted for pair in block.histogram]
+                self.levels.append(level_of(target, load, values, sorted(bench.remarks)[-1:], latencies))
+                if why:
+                    self._run.emit_note(f"{load.title}: {why}")
+            else:
+                step.skip_step(bench.unfit or why or "nothing could be measured")
+
+    async def _measure_alone(
+        self, load: Workload, bench: StorageVariantBench, seconds: float, blocks: GuardedBlocks
+    ) -> str:
+        """Measure blocks one after another, the first a warm-up. Return why that ended early, or ""."""
+        run = self._run
+        courses = self.courses.setdefault(load.id, [])
+        ends = run.clock.now() + seconds
+        await self._watch.look_before_first_block()
+        done = 0
+
+        async def measure_block() -> Measured:
+            measured = await bench.measure_block(load.block_s)
+            began_s = run.clock.now() - measured.seconds
+            courses.append(
+                BlockCompletions(began_s=began_s, seconds=measured.seconds, completions=measured.completions)
+            )
+            return measured
+
+        try:
+            for index in range(MAX_BLOCKS + 1):
+                if blocks.stop_reason or (index and run.clock.now() + load.block_s > ends):
+                    break
+                phase: ev.Phase = "steady" if index else "warmup"
+                await blocks.measure(load.id, bench.variant, measure_block, group=index, phase=phase)
+                await blocks.spare_others(load.id, index)
+                done = index
+                # a block ends a little late
+                run.emit_progress(load.id, load.title, max(0.0, ends - run.clock.now()))
+        except WriteBudgetSpent as spent:  # what was measured until now holds
+            return f"ended after {done} blocks: {spent}"
+        except NotApplicable as unfit:
+            return f"not applicable: {unfit}"
+        return f"stopped: {blocks.stop_reason}" if blocks.stop_reason else ""
+
+
+def scope_of(plan: Plan, targets: Sequence[ComparedDirectory]) -> str:
+    """Return what a verdict is about. "this disk" only where each lies on a disk of its own and nothing else
+    differs.
+    """
+    if plan.differs:
+        return "this stack"
+    kinds = sorted(
+        {
+            target.place.mount.fstype
+            for target in targets
+            if not target.devices or indirect_kind(target.place.mount.fstype)
+        }
+    )
+    if kinds:
+        return f"this file system ({', '.join(kinds)}), not a disk"
+    if same_device(targets):
+        return "this directory, not the disk"
+    if any(device.kind == "loop" for target in targets for device in target.devices):
+        return "this stack (a loop device is a file, not a disk)"
+    return "this disk"
+
+
+def level_of(
+    target: ComparedDirectory,
+    load: Workload,
+    values: Sequence[float],
+    remarks: Sequence[str],
+    latencies: Sequence[tuple[int, int]] = (),
+    shown_value: float | None = None,
+) -> DirectoryLevel:
+    middle, interval = level_interval(values, shown_value)
+    name, unit = load.metrics[0].name, load.metrics[0].unit
+    return build_level(target, load.id, name, unit, middle, interval, len(values), list(remarks), latencies)
 
 
 @apply_declaration(__file__)

@@ -15,8 +15,7 @@ from scenarios.workload.difference import (
     name_part,
     wait_words,
 )
-from scenarios.workload.parts import Split
-from scenarios.workload.results import AtLimit
+from scenarios.workload.results import AtLimit, Split
 
 SAYS = texts("workload")
 

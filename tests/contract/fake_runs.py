@@ -248,7 +248,7 @@ def run_storage(own: Path, patch: pytest.MonkeyPatch) -> FakeRun:
         metric = next(one.metric for one in storage_plan.LOADS if one.id == load)
         return FakeTrains(clock, rates, metric=metric, noise=white(len(load), 0.02), device=load != "cpu")
 
-    patch.setattr("scenarios.storage.measuring.StorageBatches", trains)
+    patch.setattr("scenarios.storage.scenario.StorageBatches", trains)
     for name in "ab":
         (own / name).mkdir()
     only = ("randread-4k-qd1", "fsync-4k-qd1", "cpu")

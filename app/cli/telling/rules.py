@@ -35,7 +35,7 @@ def rules(explain: str | None, tables: bool, as_json: bool) -> int:
     for problem in written_rules().problems:
         print_complaint(f"a rule was left out: {problem}")
     if tables:
-        from scenarios.triage.rules.tables import TABLES
+        from scenarios.triage.rules.known import TABLES
 
         host = Host()
         for name, table in TABLES.items():

@@ -9,7 +9,7 @@ from probes.imports.dates import epoch_to_iso
 from probes.imports.model import ImportedMeasure, ImportRefusedError, ImportResult, ImportTrouble, Noted
 from probes.imports.numbers import parse_integer, parse_number
 from probes.imports.source import ImportSource
-from probes.imports.storage import fio_json
+from probes.imports.storage import fio_job
 from probes.imports.storage.fio_job import FioJob, make_job
 from probes.imports.storage.fio_sum import MAX_JOBS, FioSums, sum_jobs
 
@@ -85,19 +85,19 @@ def parse(source: ImportSource) -> ImportResult:
     )
 
 
-def _sum_document(document: fio_json.FioDocument) -> FioSums:
+def _sum_document(document: fio_job.FioDocument) -> FioSums:
     common = document.options or {}
     jobs = (make_job(e, common, with_details=n < MAX_JOBS) for n, e in enumerate(document.decode_jobs()))
     return sum_jobs(jobs, clients=document.client_stats is not None)
 
 
-def _read_documents(source: ImportSource) -> tuple[list[fio_json.FioDocument], list[str]]:
+def _read_documents(source: ImportSource) -> tuple[list[fio_job.FioDocument], list[str]]:
     """The documents that are fio's, and the messages of fio in the text around them."""
-    fio_documents: list[fio_json.FioDocument] = []
+    fio_documents: list[fio_job.FioDocument] = []
     text = bytearray()
     position = 0
     try:
-        for start, end, value in json_text.iterate_documents(source.data, fio_json.FioDocument, "fio"):
+        for start, end, value in json_text.iterate_documents(source.data, fio_job.FioDocument, "fio"):
             text += source.data[position : min(start, position + _TEXT_AROUND)]
             position = end
             if value.version is not None and value.raw_jobs:
@@ -116,9 +116,9 @@ def find_messages(text: str) -> list[str]:
     return [line[:300] for line in lines if _MESSAGE.match(line)][:_MAX_MESSAGES]
 
 
-def _select_runs(documents: list[fio_json.FioDocument]) -> list[fio_json.FioDocument]:
+def _select_runs(documents: list[fio_job.FioDocument]) -> list[fio_job.FioDocument]:
     """Without what `--status-interval` printed on the way: of one run's documents the last stands."""
-    runs: list[fio_json.FioDocument] = []
+    runs: list[fio_job.FioDocument] = []
     for document in documents:
         if runs and _is_continuation(runs[-1], document):
             runs[-1] = document
@@ -127,7 +127,7 @@ def _select_runs(documents: list[fio_json.FioDocument]) -> list[fio_json.FioDocu
     return runs
 
 
-def _is_continuation(earlier: fio_json.FioDocument, later: fio_json.FioDocument) -> bool:
+def _is_continuation(earlier: fio_job.FioDocument, later: fio_job.FioDocument) -> bool:
     before, after = earlier.decode_heads(), later.decode_heads()
     if [str(e.jobname) for e in before] != [str(e.jobname) for e in after]:
         return False
@@ -138,7 +138,7 @@ def _is_continuation(earlier: fio_json.FioDocument, later: fio_json.FioDocument)
     return all((parse_number(a.elapsed) or 0) <= (parse_number(b.elapsed) or 0) for a, b in pairs)
 
 
-def _start(document: fio_json.FioDocument) -> float | None:
+def _start(document: fio_job.FioDocument) -> float | None:
     """Epoch seconds at which the first job began."""
     stamp = parse_number(document.timestamp)
     elapsed = max((parse_number(e.elapsed) or 0.0 for e in document.decode_heads()), default=0.0)

@@ -1,7 +1,13 @@
-"""A fio job as it is imported, and what its own numbers say of each other."""
+"""A fio job as it is imported, and what its own numbers say of each other.
+
+fio's JSON as it is written, 2.0 to 3.x: which key holds what, in which unit.
+
+2.x: latencies in µs, `io_bytes` in KiB. 3.x: `…_ns`, `io_bytes` in bytes. Told by the keys, not by the version;
+`bw` is KiB/s in both. Numbers are `Any`: versions print 1, 1.0 and "1", and a job without I/O prints nan.
+"""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from functools import lru_cache
 
 import msgspec
@@ -10,7 +16,119 @@ from probes import units
 from probes.imports.formats import load_format
 from probes.imports.model import Contradiction, compare_claim
 from probes.imports.numbers import KIB, parse_byte_size, parse_integer, parse_number
-from probes.imports.storage import fio_json
+from probes.types import Json
+
+
+class FioLatency(msgspec.Struct, frozen=True):
+    """In ns or µs. `percentile` has the user's list; `bins` (json+) stays raw: a large file is mostly those."""
+
+    min: Json = None
+    max: Json = None
+    mean: Json = None
+    N: Json = None
+    percentile: dict[str, Json] = {}
+    bins: msgspec.Raw = msgspec.Raw(b"")
+
+
+class Direction(msgspec.Struct, frozen=True):
+    io_bytes: Json = None
+    io_kbytes: Json = None
+    bw: Json = None
+    iops: Json = None
+    runtime: Json = None
+    total_ios: Json = None
+    clat: FioLatency | None = None
+    lat: FioLatency | None = None
+    slat_ns: FioLatency | None = None
+    clat_ns: FioLatency | None = None
+    lat_ns: FioLatency | None = None
+
+    @property
+    def has_nanoseconds(self) -> bool:
+        return self.clat_ns is not None or self.lat_ns is not None or self.slat_ns is not None
+
+    @property
+    def bytes_exact(self) -> bool:
+        return self.has_nanoseconds or self.io_kbytes is not None
+
+    @property
+    def moved_bytes(self) -> int | None:
+        moved = parse_integer(self.io_bytes)
+        return moved if moved is None or self.bytes_exact else moved * KIB
+
+    def latency_ns(self, name: str) -> FioLatency | None:
+        chosen: FioLatency | None = getattr(self, f"{name}_ns") or getattr(self, name)
+        return chosen
+
+    @property
+    def to_ns(self) -> float:
+        return 1.0 if self.has_nanoseconds else 1000.0
+
+
+class Syncs(msgspec.Struct, frozen=True):
+    """fsync, fdatasync and sync_file_range of a job, all together."""
+
+    total_ios: Json = None
+    lat: FioLatency | None = None
+    lat_ns: FioLatency | None = None
+
+
+class SteadyState(msgspec.Struct, frozen=True):
+    ss: Json = None
+    attained: Json = None
+    criterion: Json = None
+
+
+class JsonJob(msgspec.Struct, frozen=True):
+    """One job, or one client's job."""
+
+    jobname: Json = ""
+    groupid: Json = None
+    error: Json = 0
+    elapsed: Json = None
+    hostname: Json = None
+    options: dict[str, Json] | None = msgspec.field(name="job options", default=None)
+    read: Direction | None = None
+    write: Direction | None = None
+    trim: Direction | None = None
+    mixed: Direction | None = None
+    sync: Syncs | None = None
+    steadystate: SteadyState | None = None
+
+
+class JobHead(msgspec.Struct, frozen=True):
+    """What tells two interim results of one run from two runs."""
+
+    jobname: Json = ""
+    elapsed: Json = None
+
+
+class FioDocument(msgspec.Struct, frozen=True):
+    """The jobs stay raw and are decoded one by one: a file of 100 MB has thousands of them."""
+
+    version: Json = msgspec.field(name="fio version", default=None)
+    timestamp: Json = None
+    time: Json = None
+    options: dict[str, Json] | None = msgspec.field(name="global options", default=None)
+    jobs: list[msgspec.Raw] | None = None
+    client_stats: list[msgspec.Raw] | None = None
+
+    @property
+    def raw_jobs(self) -> list[msgspec.Raw]:
+        return self.jobs if self.jobs is not None else self.client_stats or []
+
+    def decode_jobs(self) -> Iterator[JsonJob]:
+        """Raises msgspec.MsgspecError where one is no job."""
+        for part in self.raw_jobs:
+            yield _entry.decode(part)
+
+    def decode_heads(self) -> list[JobHead]:
+        """Of the first thousand jobs."""
+        return [_head.decode(part) for part in self.raw_jobs[:1000]]
+
+
+_entry = msgspec.json.Decoder(JsonJob)
+_head = msgspec.json.Decoder(JobHead)
 
 
 class FioSettings(msgspec.Struct, frozen=True):
@@ -81,7 +199,7 @@ class FioJob(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     invalid: str = ""  # why fio itself calls the job's figures invalid
 
 
-def make_job(entry: fio_json.JsonJob, common: Mapping[str, object], *, with_details: bool = True) -> FioJob:
+def make_job(entry: JsonJob, common: Mapping[str, object], *, with_details: bool = True) -> FioJob:
     """`with_details`: with its percentiles and options; else only what is summed up."""
     own = entry.options or {}
     options = {**common, **own} if with_details else {}
@@ -136,14 +254,14 @@ def _spell_value(text: str) -> str:
     return str(value) if value is not None else text.lower()
 
 
-def _invalid_reason(entry: fio_json.JsonJob) -> str:
+def _invalid_reason(entry: JsonJob) -> str:
     steady = entry.steadystate
     if steady is not None and steady.attained in (0, False):
         return f"steady state not attained: {str(steady.criterion)[:40]} reached, {str(steady.ss)[:40]} asked for"
     return f"fio ended with error {parse_integer(entry.error)}" if parse_integer(entry.error) else ""
 
 
-def _sync_latency(syncs: fio_json.Syncs | None) -> SyncLatency | None:
+def _sync_latency(syncs: Syncs | None) -> SyncLatency | None:
     latency = (syncs.lat_ns or syncs.lat) if syncs is not None else None
     if syncs is None or latency is None:
         return None
@@ -155,7 +273,7 @@ def _sync_latency(syncs: fio_json.Syncs | None) -> SyncLatency | None:
     return SyncLatency(count=count, mean_ns=mean, percentiles_ns=_read_percentiles(latency, to_ns))
 
 
-def _read_percentiles(latency: fio_json.FioLatency, to_ns: float) -> dict[str, float]:
+def _read_percentiles(latency: FioLatency, to_ns: float) -> dict[str, float]:
     percentiles: dict[str, float] = {}
     for key, value in latency.percentile.items():
         rank, ns = _rank_text(key), parse_number(value)
@@ -217,7 +335,7 @@ def _time_text(text: str) -> str:
     return f"{int(match[1]) * factor:g} s" if match and factor is not None else text
 
 
-def _read_rate(part: fio_json.Direction | None, with_details: bool) -> FioRate | None:
+def _read_rate(part: Direction | None, with_details: bool) -> FioRate | None:
     """None where this direction moved nothing."""
     if part is None:
         return None
@@ -252,7 +370,7 @@ def _rank_text(key: str) -> str:
     return f"{value:g}" if value else ""
 
 
-def _mean(latency: fio_json.FioLatency | None, to_ns: float) -> float | None:
+def _mean(latency: FioLatency | None, to_ns: float) -> float | None:
     mean = parse_number(latency.mean) if latency is not None else None
     return mean * to_ns if mean else None
 

@@ -1,11 +1,10 @@
 """The forms of a word that cannot be a secret: a path, a number, an option's name, a file, a device, a known word."""
 
-# ruff: noqa: SIM905
 import re
 from collections.abc import Collection
 
 from probes.number_text import parse_unsigned
-from probes.reading.secrecy.known_programs import SEPARATORS
+from probes.reading.secrecy.known_programs import HARMLESS, SEPARATORS
 
 _MAX_WORD = 200
 _PATH = re.compile(
@@ -50,25 +49,6 @@ _DEVICE = re.compile(
     r"(?:eth|en[ops]|bond|br|ib|vlan|veth|tap|tun|wlan|md|dm-?|sr|loop|nbd|nvme|mmcblk|zram|sd[a-z]|vd[a-z]|xvd[a-z]|"
     r"cpu|gpu|node|raid|db|wn|cn|mon|osd|oss|mds|mdt|ost)-?\d{1,4}(?:[npsfdc.:]{1,2}\d{1,4}){0,3}"
 )
-# Words of common tools: fio, dd, IOR, mdtest, stress-ng, sysbench, rsync, tar, systemctl, git, package managers.
-_WORDS = frozenset(
-    "read write randread randwrite rw randrw readwrite trim randtrim libaio io_uring psync sync posixaio mmap splice "
-    "pvsync pvsync2 direct fdatasync fsync cpu memory mem threads mutex fileio prepare run cleanup oltp_read_write "
-    "oltp_read_only seqwr seqrd rndrd rndwr rndrw none all auto always never on off yes no true false default start "
-    "stop status restart reload enable disable show list ls get set add del delete create remove mount umount update "
-    "upgrade install build test bench benchmark exec call main master worker server client agent daemon posix mpiio "
-    "hdf5 random sequential easy hard json text csv md html yaml normal terse human human-readable ext4 xfs btrfs "
-    "tmpfs nfs nfs4 zfs lustre vfat md raid1 raid5 raid6 raid10 mq-deadline bfq kyber host nvme0n1 nvme1n1 sda sdb "
-    "sdc vda vdb lo link addr route dev type scan repair scrub send receive snapshot subvolume balance filesystem "
-    "device clone fetch pull push commit log diff merge checkout python python3 java perl ruby node bash sh zsh env "
-    "nice ionice taskset numactl timeout time xargs find grep sed awk sort uniq head tail cat cp mv rm mkdir dd tar "
-    "gzip xz rsync ssh scp make cmake gcc ninja cargo docker podman singularity apptainer srun sbatch mpirun mpiexec "
-    "fio ior mdtest iozone stress-ng sysbench elbencho hdparm iperf3 interleave membind cpunodebind local preferred "
-    "zipf pareto uniform poisson size virtio hosts xf xzf czf cf for in do done while if then else fi sleep df du echo "
-    "printf pods nodes tree pool image images volume network process select count from where debug batch long short "
-    "remount noatime ro rsa ed25519 ecdsa sha aes mtu up down lz4 zstd tcp udp http https checkpointer "
-    "autovacuum processlist tables databases luksOpen luksClose luksFormat luksDump".split()
-)
 
 # Options and variables whose values say how something runs, in words of the program's own
 _DESCRIBING = re.compile(
@@ -84,7 +64,13 @@ def is_harmless(word: str, known_words: Collection[str] = ()) -> bool:
     """Return True if the form of the word shows that it is no secret. `known_words` are the program's own."""
     if len(word) > _MAX_WORD:
         return False
-    if len(word) < 2 or word in known_words or word in SEPARATORS or word.lower() in _WORDS or word in _WORDS:
+    if (
+        len(word) < 2
+        or word in known_words
+        or word in SEPARATORS
+        or word.lower() in HARMLESS
+        or word in HARMLESS
+    ):
         return True
     if holds_random_part(word):
         return False

@@ -3,6 +3,12 @@
 The kernel's own read-ahead goes on when a slice is over: what it fetched then (8 MB a slice of 20 MB on a disk that was
 capped) took the disk from the next side, and this one never sent it. So it is off, and a worker asks for as many bytes
 ahead itself as the disk's setting says, none once its time is over, and ends when it has sent all that it asked for.
+
+Sends that lend the kernel their pages (MSG_ZEROCOPY), and what it says of them afterwards.
+
+Documentation/networking/msg_zerocopy.rst: each send has a number; the socket's error queue tells from which to which
+the kernel has done with, and whether it copied them all the same (SO_EE_CODE_ZEROCOPY_COPIED): over a loopback and a
+veth always, for the receiver's socket may keep them for long.
 """
 
 from __future__ import annotations
@@ -12,7 +18,9 @@ import errno
 import fcntl
 import mmap
 import os
+import select
 import socket
+import struct
 import threading
 import time
 from collections import deque
@@ -34,7 +42,61 @@ from scenarios.fullstack.measurement.peer import (
     receive_bytes,
     receive_into,
 )
-from scenarios.fullstack.measurement.zero_copy import ZeroCopy
+
+_SO_ZEROCOPY, _MSG_ZEROCOPY = 60, 0x4000000  # include/uapi/asm-generic/socket.h, include/linux/socket.h
+_ERROR = struct.Struct("=IBBBBII")  # struct sock_extended_err, include/uapi/linux/errqueue.h
+_ZEROCOPY, _COPIED = 5, 1  # SO_EE_ORIGIN_ZEROCOPY, SO_EE_CODE_ZEROCOPY_COPIED
+_WAIT_S = 30.0
+
+
+class ZeroCopy:
+    """Of one connection. `sends`: until now; `copied`: those of the ones that are done."""
+
+    def __init__(self, connection: socket.socket) -> None:
+        self._connection = connection
+        self._allowed = False
+        self._poll = select.poll()
+        self._poll.register(connection, 0)  # errors are always told
+        self.sends = self._done = self.copied = 0
+
+    def send(self, data: memoryview) -> None:
+        """Until all of it is on its way. Raises NotApplicable where the kernel has no such sends."""
+        if not self._allowed:
+            try:
+                self._connection.setsockopt(socket.SOL_SOCKET, _SO_ZEROCOPY, 1)
+            except OSError as why:
+                raise NotApplicable(f"the kernel has no MSG_ZEROCOPY here ({why.strerror})") from None
+            self._allowed = True
+        view = data
+        while view:
+            try:
+                sent = self._connection.send(view, _MSG_ZEROCOPY)
+            except OSError as why:
+                if why.errno != errno.ENOBUFS:
+                    raise
+                if self._done == self.sends:
+                    reason = (
+                        "no pages may be lent: net.core.optmem_max or the limit of locked memory (ulimit -l)"
+                    )
+                    raise NotApplicable(reason) from None
+                self.wait(self._done + 1)
+                continue
+            self.sends += 1
+            view = view[sent:]
+
+    def wait(self, sends: int) -> None:
+        """Until the kernel has done with so many."""
+        while self._done < sends:
+            if not self._poll.poll(_WAIT_S * 1000):
+                raise BlockingIOError(errno.EAGAIN, "the pages that were sent do not come back")
+            _, control, _, _ = self._connection.recvmsg(0, 512, socket.MSG_ERRQUEUE)
+            for _, _, message in control:
+                _, origin, _, code, _, first, last = _ERROR.unpack_from(message)
+                if origin == _ZEROCOPY:
+                    count = (last - first + 1) & 0xFFFFFFFF
+                    self._done += count
+                    self.copied += count if code & _COPIED else 0
+
 
 # Requests of a connection that are not answered yet: as many as are answered in AHEAD_S, so that a slow link has little
 # under way when a slice ends and a fast one never waits for an answer.

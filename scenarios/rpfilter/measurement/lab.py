@@ -2,6 +2,8 @@
 
 Started as `python -m scenarios.rpfilter.measurement.lab NAME PARENT`; NAME is how the undo journal finds it again.
 One thread, so that the namespace entered last is the one that everything happens in. It dies with its parent.
+
+Which CPU to measure on: the one that has the least to do, so that neither side disturbs the other.
 """
 
 from __future__ import annotations
@@ -10,6 +12,7 @@ import os
 import signal
 import socket
 import sys
+import time
 from pathlib import Path
 
 import msgspec
@@ -25,6 +28,7 @@ from probes.engine.namespaces import (
     draw_addresses,
 )
 from probes.system.network.offload import read_segmentation, set_offload
+from probes.system.processor.cpu_times import SOURCE, CpuTimes, parse_proc_stat
 from scenarios.rpfilter.measurement import firewall_rules as netrules
 from scenarios.rpfilter.measurement.copied_routes import copy_routes
 from scenarios.rpfilter.measurement.firewall_rules import Treatment
@@ -40,7 +44,6 @@ from scenarios.rpfilter.measurement.lab_messages import (
     SetUp,
     requests,
 )
-from scenarios.rpfilter.measurement.quiet_cpu import quietest_cpu
 from scenarios.rpfilter.measurement.scheduling_delay import HeldUp
 from scenarios.rpfilter.measurement.sender import (
     Stop,
@@ -50,6 +53,32 @@ from scenarios.rpfilter.measurement.sender import (
     udp_slices,
     udp_socket,
 )
+
+_LOOK_S = 0.1  # ten jiffies: enough to tell an idle CPU from one that serves a network card
+
+
+def choose_cpu(allowed: set[int], before: dict[int, CpuTimes], after: dict[int, CpuTimes]) -> int:
+    """The least busy of the allowed ones; among equals the highest, since interrupts gather on the low numbers."""
+
+    def busy_seconds(cpu: int) -> float:
+        if cpu not in before or cpu not in after:
+            return 0.0
+        spent = after[cpu].subtract_earlier(before[cpu])
+        return spent.busy_s + spent.steal_s
+
+    return min(allowed, key=lambda cpu: (busy_seconds(cpu), -cpu))
+
+
+def quietest_cpu() -> int:
+    allowed = os.sched_getaffinity(0)
+    stat = Path(SOURCE)
+    try:
+        before = parse_proc_stat(stat.read_text("ascii")).cpus
+        time.sleep(_LOOK_S)
+        return choose_cpu(allowed, before, parse_proc_stat(stat.read_text("ascii")).cpus)
+    except (OSError, ValueError):
+        return max(allowed)
+
 
 MAX_PAIRS = 16
 _CONF = Path("/proc/sys/net/ipv4/conf")

@@ -19,7 +19,7 @@ class KernelFault(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_on
     `of`: whose rules speak of it. `release_stream`: an EL z-stream ("el8_6"), in which alone the numbers count:
     other streams
     got the fix under other numbers. `backported`: by upstream series, the first stable release with the fix.
-    `needs`: what must be so on the host (`scenarios/kernel/symptoms.py`); `symptom`: what shows it there.
+    `needs`: what must be so on the host (`scenarios/kernel/rules.py`); `symptom`: what shows it there.
     """
 
     id: str

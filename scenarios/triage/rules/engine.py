@@ -13,12 +13,11 @@ from scenarios.contract.finding import Evidence, Finding, Remedy, Severity
 from scenarios.contract.rule import HostRule, Inapplicable, Unreadable
 from scenarios.triage.rules import services, settings
 from scenarios.triage.rules.expression import Value, parse_expression
-from scenarios.triage.rules.known import written_rules
+from scenarios.triage.rules.known import TABLES, written_rules
 from scenarios.triage.rules.read import Read, last_line, read_value
 from scenarios.triage.rules.rule_file import Advice, Answer, RuleText
 from scenarios.triage.rules.subjects.log import lines_of, unlisted_lines
 from scenarios.triage.rules.table import SubjectRow
-from scenarios.triage.rules.tables import TABLES
 from scenarios.triage.rules.words import (
     SentenceTemplate,
     as_typable,

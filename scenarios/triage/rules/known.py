@@ -1,4 +1,7 @@
-"""Every rule that is written down: `rules.toml` in the scenarios' folders, then the site's own files."""
+"""Every rule that is written down: `rules.toml` in the scenarios' folders, then the site's own files.
+
+The tables that rules can look at, by name: every `NAME_rows` of the subjects.
+"""
 
 from functools import lru_cache
 from pathlib import Path
@@ -6,7 +9,29 @@ from pathlib import Path
 from scenarios.contract.folders import SCENARIOS, paths_of
 from scenarios.contract.knowledge_file import SITE, trusted_files
 from scenarios.triage.rules.rule_file import RuleFile, RuleText, parse_rule_file
-from scenarios.triage.rules.tables import TABLES
+from scenarios.triage.rules.subjects import (
+    array,
+    cpu,
+    disk,
+    fabric,
+    hardware,
+    log,
+    memory,
+    net,
+    pci,
+    remote,
+    route,
+    settings,
+    tcp,
+)
+from scenarios.triage.rules.table import Table
+
+TABLES: dict[str, Table] = {
+    name.removesuffix("_rows"): rows
+    for subject in (cpu, memory, net, tcp, disk, array, hardware, pci, fabric, settings, log, route, remote)
+    for name, rows in vars(subject).items()
+    if name.endswith("_rows") and not name.startswith("_")
+}
 
 
 @lru_cache(maxsize=4)

@@ -10,7 +10,7 @@ import pytest
 
 from app.cli import main
 from probes.children import environment
-from probes.system.bios.credentials import PASSWORD, USER, Credentials, find_credentials
+from probes.system.bios.redfish import PASSWORD, USER, Credentials, find_credentials
 
 
 def test_no_program_that_is_started_inherits_it(monkeypatch: pytest.MonkeyPatch) -> None:

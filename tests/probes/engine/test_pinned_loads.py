@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from probes.engine.loads import pinned_loads as engine
-from probes.engine.loads.chase import LINE, PointerChain, _successor_addresses
 from probes.engine.loads.memory_policy import NoPolicy, bind, nodes_of
+from probes.engine.loads.pinned_loads import LINE, PointerChain, _successor_addresses
 from probes.engine.pool import WorkerFailed
 from probes.reading.process_stat import is_running
 from scenarios.numa.measurement.placement import PlacementBench, Seat, WorkerPlacement

@@ -28,7 +28,7 @@ from probes.types import is_present
 from scenarios.contract.plan import Metric
 from scenarios.contract.verdict.verdict import GroupVerdict
 from scenarios.experiment.places import PlaceVisits
-from scenarios.experiment.schedule.trains import batch_groups
+from scenarios.experiment.schedule.train_scheduler import batch_groups
 from scenarios.experiment.sequential import SequentialComparison, draw_orders
 from tests.fakes.held import held
 from tests.needs import LOOP, need, needs, not_here, on_disk, program

@@ -10,7 +10,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from probes.imports import json_text, kinds, numbers, refuse
+from probes.imports import json_text, kinds, numbers
 from probes.imports.hep import prmon
 from probes.imports.model import ImportRefusedError, ImportResult
 from probes.imports.source import ImportSource
@@ -179,4 +179,4 @@ def test_whether_a_file_is_empty_is_asked_of_its_beginning() -> None:
 
     source = ImportSource("x", b"  text " * 20_000 + b"\n")
     source.data = Long(source.data)
-    refuse.refuse_unreadable(source)
+    kinds.refuse_unreadable(source)

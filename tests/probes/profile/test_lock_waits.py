@@ -11,8 +11,7 @@ import pytest
 
 from probes.profile.lock_waits import BEGIN, END, LockProfile, LockWaitFold
 from probes.profile.perf_records import parse_records
-from probes.profile.takings import Window
-from probes.profile.tracepoints import tracepoint_numbers
+from probes.profile.takings import Window, tracepoint_numbers
 from tests.needs import ROOT, needs
 from tests.probes.profile.test_call_profile import record, sample
 

@@ -10,8 +10,7 @@ from pathlib import Path
 import pytest
 
 from probes.profile.call_profile import KERNEL
-from probes.profile.elf_symbols import MAX_NAME_BYTES, ElfSymbols
-from probes.profile.symbols import Symbols
+from probes.profile.symbols import MAX_NAME_BYTES, ElfSymbols, Symbols
 from tests.every_case import every_case
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from app.recordings import store
 from app.recordings.reader import read_events
-from scenarios.checkup.relayed import relay_samples
+from scenarios.checkup.scenario import relay_samples
 from scenarios.contract import events as ev
 
 

@@ -18,8 +18,8 @@ from probes.engine.measured import BenchRefused
 from probes.profile.wait_samples import WaitSample
 from probes.reading.host import Host
 from probes.types import Json
+from scenarios.contention import judge
 from scenarios.contention import plan as contention_plan
-from scenarios.contention import usl
 from scenarios.contention.measurement.bench import ScalingPoint
 from scenarios.contention.plan import CONTROL, plan_layout, read_loads
 from scenarios.contention.results import ScalingCurve, ScalingCurves, ScalingStep, WorkersLevel
@@ -84,7 +84,7 @@ def eight(monkeypatch: pytest.MonkeyPatch) -> None:
 def plan_for_eight_cpus(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let a run have eight CPUs, and a tenth of the bootstrap's samples: `test_usl.py` holds its intervals."""
     monkeypatch.setattr(contention_plan, "own_affinity", lambda: tuple(range(8)))
-    monkeypatch.setattr(usl, "RESAMPLED", 40)
+    monkeypatch.setattr(judge, "RESAMPLED", 40)
 
 
 async def measured(

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from probes.engine.disk.budget import WriteBudget
-from probes.engine.loads.new_files import NewFiles
+from probes.engine.loads.metadata import NewFiles
 from probes.engine.measured import NotApplicable
 from probes.reading.host import Host
 from scenarios.fstrim.ageing import STEP_BYTES, WORKERS, ChurnBench, least_bytes

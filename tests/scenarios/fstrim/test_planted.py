@@ -22,7 +22,7 @@ from scenarios.fstrim.measurement.trim import TrimPattern
 from scenarios.fstrim.plan import parse_request, trim_action, trim_workloads
 from scenarios.fstrim.results import Round
 from scenarios.fstrim.rounds import finish_round, trend_of_rounds
-from scenarios.fstrim.session import TrimSession
+from scenarios.fstrim.scenario import TrimSession
 from scenarios.fstrim.trim_setup import TrimSetup
 from tests.fakes import FakeClock, FakeRun
 from tests.fakes.hosts.drive import Drive

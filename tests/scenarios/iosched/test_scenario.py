@@ -22,10 +22,9 @@ from scenarios.experiment.guards.system_disks import system_leaves
 from scenarios.experiment.schedule.switch import scheduler_change
 from scenarios.iosched.findings import OnsetComparison, onset_finding, throttling_finding
 from scenarios.iosched.measurement.mixes import MIXES, Mix
-from scenarios.iosched.restoration import QueueFileTracker, queue_files
 from scenarios.iosched.scenario import Iosched
 from scenarios.iosched.scheduler_setup import PairLoad, SchedulerSetup, build_workload
-from scenarios.iosched.switch import Switcher
+from scenarios.iosched.switch import QueueFileTracker, Switcher, queue_files
 from scenarios.iosched.target import ScheduledDisks, find_refusal
 from tests.every_case import every_case
 from tests.fakes import FakeRun

@@ -8,9 +8,8 @@ from pathlib import Path
 from probes.reading.host import Host
 from probes.types import Absent
 from scenarios.contract.finding import Finding
-from scenarios.kernel import rules, symptoms
-from scenarios.kernel.rules import check_known_faults
-from scenarios.kernel.symptoms import NEEDS, SYMPTOMS
+from scenarios.kernel import rules
+from scenarios.kernel.rules import NEEDS, SYMPTOMS, check_known_faults
 from scenarios.triage.knowledge.kernels import kernel_faults
 from tests.every_case import every_case
 
@@ -45,7 +44,7 @@ def test_every_need_and_symptom_that_is_named_is_known() -> None:
 
 
 @every_case("probe", [*NEEDS.values(), *SYMPTOMS.values()])
-def test_every_probe_answers_on_an_empty_capture_and_here(probe: symptoms.Probe, tmp_path: Path) -> None:
+def test_every_probe_answers_on_an_empty_capture_and_here(probe: rules.Probe, tmp_path: Path) -> None:
     for host in (_host(tmp_path, sys__x="1"), Host()):
         assert isinstance(probe(host), str | Absent)
 
@@ -63,12 +62,12 @@ def test_throttling_counts_below_the_quota_only(
     periods: int, throttled: int, usage_s: int, shows: bool | None
 ) -> None:
     values = {"nr_periods": periods, "nr_throttled": throttled, "usage_usec": usage_s * 1_000_000}
-    answer = symptoms._describe_throttling(values, 2.0)
+    answer = rules._describe_throttling(values, 2.0)
     assert isinstance(answer, Absent) if shows is None else bool(answer) == shows
 
 
 def test_link_trouble_is_read_from_the_log(tmp_path: Path) -> None:
     lines = ("ata3.00: exception Emask 0x10 SAct 0x0", "ata3: hard resetting link", "usb 1-1: reset")
     (tmp_path / "dmesg").write_text("".join(f"[    {n}.0] {line}\n" for n, line in enumerate(lines)))
-    answer = symptoms.ata_errors(_host(tmp_path, sys__x="1"))
+    answer = rules.ata_errors(_host(tmp_path, sys__x="1"))
     assert isinstance(answer, str) and answer.startswith("2 lines")

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from scenarios.kernel import symptoms
+from scenarios.kernel import rules
 from tests.fakes.hosts.tree import Tree
 
 STAT = "cpu  100 0 100 1000 {waited} 0 0 0 0 0\ncpu0 100 0 100 1000 {waited} 0 0 0 0 0\n"
@@ -27,7 +27,7 @@ def test_io_wait_beside_idle_disks_is_what_the_disks_do_between_both_looks(
     counters(tree, waited=0, busy_ms=0)
     host = tree.host()
     monkeypatch.setattr(host, "live", True)
-    monkeypatch.setattr(symptoms.time, "sleep", lambda _: counters(tree, waited=400, busy_ms=busy_ms))
+    monkeypatch.setattr(rules.time, "sleep", lambda _: counters(tree, waited=400, busy_ms=busy_ms))
     with host.hold_static():
-        told = symptoms.iowait_idle_disks(host)
+        told = rules.iowait_idle_disks(host)
     assert bool(told) is shows, told

@@ -9,7 +9,7 @@ import pytest
 from msgspec.structs import replace
 
 from probes.reading.host import Host
-from probes.system.bios.credentials import PASSWORD, USER
+from probes.system.bios.redfish import PASSWORD, USER
 from probes.types import Json
 from scenarios.contract import events as ev
 from scenarios.contract.model import Options, RunRefused, UsageError

@@ -111,7 +111,7 @@ def planted_run(
         yield load(run, proof_load.workload.metrics[0].name)
 
     patch.setattr("scenarios.prove.request.parse_settings", lambda *_: made.provable)
-    patch.setattr("scenarios.prove.switch.read_setting", made.values.__getitem__)
+    patch.setattr("scenarios.prove.screening.read_setting", made.values.__getitem__)
     patch.setattr("scenarios.prove.scenario.open_load", open_made)
     patch.setattr("scenarios.prove.scenario.watch_for", lambda *_: None)
     patch.setattr("os.geteuid", lambda: 0)

@@ -9,7 +9,7 @@ import pytest
 from probes.reading.host import Host
 from scenarios.contract.model import UsageError
 from scenarios.experiment.schedule.switch import attribute_change
-from scenarios.prove import kinds, reserved
+from scenarios.prove import kinds
 from scenarios.prove.kinds import parse_setting, parse_settings
 from scenarios.prove.loads import LOADS
 from scenarios.triage.rules.known import written_rules
@@ -127,18 +127,18 @@ def test_cards_of_ssh_lines_and_of_the_default_route_are_reserved(
 ) -> None:
     monkeypatch.delenv("SSH_CONNECTION", raising=False)
     host = made_network(tmp_path)
-    assert set(reserved.reserved_cards(host)) == {"eth0", "bond0", "eth1"}
-    assert reserved.find_reservation(host, "net", "eth1", "")
-    assert not reserved.find_reservation(host, "net", "eth2", "")
+    assert set(kinds.reserved_cards(host)) == {"eth0", "bond0", "eth1"}
+    assert kinds.find_reservation(host, "net", "eth1", "")
+    assert not kinds.find_reservation(host, "net", "eth2", "")
     monkeypatch.setenv("SSH_CONNECTION", "192.168.3.4 50000 192.168.3.1 22")
-    assert "eth2" in reserved.reserved_cards(host)
+    assert "eth2" in kinds.reserved_cards(host)
 
 
 def test_the_scheduler_of_a_system_disk_is_reserved(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(reserved, "system_leaves", lambda _: {"sda": "/"})
-    assert reserved.find_reservation(Host(), "block", "sda", "/sys/block/sda/queue/scheduler")
-    assert not reserved.find_reservation(Host(), "block", "sda", "/sys/block/sda/queue/read_ahead_kb")
-    assert not reserved.find_reservation(Host(), "block", "sdb", "/sys/block/sdb/queue/scheduler")
+    monkeypatch.setattr(kinds, "system_leaves", lambda _: {"sda": "/"})
+    assert kinds.find_reservation(Host(), "block", "sda", "/sys/block/sda/queue/scheduler")
+    assert not kinds.find_reservation(Host(), "block", "sda", "/sys/block/sda/queue/read_ahead_kb")
+    assert not kinds.find_reservation(Host(), "block", "sdb", "/sys/block/sdb/queue/scheduler")
 
 
 def test_the_loads_of_rules_exist() -> None:

@@ -25,8 +25,8 @@ from scenarios.storage.findings import (
     lesson_finding,
     link_findings,
 )
-from scenarios.storage.measuring import scope_of
 from scenarios.storage.plan import describe_single_target, list_sentences
+from scenarios.storage.scenario import scope_of
 from scenarios.storage.targets import fill_level, list_differences, make_variant, same_device
 from scenarios.triage.knowledge.disks import endurance_share
 from tests.fakes.hosts.tree import Tree

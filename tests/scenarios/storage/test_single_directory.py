@@ -11,8 +11,8 @@ from probes.engine.measured import Measured, NotApplicable, WriteBudgetSpent
 from probes.engine.workloads import load_of
 from scenarios.contract import events as ev
 from scenarios.experiment.budget import Budget
-from scenarios.storage.measuring import StorageMeasurement
 from scenarios.storage.plan import build_workloads
+from scenarios.storage.scenario import StorageMeasurement
 from tests.fakes.clock import FakeClock
 from tests.fakes.run import FakeRun
 from tests.fakes.watch import FakeWatch

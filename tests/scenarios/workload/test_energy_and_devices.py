@@ -15,8 +15,7 @@ from probes.reading.host import Host
 from scenarios.contract.model import Options
 from scenarios.experiment.load_schedule import measure_workload
 from scenarios.workload import request as asked
-from scenarios.workload.device_bytes import BytesMoved, LeafBytes
-from scenarios.workload.variant_bench import CPU, ENERGY, MIN_ENERGY_J, WALL, values_of
+from scenarios.workload.variant_bench import CPU, ENERGY, MIN_ENERGY_J, WALL, BytesMoved, LeafBytes, values_of
 from tests.fakes import FakeRun
 from tests.fakes.clock import FakeClock
 from tests.probes.engine.command.test_energy import zone

@@ -12,7 +12,7 @@ from scenarios.contract import events as ev
 from scenarios.contract.model import Options
 from scenarios.contract.plan import Plan
 from scenarios.workload.request import parse_request
-from scenarios.workload.series import judge, measure_series
+from scenarios.workload.scenario import judge, measure_series
 from scenarios.workload.variant_bench import WALL, CommandVariantBench
 from tests.fakes.run import FakeRun
 

@@ -18,8 +18,15 @@ from pathlib import Path
 import pytest
 
 from probes.system.bios.attributes import BiosAttributes
-from probes.system.bios.credentials import PASSWORD, USER, Credentials, find_credentials
-from probes.system.bios.redfish import MAX_ANSWER_BYTES, read_redfish_bios, url_problem
+from probes.system.bios.redfish import (
+    MAX_ANSWER_BYTES,
+    PASSWORD,
+    USER,
+    Credentials,
+    find_credentials,
+    read_redfish_bios,
+    url_problem,
+)
 from probes.types import Absent, is_present
 from scenarios.triage.knowledge.bios import all_readings, is_known_attribute
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 from probes.system.firewall.reverse_path import ReversePathRule
+from probes.system.firewall.rules import rules_from_save
 from probes.system.firewall.ruleset_text import rules_from_text
-from probes.system.firewall.xtables import rules_from_save
 from probes.types import Absent
 from tests.every_case import every_case
 

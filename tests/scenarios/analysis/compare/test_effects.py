@@ -9,8 +9,8 @@ import pytest
 
 from probes.imports.source import ImportSource
 from probes.imports.storage.io500_table import read_columns
+from scenarios.analysis.compare.comparison import match_pattern, score_means
 from scenarios.analysis.compare.effects import Effect, effects_between, is_within_margin
-from scenarios.analysis.compare.groups import match_pattern, score_means
 from scenarios.analysis.compare.snapshot import summarise_import
 from tests.fakes.streams.takes import boots, key, take
 

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from probes.types import Json
-from scenarios.analysis.compare.faults import _TELLS, known_faults
+from scenarios.analysis.compare.comparison import _TELLS, known_faults
 from scenarios.analysis.compare.run_summary import FactKey
-from scenarios.kernel.symptoms import NEEDS
+from scenarios.kernel.rules import NEEDS
 from tests.every_case import every_case
 from tests.fakes.streams.takes import take
 

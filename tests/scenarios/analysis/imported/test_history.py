@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from probes.imports.model import ImportedMeasure
 from scenarios.analysis.compare.snapshot import Snapshot
 from scenarios.analysis.imported.cross_run import history_findings
-from scenarios.analysis.imported.history import make_histories
+from scenarios.analysis.imported.pile import make_histories
 
 
 def results(**courses: Sequence[float]) -> list[Snapshot]:

@@ -6,8 +6,13 @@ import pytest
 
 from probes.imports import kinds
 from probes.imports.source import ImportSource
-from scenarios.analysis.incidents.excursions import MIN_SAMPLES, find_excursions
-from scenarios.analysis.incidents.incidents import Timeline, judge_samples, watched_metrics
+from scenarios.analysis.incidents.incidents import (
+    MIN_SAMPLES,
+    Timeline,
+    find_excursions,
+    judge_samples,
+    watched_metrics,
+)
 from tests.every_case import every_case
 from tests.fakes.sampled_files import atop_file, pidstat_file, sar_day
 

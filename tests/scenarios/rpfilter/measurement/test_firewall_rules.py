@@ -8,7 +8,7 @@ from pathlib import Path
 from probes.engine.namespaces import draw_addresses
 from probes.system.processor.cpu_times import parse_proc_stat
 from scenarios.rpfilter.measurement.firewall_rules import Treatment
-from scenarios.rpfilter.measurement.quiet_cpu import choose_cpu
+from scenarios.rpfilter.measurement.lab import choose_cpu
 from scenarios.rpfilter.measurement.scheduling_delay import schedstat_numbers, softirq_thread
 
 
