@@ -1,14 +1,34 @@
-"""The options of a command line as one condition: what the tool was asked for and prints nowhere else."""
+"""The settings that are no condition of a load, by `formats/neutral.toml`, and a command's other options as one."""
 
-from collections.abc import Collection
+from functools import lru_cache
+
+import msgspec
+
+from probes.imports.formats import load_format
 
 _MAX_LENGTH = 200
 
 
-def command_options(command: str | None, neutral: Collection[str], other_options: Collection[str]) -> str:
-    """The command's options in a fixed order, without paths and `neutral` ones, and those `other_options`
-    elsewhere with their values. "" where there is no command or no such option.
+class NeutralSettings(msgspec.Struct, frozen=True):
+    fields: frozenset[str] = frozenset()
+    options: frozenset[str] = frozenset()
+    elsewhere: frozenset[str] = frozenset()
+
+
+@lru_cache(maxsize=1)
+def _all_neutral() -> dict[str, NeutralSettings]:
+    return load_format("neutral.toml", dict[str, NeutralSettings])
+
+
+def neutral_fields(kind: str) -> frozenset[str]:
+    return _all_neutral()[kind].fields
+
+
+def command_options(command: str | None, tool: str) -> str:
+    """The options in a fixed order that only the command tells, without paths and neutral ones. "" where there is no
+    command or no such option.
     """
+    neutral = _all_neutral()[tool]
     words = [word.strip("\"'") for word in (command or "").split()[1:]]
     kept_words: list[str] = []
     skip = False
@@ -17,8 +37,8 @@ def command_options(command: str | None, neutral: Collection[str], other_options
         if skip and not is_option:
             skip = False
             continue
-        skip = word in other_options
-        if word in neutral or word in other_options or "/" in word:
+        skip = word in neutral.elsewhere
+        if word in neutral.options or word in neutral.elsewhere or "/" in word:
             continue
         if is_option or not kept_words:
             kept_words.append(word)

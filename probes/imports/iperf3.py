@@ -10,6 +10,7 @@ from statistics import fmean
 import msgspec
 
 from probes.imports import json_text
+from probes.imports.command_options import neutral_fields
 from probes.imports.dates import epoch_to_iso
 from probes.imports.json_text import as_mapping
 from probes.imports.model import (
@@ -28,8 +29,6 @@ from probes.types import Json
 
 _MAX_POINTS = 4000  # kept for the drawing, evenly spread
 _BACK = "_bidir_reverse"
-# Every setting of the test is a condition, but how often iperf3 reported.
-_NEUTRAL = frozenset({"interval", "protocol", "reverse"})
 _NAMED = {
     "num_streams": "streams",
     "blksize": "block size",
@@ -209,10 +208,11 @@ def _to_share(percent: float | None) -> float | None:
 def _test_conditions(test: dict[str, Json], start: dict[str, Json]) -> dict[str, str]:
     """Every setting that is not at zero, and the sizes of segments and buffers that were asked for."""
     asked = test | {name: start.get(name) for name in ("sock_bufsize", "tcp_mss")}
+    neutral = neutral_fields("iperf3")
     return {
         _NAMED.get(name, name.replace("_", " "))[:60]: text
         for name, value in asked.items()
-        if name not in _NEUTRAL and value and (text := json_text.text(value, 80)) is not None
+        if name not in neutral and value and (text := json_text.text(value, 80)) is not None
     }
 
 

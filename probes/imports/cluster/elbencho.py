@@ -14,7 +14,7 @@ from typing import NamedTuple
 from msgspec import structs
 
 from probes.imports import json_text
-from probes.imports.command_options import command_options
+from probes.imports.command_options import command_options, neutral_fields
 from probes.imports.dates import to_iso
 from probes.imports.json_text import as_mapping, text
 from probes.imports.model import (
@@ -40,16 +40,7 @@ _PRINTED = {"Throughput MiB/s": ("bandwidth", MIB), "IOPS": ("IOPS", 1), "Files/
             "Dirs/s": ("entries", 1)}  # fmt: skip
 _KINDS = {"IOPS": ("IOPS", "more"), "bandwidth": ("B/s", "more"), "entries": ("1/s", "more"),
           "latency": ("s", "less"), "entry latency": ("s", "less")}  # fmt: skip
-# Every column before the operation tells what was asked for; the date and the label do not.
-_NEUTRAL = frozenset({"ISO date", "label"})
 _OF_JSON = {"direct_io": "direct IO", "io_depth": "IO depth", "random_offsets": "random"}
-_NEUTRAL_OF_JSON = frozenset({"version", "command", "label", "csv_file", "json_file", "log_level"})
-# Of the command line: which phases run, and where the results go; the time limit is told apart.
-_PHASES = (
-    "--mkdirs", "--write", "--read", "--stat", "--delfiles", "--deldirs", "--sync", "--dropcache", "-d", "-w", "-r",
-    "-F", "-D",
-)  # fmt: skip
-_TOLD = ("--hosts", "--csvfile", "--jsonfile", "--resfile", "--livecsv", "--label", "--timelimit", "--log")
 _TIME_LIMIT = re.compile(r"[\"\s]--timelimit[\"\s=]+(\d{1,9})")
 
 
@@ -146,7 +137,7 @@ def _read_table_phases(lines: Sequence[str]) -> Iterator[ElbenchoPhase]:
     for line in lines[:_MAX_PHASES]:
         if line.startswith("COMMAND LINE:"):
             command = line.partition(":")[2]
-            options = {**_time_limit(command), "options": command_options(command, _PHASES, _TOLD)}
+            options = {**_time_limit(command), "options": command_options(command, "elbencho")}
             break
     read: dict[str, float | None] = {}
     for row in filter(None, map(_ROW.match, lines)):
@@ -170,7 +161,7 @@ def _read_json_phases(each: dict[str, Json]) -> Iterator[ElbenchoPhase]:
     options = {
         _OF_JSON.get(key, key.replace("_", " ")): value
         for key, value in config.items()
-        if key not in _NEUTRAL_OF_JSON
+        if key not in neutral_fields("elbencho-json")
     } | _time_limit(config.get("command"))
     latency = as_mapping(last.get("latency"))
     for mixed in ("", "rwmix_read"):
@@ -190,6 +181,7 @@ def _read_json_phases(each: dict[str, Json]) -> Iterator[ElbenchoPhase]:
 
 
 def _read_csv_phases(source: ImportSource) -> Iterator[ElbenchoPhase]:
+    neutral = neutral_fields("elbencho-csv")
     columns: list[str] = []
     for fields in csv.reader(source.read_lines()):
         if fields[:1] == ["ISO date"]:
@@ -197,7 +189,7 @@ def _read_csv_phases(source: ImportSource) -> Iterator[ElbenchoPhase]:
             continue
         row: dict[str, str] = dict(zip(columns, fields, strict=False))
         asked = columns[: columns.index("operation")] if "operation" in columns else []
-        options: dict[str, Json] = {name: row.get(name) for name in asked if name not in _NEUTRAL}
+        options: dict[str, Json] = {name: row.get(name) for name in asked if name not in neutral}
         options |= _time_limit(row.get("command"))
         for mixed in ("", "rwmix read "):
             rate, mib = (

@@ -9,7 +9,7 @@ import re
 import msgspec
 
 from probes import units
-from probes.imports.command_options import command_options
+from probes.imports.command_options import command_options, neutral_fields
 from probes.imports.dates import to_iso
 from probes.imports.model import (
     Contradiction,
@@ -33,10 +33,6 @@ _INCORRECT = re.compile(r"incorrect data on (?:write|read)", re.IGNORECASE)
 _OPERATIONS = ("write", "read")
 _MAX_RUNS = 10_000
 _MAX_ROWS = 10_000
-# Of the block "Options", and of the command line: what names the test, or says only how it is reported.
-_NEUTRAL = frozenset({"test filename", "type", "nodes", "TestID", "Path", "FS", "ref", "verbose"})
-_NEUTRAL_OPTIONS = frozenset({"-w", "-r", "-k", "-v", "-vv", "-vvv", "-vvvv", "-Q"})
-_TOLD_OPTIONS = frozenset({"-o", "-t", "-b", "-s", "-a", "-i", "-D", "-O", "-f", "-d", "-G"})
 _COLUMNS = {
     "bw(MiB/s)": "mib_s", "IOPS": "iops", "Latency(s)": "latency_s", "open(s)": "open_s", "wr/rd(s)": "io_s",
     "close(s)": "close_s", "total(s)": "total_s", "iter": "iter",
@@ -194,7 +190,9 @@ class _IorReader:
                 run.aggregate_bytes = parse_byte_size(value)
             case "stonewallingTime" | "stonewallingtime":
                 run.stonewall_s = parse_number(value)
-            case _ if self._in_options and value and name not in _NEUTRAL and len(run.options) < 100:
+            case _ if (
+                self._in_options and value and name not in neutral_fields("ior") and len(run.options) < 100
+            ):
                 run.options[name[:60]] = value[:80]
 
 
@@ -273,7 +271,7 @@ def _run_conditions(run: IorRun) -> dict[str, str]:
         ("transfer size", run.transfer_bytes and units.format_size(run.transfer_bytes)),
         ("block size", run.block_bytes and units.format_size(run.block_bytes, 6)),
     )  # fmt: skip
-    options = command_options(run.command, _NEUTRAL_OPTIONS, _TOLD_OPTIONS)
+    options = command_options(run.command, "ior")
     stonewall = {"stonewall": f"{run.stonewall_s:g} s"} if run.stonewall_s else {}
     return (
         {name: str(value) for name, value in settings if value}

@@ -3,6 +3,7 @@
 import csv
 
 from probes.imports import json_text
+from probes.imports.command_options import neutral_fields
 from probes.imports.json_text import as_mapping, text
 from probes.imports.model import ImportRefusedError, ImportResult
 from probes.imports.numbers import parse_integer, parse_number
@@ -12,37 +13,6 @@ from probes.types import Json
 
 _CSV_HEAD = b"access,bw(MiB/s)"
 _MAX_ROWS = 10_000
-# Parameters that say how IOR reports, what it calls the test and where its file lies, or stand under hostdx's names.
-_NEUTRAL = frozenset(
-    [
-        "testID",
-        "refnum",
-        "testFileName",
-        "verbose",
-        "showHints",
-        "quitOnError",
-        "outlierThreshold",
-        "dryRun",
-        "setTimeStampSignature",
-        "maxTimeDuration",
-        "keepFileWithError",
-        "keepFile",
-        "repetitions",
-        "deadlineForStonewall",
-        "api",
-        "transferSize",
-        "blockSize",
-        "segmentCount",
-        "hintsFileName",
-        "nodes",
-        "tasksPerNode",
-        "options",
-        "platform",
-        "memoryPerTask",
-        "memoryPerNode",
-        "summaryFile",
-    ]
-)
 
 
 def is_recognised(source: ImportSource) -> bool:
@@ -86,7 +56,9 @@ def parse(source: ImportSource) -> ImportResult:
             options={
                 str(name)[:60]: str(value)[:80]
                 for name, value in list(parameters.items())[:200]
-                if name not in _NEUTRAL and isinstance(value, str | int | float) and value not in (0, "", "0")
+                if name not in neutral_fields("ior-json")
+                and isinstance(value, str | int | float)
+                and value not in (0, "", "0")
             },
         )
         run.rows = [

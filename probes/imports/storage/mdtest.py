@@ -31,9 +31,6 @@ _SUMMARY = re.compile(
 )
 _ROW = re.compile(r"^\s*([A-Z][a-z]+(?: [a-z]+)*)\s*:?\s+(\S+)\s+(\S+)\s+(\S+)\s+(\S+)\s*$")
 _MAX_RUNS = 10_000
-# Which phases run, how much is printed, and where the directory lies.
-_NEUTRAL_OPTIONS = frozenset({"-C", "-T", "-r", "-E", "-v", "-vv", "-vvv", "-k"})
-_TOLD_OPTIONS = frozenset({"-d", "-n", "-I", "-i", "-x", "-o", "-G", "-a"})
 
 
 class MdtestStat(msgspec.Struct, frozen=True, kw_only=True):
@@ -132,7 +129,7 @@ def _make_result(runs: list[MdtestRun]) -> ImportResult:
         conditions = {"ranks": str(run.tasks), "nodes": str(run.nodes)}
         if run.items is not None:
             conditions["items"] = f"{run.items} {run.item_kind}"
-        if options := command_options(run.command, _NEUTRAL_OPTIONS, _TOLD_OPTIONS):
+        if options := command_options(run.command, "mdtest"):
             conditions["options"] = options
         for name, stat in run.rate.items():
             seconds = run.time[name].max if name in run.time else 0.0

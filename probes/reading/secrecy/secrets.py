@@ -48,7 +48,7 @@ def mask_secrets(text: str) -> str:
 
 def _mask_forms(text: str) -> str:
     for form in SECRET_FORMS:
-        text = form.pattern.sub(form.kept, text)
+        text = form.regex.sub(form.kept, text)
     return text
 
 

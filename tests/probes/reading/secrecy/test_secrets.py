@@ -75,7 +75,7 @@ def test_other_words_stay(text: str) -> None:
 def test_each_form_masks_its_example(form: SecretForm) -> None:
     """Alone, and with all the others."""
     assert MASK in form.masked_example and form.masked_example != form.example
-    assert form.pattern.sub(form.kept, form.example) == form.masked_example
+    assert form.regex.sub(form.kept, form.example) == form.masked_example
     assert mask_secrets(form.example) == mask_secrets(form.masked_example) == form.masked_example
 
 
