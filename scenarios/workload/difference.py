@@ -10,7 +10,7 @@ from probes.units import format_number, format_signed
 from scenarios.analysis.profile.results import differs_word
 from scenarios.analysis.profile.waits import words_for_wait
 from scenarios.contract.results.document import Cell, Part, Strong, Table, paragraph_of
-from scenarios.workload.results import BlockedOn, Split, TimePart
+from scenarios.workload.parts import BlockedOn, Split, TimePart
 from scenarios.workload.variant_bench import (
     BLOCKED,
     MEMORY,

@@ -15,7 +15,8 @@ from scenarios.workload.difference import (
     name_part,
     wait_words,
 )
-from scenarios.workload.results import AtLimit, Split
+from scenarios.workload.parts import Split
+from scenarios.workload.results import AtLimit
 
 SAYS = texts("workload")
 

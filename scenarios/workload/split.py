@@ -31,7 +31,8 @@ from scenarios.contract import events as ev
 from scenarios.experiment.levels import values_of_pair, variant_values
 from scenarios.experiment.statistics.stats import student_interval
 from scenarios.workload.difference import REST
-from scenarios.workload.results import AtLimit, BlockedOn, CounterRate, Split, TimePart
+from scenarios.workload.parts import BlockedOn, CounterRate, Split, TimePart
+from scenarios.workload.results import AtLimit
 from scenarios.workload.variant_bench import (
     ALL_WAIT,
     BLOCKED,

@@ -16,7 +16,7 @@ from probes.profile.symbols import Symbols
 from scenarios.analysis.profile.results import PathTree
 from scenarios.experiment.schedule.guarded import GuardedBlocks
 from scenarios.workload.difference import rank_moved_parts
-from scenarios.workload.results import Split
+from scenarios.workload.parts import Split
 from scenarios.workload.split import collect_profiles, split_wall_time
 from scenarios.workload.variant_bench import SYSTEM, USER, WAITING, CommandVariantBench
 from scenarios.workload.variants import parse_variant

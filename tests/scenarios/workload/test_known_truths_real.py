@@ -23,7 +23,7 @@ from scenarios.contract.plan import Plan
 from scenarios.experiment.schedule.guarded import GuardedBlocks
 from scenarios.workload.difference import REST
 from scenarios.workload.group import explain_missing, find_group_root
-from scenarios.workload.results import TimePart
+from scenarios.workload.parts import TimePart
 from scenarios.workload.scenario import CommandUnderVariants
 from scenarios.workload.split import split_wall_time
 from scenarios.workload.variant_bench import (
