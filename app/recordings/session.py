@@ -172,6 +172,11 @@ class RunSession:
         self.workload = event.workload
 
     @property
+    def scenario_name(self) -> str:
+        """`run` before it is known."""
+        return self.began.scenario if self.began is not None else "run"
+
+    @property
     def scenario_card(self) -> Card:
         """Of the scenario that ran; an empty one before that is known."""
         return card_of(self.began.scenario) if self.began is not None else Card()

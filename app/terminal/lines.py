@@ -27,7 +27,8 @@ HIGHLIGHT = "!"  # suffix of a role: the same meaning on the row that the cursor
 
 
 def text_line(value: str, role: str = "text") -> Line:
-    return [(value, role)]
+    """Return one span of harmless text."""
+    return [(clean_text(value), role)]
 
 
 def cell_width(line: Iterable[Span]) -> int:
@@ -148,14 +149,18 @@ def ruled_head(left: Sequence[Span], right: Sequence[Span], width: int) -> Line:
 
 
 def frame_rows(
-    title: Sequence[Span],
-    note: Sequence[Span],
+    title: str | Sequence[Span],
     rows: Sequence[Line],
     width: int,
-    height: int,
+    height: int | None = None,
+    *,
+    note: Sequence[Span] = (),
     role: str = "rule",
 ) -> list[Line]:
-    """`rows` in a rounded border of `height` lines in all; its upper edge holds `title` and, at the right, `note`."""
+    """`rows` in a rounded border of `height` lines in all, else of as many as they need; its upper edge holds `title`
+    and, at the right, `note`."""
+    title = text_line(title, "title") if isinstance(title, str) else title
+    height = len(rows) + 2 if height is None else height
     inner = max(1, width - 4)
     right = crop_line([span for span in note if span[0]], inner - 8)
     room = inner - 3 - (cell_width(right) + 2 if right else 0)

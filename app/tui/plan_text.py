@@ -26,7 +26,7 @@ from app.terminal.lines import (
     text_line,
     wrap_text,
 )
-from app.tui.widgets.measuring.block_plot import ROLES
+from app.tui.widgets.measuring.variants import ROLES
 from app.tui.widgets.word_list import word_lines
 from probes import units
 from scenarios.contract.action import Action
@@ -115,15 +115,15 @@ def planning_lines(offer: ScenarioOffer, width: int) -> list[Line]:
     """While the plan is made, a second or two: what it will be about."""
     out = [text_line("planning: reads this host, changes nothing", "dim"), BLANK]
     out += [
-        *wrap_text(clean_text(offer.question), width, "strong"),
-        *wrap_text(clean_text(offer.answers), width),
+        *wrap_text(offer.question, width, "strong"),
+        *wrap_text(offer.answers, width),
         BLANK,
     ]
     out += [*wrap_text(f"needs {clean_text(offer.needs)}", width), BLANK] if offer.needs else []
     out += [text_line("OPTIONS", "title")] if offer.options else []
     longest = max((len(option.name) for option in offer.options), default=0) + 2
     for option in offer.options:
-        rows = wrap_text(clean_text(option.help), width - longest, "dim")
+        rows = wrap_text(option.help, width - longest, "dim")
         out += [[(f"{'' if n else option.name:<{longest}}", "accent"), *row] for n, row in enumerate(rows)]
     return [*out, BLANK, *word_lines(width)]
 
@@ -155,9 +155,9 @@ def panel_lines(
     """`warned` stands before all that is to know; the loads have what is left of `height`. `detects`: by load, the
     smallest effect that this host's last run for that could have shown; `able`: the actions that this plan has."""
     inner = width - 4
-    asked = wrap_text(clean_text(plan.question or plan.title), inner, "strong")
-    asked += wrap_text(clean_text(plan.why), inner) if plan.why else []
-    out = frame_rows(text_line("QUESTION", "title"), [], asked, width, len(asked) + 2)
+    asked = wrap_text(plan.question or plan.title, inner, "strong")
+    asked += wrap_text(plan.why, inner) if plan.why else []
+    out = frame_rows("QUESTION", asked, width)
     left = width * LEFT // 100
     compared, costs = _compared_lines(plan, left - 4), _cost_lines(plan, width - left - 4)
     name, has_comparison = ("COMPARES" if len(plan.variants) > 1 else "MEASURES"), bool(compared)
@@ -169,13 +169,13 @@ def panel_lines(
         cost_title, cost_key, cost_role = text_line("CANNOT RUN HERE", "critical"), [], "critical"
     high = max(len(compared), len(costs)) + 2
     both = (
-        frame_rows(text_line(name, "title"), _key("d", "directories", able), compared, left, high),
-        frame_rows(cost_title, cost_key, costs, width - left, high, cost_role),
+        frame_rows(name, compared, left, high, note=_key("d", "directories", able)),
+        frame_rows(cost_title, costs, width - left, high, note=cost_key, role=cost_role),
     )
     out += [[*left_line, *other] for left_line, other in zip(*both, strict=True)]
     if plan.picture:
-        drawn = [crop_line(text_line(clean_text(row)), inner) for row in plan.picture]
-        out += frame_rows(text_line("THIS HOST", "title"), [], drawn, width, len(drawn) + 2)
+        drawn = [crop_line(text_line(row), inner) for row in plan.picture]
+        out += frame_rows("THIS HOST", drawn, width)
     before = _preparation_lines(plan, inner, warned)
     last = wrap_text(command, inner, "accent", hang=2)
     used_rows = len(out) + len(before) + len(last) + 4
@@ -186,27 +186,19 @@ def panel_lines(
         same: Line = [(f"each: {form}   ", "dim")] if form else []
         source: Line = [(f"±: {resolved_by()}   ", "dim")] if has_resolution else []
         out += frame_rows(
-            text_line("WHAT IS MEASURED, IN THIS ORDER", "title"),
-            [*same, *source, *_key("x", "exact steps")],
-            rows,
-            width,
-            len(rows) + 2,
+            "WHAT IS MEASURED, IN THIS ORDER", rows, width, note=[*same, *source, *_key("x", "exact steps")]
         )
     free = max(0, height - len(out) - len(last) - 2)
     steps = _step_lines(plan, inner) if has_comparison else []
     if steps and free >= len(before) + len(steps) + 4:
-        out += frame_rows(text_line("STEPS", "title"), [], steps, width, len(steps) + 2)
+        out += frame_rows("STEPS", steps, width)
     free = max(0, height - len(out) - len(last) - 2)
     if free > len(before) + MAX_FREE_ROWS + 2:  # what can be read meanwhile
         before += [BLANK, *word_lines(inner)][: free - len(before) - 2]
     out += frame_rows(
-        text_line("BEFORE YOU START", "title"),
-        _key("e", "explain"),
-        before,
-        width,
-        max(len(before) + 2, free),
+        "BEFORE YOU START", before, width, max(len(before) + 2, free), note=_key("e", "explain")
     )
-    return out + frame_rows(text_line("THE COMMAND", "title"), _key("c", "copy"), last, width, len(last) + 2)
+    return out + frame_rows("THE COMMAND", last, width, note=_key("c", "copy"))
 
 
 def _key(key: str, words: str, able: Set[str] | None = None) -> Line:
@@ -216,21 +208,17 @@ def _key(key: str, words: str, able: Set[str] | None = None) -> Line:
 def _compared_lines(plan: Plan, width: int) -> list[Line]:
     out: list[Line] = []
     for number, words in enumerate(variant_lines(plan)):
-        rows = (
-            wrap_text(clean_text(words), width - 2)
-            if len(words) > width - 2
-            else [text_line(clean_text(words))]
-        )
+        rows = wrap_text(words, width - 2) if len(words) > width - 2 else [text_line(words)]
         marked: Line = [("● " if not number else "○ ", ROLES[number % len(ROLES)])]
         out += [[*(marked if not n else text_line("  ")), *row] for n, row in enumerate(rows)]
     if plan.differs:
-        out += wrap_text(clean_text(differences_text(plan)), width, "warning", hang=2)
+        out += wrap_text(differences_text(plan), width, "warning", hang=2)
     return out
 
 
 def _step_lines(plan: Plan, width: int) -> list[Line]:
     return [
-        split_line(text_line(clean_text(step.title)), text_line(_format_seconds(step.seconds)), width)
+        split_line(text_line(step.title), text_line(_format_seconds(step.seconds)), width)
         for step in plan.steps
     ]
 
@@ -246,7 +234,7 @@ def _cost_lines(plan: Plan, width: int) -> list[Line]:
         words += f" of measuring, {units.format_duration(ready)} to prepare" if ready >= 1 else ""
         out += [[("time     ", "dim"), *bar], *wrap_text(words, width, "strong", indent=9)]
     for number, item in enumerate(plan.writes):
-        rows = wrap_text(clean_text(written_text(item)), width - 9)
+        rows = wrap_text(written_text(item), width - 9)
         out += [[(f"{'writes' if not (n or number) else '':9}", "dim"), *row] for n, row in enumerate(rows)]
     if not plan.writes:
         out.append([("writes   ", "dim"), ("nothing", "ok")])
@@ -258,7 +246,7 @@ def _cost_lines(plan: Plan, width: int) -> list[Line]:
     )
     out.append([("changes  ", "dim"), (change, "warning" if asks else "ok")])
     if plan.rights:
-        rows = wrap_text(clean_text(", ".join(plan.rights)), width - 9)
+        rows = wrap_text(", ".join(plan.rights), width - 9)
         out += [[(f"{'needs' if not n else '':9}", "dim"), *row] for n, row in enumerate(rows)]
     return out
 
@@ -287,8 +275,7 @@ def _load_lines(plan: Plan, width: int, room: int, detects: Mapping[str, float])
     names = min(names, width // 3)
     out: list[Line] = []
     deep = [
-        [*wrap_text(clean_text(load.why), width - 4, "text", indent=4)] if load.why else []
-        for load in plan.workloads
+        [*wrap_text(load.why, width - 4, "text", indent=4)] if load.why else [] for load in plan.workloads
     ]
     if (
         sum(map(len, deep)) + len(plan.workloads) > room
@@ -303,9 +290,7 @@ def _load_lines(plan: Plan, width: int, room: int, detects: Mapping[str, float])
         drawn = "█" * max(1, round(BAR * seconds / longest)) if seconds else ""
         finest = f"±{units.format_percent(detects[load.id])}" if load.id in detects else ""
         head: Line = [
-            *pad_line(
-                text_line(clean_text(title_of_workload(load.title, control=load.control)), "strong"), names
-            ),
+            *pad_line(text_line(title_of_workload(load.title, control=load.control), "strong"), names),
             (f"  {length:<18}{least:<20}", "dim"),
             (f"{finest:<8}", "text"),
         ]
@@ -341,7 +326,7 @@ def _preparation_lines(plan: Plan, width: int, warned: list[str]) -> list[Line]:
     for action in plan.actions:
         if action.needs_consent:
             for row in change_rows(action):
-                out += wrap_text(clean_text(row.words), width, row.role, indent=row.indent, hang=2)
+                out += wrap_text(row.words, width, row.role, indent=row.indent, hang=2)
     for words in plan.sentences:
         out += wrap_text(f"· {clean_text(words)}", width, "text", hang=2)
     quiet = [clean_text(action.title) for action in plan.actions if not action.needs_consent]

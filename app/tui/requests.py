@@ -17,7 +17,7 @@ from app.run import launch
 from app.terminal.failure import Failure
 from app.terminal.glyphs import clean_text
 from app.terminal.printable import make_lines_printable
-from app.tui.children.command import CommandOutcome, run_hostdx
+from app.tui.children.command import TIMEOUT_S, CommandOutcome, run_hostdx
 from app.tui.children.event_child import EventChild
 from app.tui.commands import EarlierResults
 from probes.files.safe_read import read_named
@@ -77,8 +77,10 @@ class Errands(App[int]):
     def home_session(self) -> RunSession:
         return self.triage.session if self.triage is not None else RunSession()
 
-    def _ask_command(self, argv: Sequence[str], refused: str, then: Callable[[str], None]) -> None:
-        """`then` takes what a command prints; where it fails `refusal_text` and why are said."""
+    def ask_command(
+        self, argv: Sequence[str], refused: str, then: Callable[[str], None], timeout_s: float = TIMEOUT_S
+    ) -> None:
+        """`then` takes what a command prints; where it fails `refused` and why are said."""
 
         def take_outcome(outcome: CommandOutcome) -> None:
             if outcome.error:
@@ -86,7 +88,7 @@ class Errands(App[int]):
             else:
                 then(outcome.output)
 
-        run_hostdx(self, argv, take_outcome)
+        run_hostdx(self, argv, take_outcome, timeout_s)
 
     # Looking around
 
@@ -293,7 +295,7 @@ class Errands(App[int]):
             then()
 
         self.show_message(f"importing {path}")
-        self._ask_command(["import", "--", str(path)], "not imported", finish_import)
+        self.ask_command(["import", "--", str(path)], "not imported", finish_import)
 
     def toggle_raw(self) -> None:
         self.raw_values = not self.raw_values
@@ -316,11 +318,14 @@ class Errands(App[int]):
         from app.tui.screens.report import ReportScreen
         from scenarios.contract.results.document import ReportDocument
 
+        asking = self.screen
+
         def show(output: str) -> None:
             self.message = ""
-            self.push_screen(ReportScreen(name, msgspec.json.decode(output, type=ReportDocument)))
+            if self.screen is asking:  # nobody went on meanwhile
+                self.push_screen(ReportScreen(name, msgspec.json.decode(output, type=ReportDocument)))
 
-        self._ask_command(argv, f"no {document_name}", show)
+        self.ask_command(argv, f"no {document_name}", show)
 
     def open_explanation(self, scenario: str) -> None:
         from app.tui.screens.explain import ExplainScreen
@@ -331,12 +336,12 @@ class Errands(App[int]):
             if self.screen is asking:  # nobody went on meanwhile
                 self.push_screen(ExplainScreen(scenario, page))
 
-        self._ask_command(["explain", "--markdown", scenario], "no page", show)
+        self.ask_command(["explain", "--markdown", scenario], "no page", show)
 
     def save_report(self, path: Path, *, one_page: bool = False) -> None:
         argv = ["report", str(path), "--format", "md", *(["--one-page"] if one_page else [])]
         name = f"{path.name.partition('.')[0]}-page" if one_page else path.name
-        self._ask_command(argv, "no report", lambda page: self.save_text(name, page))
+        self.ask_command(argv, "no report", lambda page: self.save_text(name, page))
 
     def save_text(self, name: str, text: str, suffix: str = "md") -> None:
         """Into the current directory, else beside the recordings; never over another file."""

@@ -4,30 +4,34 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from pathlib import Path
-from typing import cast
 
 import msgspec
 from textual.binding import Binding
-from textual.dom import DOMNode
 from textual.widget import Widget
 
-from app.features.fleet.table import ORDERS, FleetLead, FleetView, NodePicker, Strips
+from app.features.fleet.report import lead_sentences
+from app.features.fleet.table import ORDERS, FleetView, NodePicker, Strips
 from app.terminal.glyphs import clean_text
-from app.tui.children.command import CommandOutcome, run_hostdx
-from app.tui.commands import ShellCommands
+from app.terminal.lines import Line, crop_line, wrap_text
 from app.tui.screens.ask import AskScreen
-from app.tui.screens.base import Base, TopBar
+from app.tui.screens.base import Base
+from app.tui.shell import Shell
+from app.tui.widgets.panel import DrawnPanel
 from app.tui.widgets.picker import Picker
 from app.tui.widgets.selected_line import Whole
 from scenarios.analysis.peers.judgement import FleetJudgement
 
+MAX_LEAD_LINES = 3
 READ_S = 600.0  # ten thousand recordings on a slow shared file system
 
 
 class FleetScreen(Base):
     """`folder` is what was judged; the judgement is a child's (`hostdx fleet judge`)."""
 
-    DEFAULT_CSS = "FleetScreen Picker { height: 1fr; }"
+    DEFAULT_CSS = """
+    FleetScreen #lead { height: auto; max-height: 3; }
+    FleetScreen Picker { height: 1fr; }
+    """
     BINDINGS = [
         Binding("left,h", "measure(-1)", "previous load", show=False),
         Binding("right,l", "measure(1)", "next load"),
@@ -46,14 +50,21 @@ class FleetScreen(Base):
     def current_view(self) -> FleetView:
         return self._view
 
-    def compose_head(self) -> Iterable[Widget]:
-        yield TopBar(about=clean_text(self.folder.name))
+    @property
+    def head_words(self) -> tuple[str, str, str]:
+        return "hostdx", "", self.folder.name
 
     def compose_body(self) -> Iterable[Widget]:
-        yield FleetLead(self.current_view)
+        yield DrawnPanel(self._lead_lines, id="lead")
         yield Strips(self.current_view)
         yield NodePicker(self.current_view)
         yield Whole(NodePicker, "THIS NODE")
+
+    def _lead_lines(self, width: int, _height: int) -> list[Line]:
+        lines = wrap_text(" ".join(lead_sentences(self._view.judgement)), width, "strong")
+        if len(lines) > MAX_LEAD_LINES:  # o has all of it
+            lines[MAX_LEAD_LINES - 1] = [*crop_line(lines[MAX_LEAD_LINES - 1], width - 2), (" …", "strong")]
+        return lines[:MAX_LEAD_LINES]
 
     def on_mount(self) -> None:
         picker = self.query_one(NodePicker)
@@ -96,7 +107,7 @@ class FleetScreen(Base):
                 self.query_one(NodePicker).sort_rows()
                 self.show()
 
-        judge_folder(self, self.folder, read, self.shell.show_message)
+        judge_folder(self.shell, self.folder, read)
 
 
 def ask_for_folder(asking: Base) -> None:
@@ -110,24 +121,19 @@ def ask_for_folder(asking: Base) -> None:
     asking.app.push_screen(AskScreen("folder", hint=hint), open_named)
 
 
-def open_folder(shell: ShellCommands, folder: Path) -> None:
+def open_folder(shell: Shell, folder: Path) -> None:
     def show(judgement: FleetJudgement) -> None:
         shell.show_message("")
-        cast("DOMNode", shell).app.push_screen(FleetScreen(folder, judgement))
+        shell.push_screen(FleetScreen(folder, judgement))
 
-    judge_folder(cast("DOMNode", shell), folder, show, shell.show_message)
+    judge_folder(shell, folder, show)
 
 
-def judge_folder(
-    asking: DOMNode, folder: Path, then: Callable[[FleetJudgement], None], say: Callable[[str], None]
-) -> None:
+def judge_folder(shell: Shell, folder: Path, then: Callable[[FleetJudgement], None]) -> None:
     """What a child judges of the folder; where it cannot, why is said."""
 
-    def take_outcome(outcome: CommandOutcome) -> None:
-        if outcome.error:
-            say(outcome.error.removeprefix("fleet: "))
-        else:
-            then(msgspec.json.decode(outcome.output, type=FleetJudgement))
+    def take_output(output: str) -> None:
+        then(msgspec.json.decode(output, type=FleetJudgement))
 
-    say(f"reading {clean_text(str(folder))}")
-    run_hostdx(asking, ["fleet", "judge", "--json", "--", str(folder)], take_outcome, READ_S)
+    shell.show_message(f"reading {folder}")
+    shell.ask_command(["fleet", "judge", "--json", "--", str(folder)], "not judged", take_output, READ_S)

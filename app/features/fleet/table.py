@@ -6,7 +6,7 @@ from functools import partial
 from typing import Literal, NamedTuple, TypeAlias
 
 from app.features.fleet.node_names import node_matcher
-from app.features.fleet.report import lead_sentences, setting_words, standing_words
+from app.features.fleet.report import setting_words, standing_words
 from app.features.fleet.strip import strip_lines
 from app.terminal.glyphs import SIGNS, clean_text
 from app.terminal.lines import (
@@ -27,7 +27,6 @@ from scenarios.contract.verdict.verdict import OPEN
 
 Order: TypeAlias = Literal["largest deviation", "this measure", "name"]
 ORDERS: tuple[Order, ...] = ("largest deviation", "this measure", "name")
-MAX_LEAD_LINES = 3  # lines
 MAX_HEAD_LINES = 3
 _NAME, _CELL = 18, 10  # cells of a column
 _ROLES = {"odd": "critical", "suspect": "warning", "cleared": "ok", "": "text"}
@@ -102,20 +101,6 @@ def _ratio(measure: FleetMeasure, value: float) -> float:
     return value / measure.centre if measure.metric.better == "more" else measure.centre / value
 
 
-class FleetLead(Panel):
-    DEFAULT_CSS = "FleetLead { height: auto; max-height: 3; }"
-
-    def __init__(self, view: Callable[[], FleetView]) -> None:
-        super().__init__(id="lead")
-        self._view = view
-
-    def draw(self, width: int, height: int) -> list[Line]:
-        lines = wrap_text(clean_text(" ".join(lead_sentences(self._view().judgement))), width, "strong")
-        if len(lines) > MAX_LEAD_LINES:  # o has all of it
-            lines[MAX_LEAD_LINES - 1] = [*crop_line(lines[MAX_LEAD_LINES - 1], width - 2), (" …", "strong")]
-        return lines[:MAX_LEAD_LINES]
-
-
 class Strips(Panel):
     """Each measure a strip, beginning with the one that is looked at; settings that few nodes have, without any."""
 
@@ -131,7 +116,7 @@ class Strips(Panel):
         most = 1 if self.screen.size.height < 32 else 4
         if not measures:
             rare = [setting_words(entry) for entry in view.judgement.rare[: 2 * most]]
-            return [crop_line(text_line(clean_text(words)), width) for words in rare] or [
+            return [crop_line(text_line(words), width) for words in rare] or [
                 text_line("nothing was measured", "dim")
             ]
         out: list[Line] = []
@@ -268,7 +253,7 @@ def _node_lines(view: FleetView, name: str, width: int) -> list[Line]:
             for entry in odd.settings[:2]
             if entry.suspicion > odd.settings[0].suspicion / 2
         ]
-        return [line for words in sentences for line in wrap_text(clean_text(words), width)]
+        return [line for words in sentences for line in wrap_text(words, width)]
     mine = [entry for entry in (*view.judgement.suspects, *view.judgement.cleared) if entry.node == name]
     sentences = [standing_words(view.judgement, entry) for entry in mine[:1]]
     if not sentences and (ratios := {n: each[name] for n, each in enumerate(view.ratios) if name in each}):
@@ -277,4 +262,4 @@ def _node_lines(view: FleetView, name: str, width: int) -> list[Line]:
         slow = measure.parts is not None and name in measure.parts.slow
         group = "in the slower of two groups" if slow else "not told apart from its peers"
         sentences = [f"{measure.title}: {_format_change(ratios[at])} against the median, {group}"]
-    return [line for words in sentences for line in wrap_text(clean_text(words), width, "dim")] or [BLANK]
+    return [line for words in sentences for line in wrap_text(words, width, "dim")] or [BLANK]

@@ -90,7 +90,7 @@ class Icicle(Reader):
             part = difference_share(box.node)
             role = "critical" if part > 0 else "notice" if part < 0 else "text"
             share = format_percent(box.width / chosen.width) if chosen.width else ""
-            out.append(split_line(text_line(clean_text(box.node.name), role), text_line(share, "dim"), width))
+            out.append(split_line(text_line(box.node.name, role), text_line(share, "dim"), width))
         return out
 
     def _depth_line(self, depth: int, width: int) -> Line:

@@ -18,17 +18,15 @@ from app.terminal.lines import (
     Line,
     crop_line,
     frame_rows,
+    merge_spans,
     pad_line,
     split_line,
     text_line,
     wrap_text,
 )
-from app.tui.children.command import CommandOutcome, run_hostdx
-from app.tui.screens.base import Base, TopBar
+from app.tui.screens.base import Base
 from app.tui.screens.recordings import RecordingsScreen
-from app.tui.screens.report import ReportScreen
-from app.tui.widgets.measuring.block_plot import colour_row
-from app.tui.widgets.panel import Panel
+from app.tui.widgets.panel import DrawnPanel
 from app.tui.widgets.picker import Picker, PickerRow
 from probes import units
 from probes.units import count_noun, format_percent
@@ -40,7 +38,7 @@ from scenarios.analysis.nights.findings import (
     suspects_text,
 )
 from scenarios.analysis.nights.history import HostHistory, LoadNights, Slowdown, Turn
-from scenarios.contract.results.document import Axis, ChartSeries, ReportDocument
+from scenarios.contract.results.document import Axis, ChartSeries
 
 _CHANGED = "↓"
 _TAIL = 30  # cells right of the lines
@@ -55,38 +53,16 @@ def open_nights(asking: RecordingsScreen) -> None:
     recordings. Where there are none, why is said."""
     of = [asking.chosen_host]
 
-    def show(outcome: CommandOutcome) -> None:
-        if outcome.error:
-            asking.shell.show_message(clean_text(outcome.error.removeprefix("history: ")))
-        elif asking.in_use:
-            history = msgspec.json.decode(outcome.output, type=HostHistory)
-            asking.app.push_screen(HistoryScreen(of, history))
+    def show(output: str) -> None:
+        if asking.in_use:
+            asking.app.push_screen(HistoryScreen(of, msgspec.json.decode(output, type=HostHistory)))
 
-    run_hostdx(asking, ["history", "--format", "json", "--", *of], show)
+    asking.shell.ask_command(["history", "--format", "json", "--", *of], "no nights", show)
 
 
 def open_incidents(asking: RecordingsScreen) -> None:
     """Open what the incident book says. Where there is no book, how to get one is said."""
-
-    def show(outcome: CommandOutcome) -> None:
-        if outcome.error:
-            asking.shell.show_message(clean_text(outcome.error.removeprefix("incident: ")))
-        elif asking.in_use:
-            document = msgspec.json.decode(outcome.output, type=ReportDocument)
-            asking.app.push_screen(ReportScreen("incidents", document))
-
-    run_hostdx(asking, ["incident", "--format", "document"], show)
-
-
-class Lead(Panel):
-    DEFAULT_CSS = "Lead { height: auto; max-height: 3; }"
-
-    def __init__(self, history: HostHistory) -> None:
-        super().__init__(id="lead")
-        self._words = headline_text(history)
-
-    def draw(self, width: int, height: int) -> list[Line]:
-        return wrap_text(clean_text(self._words), width, "strong")[:3]
+    asking.shell.show_document(["incident", "--format", "document"], "incidents", "incidents")
 
 
 class LoadList(Picker):
@@ -99,15 +75,13 @@ class LoadList(Picker):
         self.history = history
         self.loads = line_order(history)
         self._nights = [host_night.night for host_night in history.nights if host_night.state == "measured"]
-        self._rows = [
+        nights = count_noun(history.measured_count, "night")
+        self.note = [(f"{nights}, {_CHANGED} the host was changed in that night", "dim")]
+
+    def build_rows(self) -> list[PickerRow]:
+        return [
             PickerRow(str(number), partial(self._load_line, load), load_name(load))
             for number, load in enumerate(self.loads)
-        ]
-        self.note = [
-            (
-                f"{count_noun(history.measured_count, 'night')}, {_CHANGED} the host was changed in that night",
-                "dim",
-            )
         ]
 
     def draw_column_heads(self, width: int) -> list[Line]:
@@ -134,7 +108,7 @@ class LoadList(Picker):
             drawn += spark_cell(share_of_line(sum(there) / len(there)) if there else None)
         role = "critical" if load.slow else "text"
         left: Line = [
-            *pad_line(text_line(clean_text(load_name(load)), role), name),
+            *pad_line(text_line(load_name(load), role), name),
             (" ", "text"),
             (drawn, role),
         ]
@@ -162,68 +136,14 @@ class LoadList(Picker):
         )
 
 
-class SlowdownDetails(Panel):
-    """Of the load under the cursor: each time it became slower, how much, and the suspects."""
-
-    DEFAULT_CSS = "SlowdownDetails { height: auto; margin: 1 0 0 0; }"
-
-    def draw(self, width: int, height: int) -> list[Line]:
-        loads = self.screen.query_one(LoadList)
-        if not loads.selected_key:
-            return [BLANK]
-        load = loads.loads[int(loads.selected_key)]
-        out = wrap_text(clean_text(load_name(load)), width, "strong")
-        for event, turn in reversed(loads.turns_of(load)):
-            state = "" if turn.lasting else "; over, or part of a newer baseline"
-            out += wrap_text(
-                clean_text(f"since {loads.start_date(turn)[:10]} {ratio_text_with_interval(turn)}{state}"),
-                width,
-            )
-            out += wrap_text(clean_text(f"suspect: {suspects_text(event)}"), width, "accent", hang=2)
-        if len(out) == 1:
-            last = loads.history.changes[-1:]
-            words = f"last change: {change_text(last[0])}" if last else "no recorded fact changed"
-            out += wrap_text(clean_text(f"never slower than its baseline; {words}"), width, "dim")
-        return (
-            [*out[: MAX_ABOUT_LINES - 1], crop_line(out[MAX_ABOUT_LINES - 1], width)]
-            if len(out) > MAX_ABOUT_LINES
-            else out
-        )
-
-
-class LoadCourse(Panel):
-    """The load under the cursor night by night, in per cent of its baseline; `▲` since it is slower."""
-
-    DEFAULT_CSS = "LoadCourse { height: 1fr; }"
-
-    def draw(self, width: int, height: int) -> list[Line]:
-        loads = self.screen.query_one(LoadList)
-        if not loads.selected_key or height < MIN_COURSE_LINES:
-            return []
-        load = loads.loads[int(loads.selected_key)]
-        slow = min((turn.since for _, turn in loads.turns_of(load) if turn.lasting), default=None)
-        ratios = night_ratios(load)
-        first, last = ratios[0][0], ratios[-1][0]
-        nights: dict[str, list[tuple[float, float]]] = {"●": [], "▲": []}
-        for night, ratio in ratios:
-            nights["▲" if slow is not None and night >= slow else "●"].append(
-                (night - first + 1, 100 * ratio)
-            )
-        series = [ChartSeries(mark, tuple(points)) for mark, points in nights.items() if points]
-        low, high = min(100 * ratio for _, ratio in ratios), max(100 * ratio for _, ratio in ratios)
-        y = Axis(STEP * math.floor(min(low, 99) / STEP), STEP * math.ceil(max(high, 101) / STEP))
-        rows = draw_plot(series, width - 4, height - 2, Axis(0.0, last - first + 1.0), y)
-        roles = {"●": "a", "▲": "warning"}
-        usual = units.metric_quantity(load.centre, load.metric.unit) if load.centre is not None else "–"
-        note = text_line(f"% of the baseline ({usual}), lower is slower; from left to right: nights", "dim")
-        name = text_line(clean_text(load_name(load)), "title")
-        return frame_rows(name, note, [colour_row(row, roles) for row in rows], width, height)
-
-
 class HistoryScreen(Base):
     """`of`: what the nights are of, as the command was asked."""
 
-    DEFAULT_CSS = "HistoryScreen Picker { height: auto; max-height: 60%; }"
+    DEFAULT_CSS = """
+    HistoryScreen #lead { height: auto; max-height: 3; }
+    HistoryScreen Picker { height: auto; max-height: 60%; }
+    HistoryScreen #about { height: auto; margin: 1 0 0 0; }
+    """
     BINDINGS = [
         Binding("o", "report", "report"),
         Binding("slash", "filter", "filter", priority=True),
@@ -234,33 +154,90 @@ class HistoryScreen(Base):
         super().__init__()
         self._of, self._history = of, history
 
-    def compose_head(self) -> Iterable[Widget]:
-        yield TopBar(about=clean_text(self._history.host))
+    @property
+    def head_words(self) -> tuple[str, str, str]:
+        return "hostdx", "", self._history.host
 
     def compose_body(self) -> Iterable[Widget]:
-        yield Lead(self._history)
+        yield DrawnPanel(self._lead_lines, id="lead")
         yield LoadList(self._history)
-        yield LoadCourse(id="values")
-        yield SlowdownDetails(id="about")
+        yield DrawnPanel(self._course_lines, id="values")
+        yield DrawnPanel(self._slowdown_lines, id="about")
 
     def on_mount(self) -> None:
         self.query_one(LoadList).focus()
 
+    @property
+    def _selected_load(self) -> LoadNights | None:
+        loads = self.query_one(LoadList)
+        return loads.loads[int(loads.selected_key)] if loads.selected_key else None
+
+    def _lead_lines(self, width: int, _height: int) -> list[Line]:
+        return wrap_text(headline_text(self._history), width, "strong")[:3]
+
+    def _slowdown_lines(self, width: int, _height: int) -> list[Line]:
+        """Of the load under the cursor: each time it became slower, how much, and the suspects."""
+        loads, load = self.query_one(LoadList), self._selected_load
+        if load is None:
+            return [BLANK]
+        out = wrap_text(load_name(load), width, "strong")
+        for event, turn in reversed(loads.turns_of(load)):
+            state = "" if turn.lasting else "; over, or part of a newer baseline"
+            since = f"since {loads.start_date(turn)[:10]} {ratio_text_with_interval(turn)}{state}"
+            out += wrap_text(since, width)
+            out += wrap_text(f"suspect: {suspects_text(event)}", width, "accent", hang=2)
+        if len(out) == 1:
+            last = self._history.changes[-1:]
+            words = f"last change: {change_text(last[0])}" if last else "no recorded fact changed"
+            out += wrap_text(f"never slower than its baseline; {words}", width, "dim")
+        shown = out[:MAX_ABOUT_LINES]
+        return shown if shown == out else [*shown[:-1], crop_line(shown[-1], width)]
+
+    def _course_lines(self, width: int, height: int) -> list[Line]:
+        """The load under the cursor night by night, in per cent of its baseline; `▲` since it is slower."""
+        loads, load = self.query_one(LoadList), self._selected_load
+        if load is None or height < MIN_COURSE_LINES:
+            return []
+        slow = min((turn.since for _, turn in loads.turns_of(load) if turn.lasting), default=None)
+        ratios = night_ratios(load)
+        first, last = ratios[0][0], ratios[-1][0]
+        nights: dict[str, list[tuple[float, float]]] = {"●": [], "▲": []}
+        for night, ratio in ratios:
+            mark = "▲" if slow is not None and night >= slow else "●"
+            nights[mark].append((night - first + 1, 100 * ratio))
+        series = [ChartSeries(mark, tuple(points)) for mark, points in nights.items() if points]
+        low, high = min(100 * ratio for _, ratio in ratios), max(100 * ratio for _, ratio in ratios)
+        y = Axis(STEP * math.floor(min(low, 99) / STEP), STEP * math.ceil(max(high, 101) / STEP))
+        rows = draw_plot(series, width - 4, height - 2, Axis(0.0, last - first + 1.0), y)
+        roles = {"●": "a", "▲": "warning"}
+        usual = units.metric_quantity(load.centre, load.metric.unit) if load.centre is not None else "–"
+        note = text_line(f"% of the baseline ({usual}), lower is slower; from left to right: nights", "dim")
+        drawn = [_colour_row(row, roles) for row in rows]
+        return frame_rows(load_name(load), drawn, width, height, note=note)
+
     def on_picker_moved(self) -> None:
-        self.query_one(LoadCourse).redraw()
-        self.query_one(SlowdownDetails).redraw()
+        for panel in self.query(DrawnPanel):
+            panel.redraw()
 
     def on_picker_chosen(self) -> None:
         self.action_report()
 
     def action_report(self) -> None:
         """All of it, as `hostdx history` prints it."""
+        argv = ["history", "--format", "document", "--", *self._of]
+        self.shell.show_document(argv, f"{clean_text(self._history.host)}-nights", "report")
 
-        def show(outcome: CommandOutcome) -> None:
-            if outcome.error:
-                self.shell.show_message(clean_text(outcome.error))
-            elif self.in_use:
-                document = msgspec.json.decode(outcome.output, type=ReportDocument)
-                self.app.push_screen(ReportScreen(f"{clean_text(self._history.host)}-nights", document))
 
-        run_hostdx(self, ["history", "--format", "document", "--", *self._of], show)
+def _colour_row(row: str, roles: dict[str, str]) -> Line:
+    """Splits at the markers; everything before the axis is dim."""
+    edge = max((row.find(c) for c in "┤│└"), default=-1)
+    head, body = row[: edge + 1], row[edge + 1 :]
+    line: Line = [(head, "dim")]
+    axis = edge < 0 or "└" in head
+    grid = head.endswith("┤")  # a faint line where the axis has a figure
+    for sign in body:
+        if axis or sign != " " or not grid:
+            line.append((sign, "dim" if axis else roles.get(sign, "dim")))
+        else:
+            line.append(("·", "rule"))
+    return merge_spans(line)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar, cast
 
 from textual import events
@@ -13,43 +14,30 @@ from textual.widget import Widget
 
 from app.terminal.lines import Line, ground_line, split_line, text_line
 from app.tui.widgets.keybar import KeyBar
-from app.tui.widgets.panel import Box, Panel
+from app.tui.widgets.panel import Box, DrawnPanel, Panel
 from app.tui.widgets.picker import Picker
 from app.tui.widgets.reader import Reader
 
 if TYPE_CHECKING:
-    from app.tui.commands import ShellCommands
+    from app.tui.shell import Shell
 
 MIN_SIZE_CELLS = (60, 20)
 BROAD = 160  # cells from which on two columns stand side by side; `-wide` holds there as well
 
 
-class TooSmall(Panel):
-    DEFAULT_CSS = "TooSmall { display: none; height: 1fr; }"
-
-    def draw(self, width: int, height: int) -> list[Line]:
-        size = self.screen.size
-        return [
-            text_line("hostdx needs 60x20 cells.", "strong"),
-            text_line(f"This terminal has {size.width}x{size.height}."),
-            text_line("Make it larger; nothing is lost.", "dim"),
-            text_line("q quits"),
-        ]
-
-
 class TopBar(Panel):
-    """Where one is."""
+    """Where one is, as the screen says it (`Base.head_words`)."""
 
-    DEFAULT_CSS = "TopBar { height: 1; }"
+    DEFAULT_CSS = "TopBar { height: auto; max-height: 2; }"
 
-    def __init__(self, name: str = "hostdx", about: str = "") -> None:
+    def __init__(self) -> None:
         super().__init__(id="head")
-        self._name, self._about = name, about
 
     def draw(self, width: int, height: int) -> list[Line]:
-        words = getattr(self.screen, "title_words", "")
-        left: Line = [(f" {self._name} › ", "dim"), (words, "title")]
-        return [ground_line(split_line(left, text_line(f"{self._about} ", "strong"), width), width, "bar")]
+        screen = cast("Base", self.screen)
+        before, after, about = screen.head_words
+        left: Line = [(f" {before} › ", "dim"), (screen.title_words, "title"), (after, "dim")]
+        return [ground_line(split_line(left, text_line(f"{about} ", "strong"), width), width, "bar")]
 
 
 class Base(Screen[object]):
@@ -63,7 +51,8 @@ class Base(Screen[object]):
     Base > #head { height: auto; max-height: 2; }
     Base.-low > #body, Base.-low > #head, Base.-low > #headline { display: none; }
     Base.-tiny > #body, Base.-tiny > #head, Base.-tiny > #headline { display: none; }
-    Base.-low > TooSmall, Base.-tiny > TooSmall { display: block; }
+    Base > #small { display: none; height: 1fr; }
+    Base.-low > #small, Base.-tiny > #small { display: block; }
     """
     HORIZONTAL_BREAKPOINTS = [
         (0, "-tiny"),
@@ -94,8 +83,13 @@ class Base(Screen[object]):
         return False
 
     @property
-    def shell(self) -> ShellCommands:
-        return cast("ShellCommands", self.app)
+    def shell(self) -> Shell:
+        return cast("Shell", self.app)
+
+    @property
+    def head_words(self) -> tuple[str, str, str]:
+        """Return what the bar at the top says before and after the screen's name, and at its right edge."""
+        return "hostdx", "", ""
 
     def compose_head(self) -> Iterable[Widget]:
         """The bar at the top, from edge to edge."""
@@ -113,8 +107,16 @@ class Base(Screen[object]):
         yield from self.compose_head()
         with Box(id="body"):
             yield from self.compose_body()
-        yield TooSmall(id="small")
+        yield DrawnPanel(self._small_notice, id="small")
         yield KeyBar()
+
+    def _small_notice(self, _width: int, _height: int) -> list[Line]:
+        return [
+            text_line("hostdx needs 60x20 cells.", "strong"),
+            text_line(f"This terminal has {self.size.width}x{self.size.height}."),
+            text_line("Make it larger; nothing is lost.", "dim"),
+            text_line("q quits"),
+        ]
 
     @property
     def in_use(self) -> bool:
@@ -144,6 +146,23 @@ class Base(Screen[object]):
 
     def action_back(self) -> None:
         self.shell.go_back()
+
+    @property
+    def report_path(self) -> Path | None:
+        """Return the recording that the keys of a report are about."""
+        return None
+
+    def action_report(self) -> None:
+        if self.report_path is not None:
+            self.shell.open_report(self.report_path)
+
+    def action_save(self) -> None:
+        if self.report_path is not None:
+            self.shell.save_report(self.report_path)
+
+    def action_save_page(self) -> None:
+        if self.report_path is not None:
+            self.shell.save_report(self.report_path, one_page=True)
 
     def action_picture(self) -> None:
         self.shell.save_text(self.title_words, self.app.export_screenshot(), "svg")

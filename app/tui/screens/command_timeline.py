@@ -13,22 +13,13 @@ from app.report.results import command_timeline as timeline
 from app.terminal.glyphs import clean_text
 from app.terminal.lines import BLANK, Line, crop_line, split_line, text_line
 from app.tui.screens.run import RunScreen
-from app.tui.widgets.measuring.block_plot import variant_label, variant_marks
 from app.tui.widgets.measuring.graphs import CPUS, MIN_GRAPH_LINES, Graph, draw_graphs
 from app.tui.widgets.measuring.transport import Transport
-from app.tui.widgets.panel import Panel
+from app.tui.widgets.measuring.variants import variant_label, variant_marks
+from app.tui.widgets.panel import DrawnPanel
 
 _NAME, _FIRST, _CELL = 15, 12, 10
 _NOTHING = "no samples inside the runs: a run is sampled once a second, and has to take 3 s at least"
-
-
-class Curve(Panel):
-    DEFAULT_CSS = "Curve { height: 1fr; }"
-
-    def draw(self, width: int, height: int) -> list[Line]:
-        screen = self.screen
-        assert isinstance(screen, InsideScreen)
-        return inside_lines(screen.current_session(), screen.at, width, height)
 
 
 class InsideScreen(RunScreen):
@@ -47,7 +38,7 @@ class InsideScreen(RunScreen):
         self.at = 0
 
     def compose_body(self) -> Iterable[Widget]:
-        yield Curve(id="curve")
+        yield DrawnPanel(lambda w, h: inside_lines(self.current_session(), self.at, w, h), id="curve")
         yield Transport(lambda: self.feed)
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:

@@ -16,12 +16,10 @@ from app.terminal.lines import (
     crop_line,
     merge_spans,
     pad_line,
-    split_line,
     text_line,
     wrap_text,
 )
 from app.tui.screens.base import Base
-from app.tui.widgets.panel import Panel
 from app.tui.widgets.reader import Reader
 
 MAX_COLUMNS = 110  # longer lines of prose are hard to read
@@ -113,17 +111,6 @@ def _split_page(page: str) -> Iterator[tuple[str, str]]:
             kind, words = ("item" if line.startswith(("- ", "* ")) else "prose"), line.strip()
 
 
-class ExplainHead(Panel):
-    DEFAULT_CSS = "ExplainHead { height: 2; }"
-
-    def __init__(self, scenario: str) -> None:
-        super().__init__(id="head")
-        self._scenario = scenario
-
-    def draw(self, width: int, height: int) -> list[Line]:
-        return [split_line(text_line("explain", "title"), text_line(self._scenario, "dim"), width)]
-
-
 class ExplainScreen(Base):
     title_words = "explain"
 
@@ -131,6 +118,9 @@ class ExplainScreen(Base):
         super().__init__()
         self.scenario, self.page = scenario, page
 
+    @property
+    def head_words(self) -> tuple[str, str, str]:
+        return "hostdx", "", self.scenario
+
     def compose_body(self) -> Iterable[Widget]:
-        yield ExplainHead(self.scenario)
         yield Reader(lambda width: page_lines(self.page, width))

@@ -21,7 +21,7 @@ from app.tui.widgets.picker import Picker, PickerRow
 from app.tui.widgets.word_list import WordList
 
 if TYPE_CHECKING:
-    from app.tui.commands import ShellCommands
+    from app.tui.shell import Shell
 
 MAX_RECENT = 8  # recordings in the palette; the list has all
 
@@ -50,7 +50,7 @@ def list_actions(screen: Screen[object]) -> list[tuple[str, str, str, object]]:
     )
 
 
-def list_openings(app: ShellCommands) -> list[tuple[str, str, str, object]]:
+def list_openings(app: Shell) -> list[tuple[str, str, str, object]]:
     """What has no key on the screen, as `list_actions`: scenarios, recordings, undo, themes, others' screens."""
     offers = app.home_session().offers
     recent = recordings.list_recordings()[:MAX_RECENT]
@@ -92,13 +92,12 @@ class KeysScreen(Base):
 
     def compose_body(self) -> Iterable[Widget]:
         title = getattr(self._about, "title_words", "") or "this screen"
-        picker = Picker(id="actions", title=f"KEYS  {title}")
-        picker._rows = [
+        rows = [
             PickerRow(action, partial(_key_line, keys, words), f"{keys} {words}", name=keys)
             for action, keys, words, _ in self._actions
         ]
         with Box(id="parts"):
-            yield picker
+            yield Picker(id="actions", title=f"KEYS  {title}", list_rows=lambda: rows)
             if not self._filtering:
                 yield WordList()
 

@@ -9,15 +9,15 @@ from textual.widget import Widget
 
 from app.recordings.session import RunSession
 from app.terminal.glyphs import clean_text
-from app.terminal.lines import BLANK, Line, crop_line, frame_rows, ground_line, split_line, text_line
+from app.terminal.lines import BLANK, Line, crop_line, frame_rows, text_line
 from app.tui.screens.base import Base
-from app.tui.widgets.measuring.block_plot import leading_metric
-from app.tui.widgets.measuring.graphs import block_graphs, draw_graphs, format_value
+from app.tui.widgets.measuring.graphs import block_graph_lines, format_value
 from app.tui.widgets.measuring.group_plot import group_plot_lines, pair_ratios
 from app.tui.widgets.measuring.load_cards import load_state
 from app.tui.widgets.measuring.standing import list_standings, pairs_of, title_of
 from app.tui.widgets.measuring.times import Times
-from app.tui.widgets.panel import PacedPanel, Panel
+from app.tui.widgets.measuring.variants import leading_metric
+from app.tui.widgets.panel import PacedPanel
 
 MAX_TIMES_ROWS, MIN_GROUP_LINES = 4, 7
 MIN_SERIES_LINES = 5
@@ -45,10 +45,7 @@ def load_lines(session: RunSession, workload: str, width: int, height: int) -> l
     pairs = pair_ratios(session, workload, metric)
     has_groups = any(len(pair.values) > 1 for pair in pairs) and left >= MIN_GROUP_LINES + MIN_SERIES_LINES
     groups = group_plot_lines(session, workload, pairs, metric, width, left // 2) if has_groups else []
-    blocks = session.blocks[workload]
-    start_s = blocks[0].t - blocks[0].seconds
-    room = left - len(groups)
-    series = draw_graphs(block_graphs(session, workload), blocks[-1].t, width, room, start_s=start_s)
+    series = block_graph_lines(session, workload, width, left - len(groups))
     return [*head, *series, *histograms, *groups, *raw][:height]
 
 
@@ -71,19 +68,6 @@ def raw_lines(session: RunSession, workload: str, width: int) -> list[Line]:
     ]
 
 
-class LoadHead(Panel):
-    DEFAULT_CSS = "LoadHead { height: 1; }"
-
-    def draw(self, width: int, height: int) -> list[Line]:
-        screen = self.screen
-        assert isinstance(screen, LoadScreen)
-        session = screen.session()
-        name = clean_text(session.began.scenario) if session.began else "run"
-        left: Line = [(f" {name} › ", "dim"), ("load", "title")]
-        right = text_line(f"{title_of(session, screen.workload)} ", "strong")
-        return [ground_line(split_line(left, right, width), width, "bar")]
-
-
 class LoadPanel(PacedPanel):
     DEFAULT_CSS = "LoadPanel { height: 1fr; }"
     ID = "load"
@@ -102,7 +86,7 @@ class LoadPanel(PacedPanel):
         pair = next((pair for pair in pairs_of(session) if pair[0].id == workload), None)
         state = load_state(session, *pair)[0] if pair is not None else BLANK
         rows = load_lines(session, workload, width - 4, height - 2)
-        return frame_rows(text_line(title_of(session, workload), "title"), state, rows, width, height)
+        return frame_rows(title_of(session, workload), rows, width, height, note=state)
 
 
 class LoadScreen(Base):
@@ -118,8 +102,10 @@ class LoadScreen(Base):
         super().__init__()
         self.session, self.workload = session, workload
 
-    def compose_head(self) -> Iterable[Widget]:
-        yield LoadHead(id="head")
+    @property
+    def head_words(self) -> tuple[str, str, str]:
+        session = self.session()
+        return session.scenario_name, "", title_of(session, self.workload)
 
     def compose_body(self) -> Iterable[Widget]:
         yield LoadPanel(self.session)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from functools import partial
 from pathlib import Path
 from typing import NamedTuple
@@ -21,7 +21,6 @@ from app.terminal.failure import Failure
 from app.terminal.glyphs import SIGNS, clean_text
 from app.terminal.lines import (
     Line,
-    cell_width,
     crop_line,
     frame_rows,
     pad_line,
@@ -32,11 +31,11 @@ from app.terminal.lines import (
 from app.tui.details import next_lines, sign_lines
 from app.tui.screens.ask import AskScreen, ChoiceScreen
 from app.tui.screens.base import Base
-from app.tui.widgets.home.findings_panel import severity_words
+from app.tui.widgets.home.findings_panel import full_finding_lines
 from app.tui.widgets.home.recordings_line import BAR, ENDS, interval
 from app.tui.widgets.measuring.standing import margin_of
 from app.tui.widgets.measuring.transport import format_clock
-from app.tui.widgets.panel import Panel
+from app.tui.widgets.panel import DrawnPanel, has_borders
 from app.tui.widgets.picker import Picker, PickerRow
 from app.tui.widgets.verdict_list import EffectRow, list_effects, table_of
 from scenarios.contract.card import card_of
@@ -87,11 +86,6 @@ def _read_answer(entry: recordings.ListedRecording) -> RecordingAnswer:
     return RecordingAnswer(answer, table, margin_of(session), other_findings, signs, steps, tables)
 
 
-def _marked_line(marks: dict[str, str], key: str, draw: Callable[[int], Line], width: int) -> Line:
-    """The row, with its side of the comparison before it."""
-    return [(f"{marks.get(key, ' ')} ", "accent"), *draw(width - 2)]
-
-
 class RecordingRow(NamedTuple):
     """One row; `sign` and `role` say how it stands."""
 
@@ -99,36 +93,37 @@ class RecordingRow(NamedTuple):
     name: str
     sign: str
     role: str
+    searched: str
 
     @property
     def place_text(self) -> str:
         """The directories, else the host."""
         entry = self.entry
-        return clean_text(" : ".join(entry.directories) or entry.host or entry.name)
+        return " : ".join(entry.directories) or entry.host or entry.name
 
     @property
     def host_text(self) -> str:
-        return f"on {clean_text(self.entry.host)}" if self.entry.host and self.entry.directories else ""
+        return f"on {self.entry.host}" if self.entry.host and self.entry.directories else ""
+
+    @property
+    def is_example(self) -> bool:
+        return self.role == EXAMPLE
 
 
-def _recording_line(listing: RecordingRow, read: dict[str, RecordingAnswer], width: int) -> Line:
+def _recording_line(listing: RecordingRow, answer: Answer | None, width: int) -> Line:
     entry = listing.entry
-    answer = read.get(listing.name, UNREAD).answer
     when = clean_text(entry.wall[:16].replace("T", " ")) or "?"
     if width < _WIDE:
         when = when[5:] or "?"
-    is_example = listing.role == EXAMPLE  # by the name that the commands take
-    name = listing.name if is_example else clean_text(entry.scenario)
-    left: Line = [
-        *pad_line(crop_line(text_line(name, EXAMPLE if is_example else "strong"), _NAME), _NAME + 1),
-        (f"{when}  ", "dim"),
-    ]
-    if entry.state != "done" and not is_example:
+    # an example by the name that the commands take
+    name, role = (listing.name, EXAMPLE) if listing.is_example else (entry.scenario, "strong")
+    left: Line = [*pad_line(crop_line(text_line(name, role), _NAME), _NAME + 1), (f"{when}  ", "dim")]
+    if entry.state != "done" and not listing.is_example:
         left.append((f"{listing.sign} ", listing.role))
     elif answer is not None:
         left.append((f"{SIGNS.get(answer.weight, '?')} ", answer.weight))
     if entry.label:
-        left.append((f"{clean_text(entry.label)}  ", "accent"))
+        left.append((f"{entry.label}  ", "accent"))
     if answer is not None:
         left.append((answer.sentence, "text"))
     else:
@@ -142,38 +137,11 @@ def _recording_line(listing: RecordingRow, read: dict[str, RecordingAnswer], wid
     return split_line(left, [*pad_line(drawn, BAR), ("  ", "text"), *took], width)
 
 
-class RecordingPicker(Picker):
-    DEFAULT_CSS = "RecordingPicker { height: auto; max-height: 60%; }"
-
-    def draw_column_heads(self, width: int) -> list[Line]:
-        """The scale of the intervals, where there is room for them."""
-        if width - 2 < _WIDE or not self.build_rows():
-            return []
-        heads = f"    {'recording':<{_NAME}} {'began (UTC)':<16}  answer"
-        return [split_line(text_line(heads, "dim"), text_line(f"{ENDS}  {'took':>5}", "dim"), width)]
-
-
-class Preview(Panel):
-    """Of the recording under the cursor: its headline whole, where and when, every effect, then what was found."""
-
-    DEFAULT_CSS = "Preview { height: 1fr; min-height: 3; }"
-
-    def draw(self, width: int, height: int) -> list[Line]:
-        screen = self.screen
-        assert isinstance(screen, RecordingsScreen)
-        listing = screen.under_cursor
-        if not self.has_borders:
-            return screen.answer_lines(listing, width)[:height] if listing is not None else []
-        rows = screen.answer_lines(listing, width - 4) if listing is not None else []
-        if len(rows) > height - 2:
-            rows = [*rows[: height - 3], text_line("Enter opens the whole answer", "dim")]
-        name = text_line(
-            clean_text(listing.entry.label or listing.name) if listing is not None else "", "dim"
-        )
-        return frame_rows(text_line("WHAT IT FOUND", "title"), name, rows, width, height)
-
-
 class RecordingsScreen(Base):
+    DEFAULT_CSS = """
+    RecordingsScreen Picker { height: auto; max-height: 60%; }
+    RecordingsScreen #preview { height: 1fr; min-height: 3; }
+    """
     BINDINGS = [
         Binding("c,C", "compare", "compare", show=False),  # in the footer once both sides are marked
         Binding("space", "mark", "mark"),
@@ -195,30 +163,67 @@ class RecordingsScreen(Base):
 
     def __init__(self) -> None:
         super().__init__()
-        self._paths: dict[str, Path] = {}
-        self._marks: dict[str, str] = {}  # "A" or "B", by row
-        self._unread: list[
-            tuple[str, recordings.ListedRecording]
-        ] = []  # headlines still to be read, the newest first
+        self._listed: dict[str, RecordingRow] = {}  # by the row's key
+        self._rows: list[PickerRow] = []  # of all that is listed
+        self._marks: dict[str, str] = {}  # "A" or "B", by the row's key
+        self._unread: list[RecordingRow] = []  # headlines still to be read, the newest first
         self._answers: dict[str, RecordingAnswer] = {}
-        self._listed: dict[str, RecordingRow] = {}  # by row
 
     def compose_body(self) -> Iterable[Widget]:
-        yield RecordingPicker(
-            id="recordings", title="RECORDINGS", empty="none yet: a scenario makes the first"
-        )
-        yield Preview(id="preview")
+        yield Picker(
+            id="recordings", title="RECORDINGS", empty="none yet: a scenario makes the first",
+            list_rows=lambda: self._rows, draw_heads=self._scale_line,
+        )  # fmt: skip
+        yield DrawnPanel(self._preview_lines, id="preview")
 
     def on_mount(self) -> None:
         self.query_one(Picker).focus()
         self.action_again()
         self.set_interval(READ_EVERY_S, self._read)
 
+    def _marked_line(self, key: str, listing: RecordingRow, width: int) -> Line:
+        """The row, with its side of the comparison before it."""
+        answer = self._answers.get(listing.name, UNREAD).answer
+        return [(f"{self._marks.get(key, ' ')} ", "accent"), *_recording_line(listing, answer, width - 2)]
+
+    def _scale_line(self, width: int) -> list[Line]:
+        """The scale of the intervals, where there is room for them."""
+        if width - 2 < _WIDE or not self._listed:
+            return []
+        heads = f"    {'recording':<{_NAME}} {'began (UTC)':<16}  answer"
+        return [split_line(text_line(heads, "dim"), text_line(f"{ENDS}  {'took':>5}", "dim"), width)]
+
+    def _preview_lines(self, width: int, height: int) -> list[Line]:
+        """Of the recording under the cursor: its headline whole, where and when, every effect, then what was found."""
+        listing = self.under_cursor
+        if not has_borders(self):
+            return self._answer_lines(listing, width)[:height] if listing is not None else []
+        rows = self._answer_lines(listing, width - 4) if listing is not None else []
+        if len(rows) > height - 2:
+            rows = [*rows[: height - 3], text_line("Enter opens the whole answer", "dim")]
+        name = text_line(listing.entry.label or listing.name if listing is not None else "", "dim")
+        return frame_rows("WHAT IT FOUND", rows, width, height, note=name)
+
+    def _answer_lines(self, listing: RecordingRow, width: int) -> list[Line]:
+        read, entry = self._answers.get(listing.name, UNREAD), listing.entry
+        without = "under way: Enter follows it" if entry.state == "running" else entry.reason or _NOTHING
+        out = wrap_text(read.answer.sentence if read.answer is not None else without, width, "strong")
+        about = ", ".join(filter(None, (listing.place_text, listing.host_text, listing.name)))
+        out += wrap_text(about, width, "dim")
+        out += table_of(list(read.table), read.margin, width)
+        out += parts_lines(read.tables, width)
+        out += sign_lines(read.signs, width)
+        out += next_lines(read.steps, width, 6 * len(read.steps), digits=False)
+        for finding in read.other_findings:
+            out += full_finding_lines(finding, {}, width)
+        evidence = read.answer.finding.evidence if read.answer and read.answer.finding else ()
+        return [*out, *(row for e in evidence for row in wrap_text(e.text, width, "dim", hang=2))]
+
     def _read(self) -> None:
         """One headline at a time: a list of many must open at once, and keys come first."""
         if self._unread:
-            name, entry = self._unread.pop(0)
-            self._answers[name] = _read_answer(entry)
+            listing = self._unread.pop(0)
+            self._answers[listing.name] = _read_answer(listing.entry)
             if not self._unread or len(self._answers) % DRAWN_EVERY == 0:
                 self.show()
 
@@ -226,69 +231,30 @@ class RecordingsScreen(Base):
         """What is older than the newest is read when somebody looks at it."""
         listing = self.under_cursor
         if listing is not None and listing.name not in self._answers:
-            self._unread.insert(0, (listing.name, listing.entry))
-        self.query_one(Preview).redraw()
+            self._unread.insert(0, listing)
+        self.query_one("#preview", DrawnPanel).redraw()
 
     @property
     def under_cursor(self) -> RecordingRow | None:
         return self._listed.get(self.query_one(Picker).selected_key)
 
-    def answer_lines(self, listing: RecordingRow, width: int) -> list[Line]:
-        read = self._answers.get(listing.name, UNREAD)
-        without = (
-            "under way: Enter follows it"
-            if listing.entry.state == "running"
-            else listing.entry.reason or _NOTHING
-        )
-        words = clean_text(read.answer.sentence if read.answer is not None else without)
-        about = ", ".join(filter(None, (listing.place_text, listing.host_text, clean_text(listing.name))))
-        out = [*wrap_text(words, width, "strong"), *wrap_text(about, width, "dim")]
-        out += table_of(list(read.table), read.margin, width)
-        out += parts_lines(read.tables, width)
-        out += sign_lines(read.signs, width)
-        out += next_lines(read.steps, width, 6 * len(read.steps), digits=False)
-        for finding in read.other_findings:
-            head = severity_words(finding)
-            rows = wrap_text(clean_text(finding.title), width - cell_width(head) - 2)
-            out.append([*head, ("  ", "text"), *rows[0]])
-            below = [
-                *rows[1:],
-                *(
-                    row
-                    for e in finding.evidence
-                    for row in wrap_text(e.text, width - cell_width(head) - 2, "dim")
-                ),
-            ]
-            out += [[(" " * (cell_width(head) + 2), "text"), *row] for row in below]
-        evidence = read.answer.finding.evidence if read.answer and read.answer.finding else ()
-        return [*out, *(row for e in evidence for row in wrap_text(e.text, width, "dim", hang=2))]
-
     def action_again(self) -> None:
-        rows: list[PickerRow] = []
-        self._paths.clear()
-        self._unread.clear()
+        self._listed.clear()
         for entry in recordings.list_recordings():
-            sign, role = _SIGNS[entry.state]
             words = f"{entry.state} {entry.scenario} {entry.host} {entry.wall} {' '.join(entry.directories)}"
-            rows.append(self._make_row(str(entry.path), RecordingRow(entry, entry.name, sign, role), words))
+            searched = f"{entry.name} {entry.label} {words}"
+            self._listed[str(entry.path)] = RecordingRow(entry, entry.name, *_SIGNS[entry.state], searched)
+        own = len(self._listed)
         for name in recordings.list_demos():
             entry = recordings.examine_recording(recordings.resolve_recording(name))
-            rows.append(self._make_row(name, RecordingRow(entry, name, "example", EXAMPLE), "demo"))
-        picker = self.query_one(Picker)
-        picker._rows = rows
-        own = len(rows) - len(recordings.list_demos())
-        picker.note = [(f"{own} recorded here, {len(rows) - own} examples", "dim")]
+            self._listed[name] = RecordingRow(entry, name, "example", EXAMPLE, f"{name} {entry.label} demo")
+        self._rows = [
+            PickerRow(key, partial(self._marked_line, key, listing), listing.searched)
+            for key, listing in self._listed.items()
+        ]
+        self._unread = [row for row in self._listed.values() if row.name not in self._answers][:HEADLINES]
+        self.query_one(Picker).note = [(f"{own} recorded here, {len(self._listed) - own} examples", "dim")]
         self.show()
-
-    def _make_row(self, key: str, listing: RecordingRow, words: str) -> PickerRow:
-        self._paths[key], self._listed[key] = listing.entry.path, listing
-        if listing.name not in self._answers and len(self._unread) < HEADLINES:
-            self._unread.append((listing.name, listing.entry))
-        return PickerRow(
-            key,
-            partial(_marked_line, self._marks, key, partial(_recording_line, listing, self._answers)),
-            f"{listing.name} {listing.entry.label} {words}",
-        )
 
     def _show_imported(self) -> None:
         if self.in_use:
@@ -297,7 +263,7 @@ class RecordingsScreen(Base):
     def action_mark(self) -> None:
         """The first is side A, the next ones B; once more the other side, then none. Of one each the older is A."""
         key = self.query_one(Picker).selected_key
-        if key not in self._paths:
+        if key not in self._listed:
             return
         before = self._marks.pop(key, None)
         first = "B" if "A" in self._marks.values() else "A"
@@ -312,18 +278,16 @@ class RecordingsScreen(Base):
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         if action in ("delete", "label"):
-            return not (self.chosen_path is None or self._is_demo())
+            listing = self.under_cursor
+            return listing is not None and not listing.is_example
         return True
 
     def is_in_footer(self, action: str) -> bool:
         return action == "compare" and {"A", "B"} <= set(self._marks.values())
 
-    def _is_demo(self) -> bool:
-        return self.query_one(Picker).selected_key in recordings.list_demos()
-
     def action_delete(self) -> None:
         """Only a file of the list, and never one that is being written."""
-        path = self.chosen_path
+        path = self.report_path
         if path is None:
             return
         if recordings.examine_recording(path).state == "running":
@@ -347,25 +311,29 @@ class RecordingsScreen(Base):
 
     def action_label(self) -> None:
         """A short text: "before firmware"."""
-        path, listing = self.chosen_path, self.under_cursor
-        if path is None or listing is None:
+        listing = self.under_cursor
+        if listing is None:
             return
+        entry = listing.entry
 
         def set_label(words: str | None) -> None:
             if words is None:
                 return
             try:
-                recordings.set_label(path, words)
+                recordings.set_label(entry.path, words)
             except Failure as why:
                 self.shell.show_message(why.text)
                 return
             self.action_again()
 
         hint = 'a short text, as "before firmware"; empty takes it away; Esc cancels'
-        self.app.push_screen(AskScreen("name", listing.entry.label, hint=hint), set_label)
+        self.app.push_screen(AskScreen("name", entry.label, hint=hint), set_label)
 
     def action_compare(self) -> None:
-        a, b = ([self._paths[k] for k, side in self._marks.items() if side == wanted] for wanted in "AB")
+        a, b = (
+            [self._listed[key].entry.path for key, side in self._marks.items() if side == wanted]
+            for wanted in "AB"
+        )
         if a and b:
             self.shell.open_comparison(a, b)
         else:
@@ -374,37 +342,29 @@ class RecordingsScreen(Base):
             )
 
     @property
-    def chosen_path(self) -> Path | None:
-        return self._paths.get(self.query_one(Picker).selected_key)
+    def report_path(self) -> Path | None:
+        listing = self.under_cursor
+        return listing.entry.path if listing is not None else None
 
-    def on_picker_chosen(self, event: Picker.Chosen) -> None:
-        path = self._paths.get(event.key)
-        if path is not None:
-            self.shell.open_recording(path)
+    def on_picker_chosen(self) -> None:
+        if self.report_path is not None:
+            self.shell.open_recording(self.report_path)
 
     def action_replay(self) -> None:
-        if self.chosen_path is not None:
+        if self.report_path is not None:
             try:
-                self.shell.replay(self.chosen_path)
+                self.shell.replay(self.report_path)
             except Failure as why:
                 self.shell.show_message(why.text)
-
-    def action_report(self) -> None:
-        if self.chosen_path is not None:
-            self.shell.open_report(self.chosen_path)
-
-    def action_save(self) -> None:
-        if self.chosen_path is not None:
-            self.shell.save_report(self.chosen_path)
-
-    def action_save_page(self) -> None:
-        if self.chosen_path is not None:
-            self.shell.save_report(self.chosen_path, one_page=True)
 
     def action_import(self) -> None:
         """Another tool's result as one more recording."""
         hint = "a result of fio, IO500, IOR, mdtest, HEPscore, prmon, sar, …; Enter imports it, Esc cancels"
         self.app.push_screen(AskScreen("import", hint=hint), self._import_file)
+
+    def _import_file(self, name: str | None) -> None:
+        if name:
+            self.shell.import_file(Path(name).expanduser(), self._show_imported)
 
     def action_feature(self, name: str) -> None:
         """Open the screen of a feature."""
@@ -414,9 +374,5 @@ class RecordingsScreen(Base):
     @property
     def chosen_host(self) -> str:
         """The host of the selected recording; this host for an example or none."""
-        path, own = self.chosen_path, os.uname().nodename
-        return own if path is None or self._is_demo() else recordings.examine_recording(path).host or own
-
-    def _import_file(self, name: str | None) -> None:
-        if name:
-            self.shell.import_file(Path(name).expanduser(), self._show_imported)
+        listing, own = self.under_cursor, os.uname().nodename
+        return own if listing is None or listing.is_example else listing.entry.host or own

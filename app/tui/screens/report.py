@@ -11,7 +11,7 @@ from textual.widget import Widget
 
 from app.report.forms.cells import document_lines
 from app.report.forms.markdown import render_markdown
-from app.tui.screens.base import Base, TopBar
+from app.tui.screens.base import Base
 from app.tui.widgets.reader import Reader
 from scenarios.contract.results.document import ReportDocument
 
@@ -30,8 +30,9 @@ class ReportScreen(Base):
         super().__init__()
         self.recording, self.document = recording, document
 
-    def compose_head(self) -> Iterable[Widget]:
-        yield TopBar(about=self.recording)
+    @property
+    def head_words(self) -> tuple[str, str, str]:
+        return "hostdx", "", self.recording
 
     def compose_body(self) -> Iterable[Widget]:
         yield Reader(lru_cache(1)(lambda width: document_lines(self.document, width)))

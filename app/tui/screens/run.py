@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
+from pathlib import Path
 from typing import ClassVar
 
 from textual.binding import Binding
@@ -94,9 +95,8 @@ class RunHead(Panel):
     def draw(self, width: int, height: int) -> list[Line]:
         feed = self.shell.feed
         session = feed.session
-        name = clean_text(session.began.scenario) if session.began else "run"
-        host = f"  on {clean_text(session.began.host)}" if session.began else ""
-        left: Line = [(f" {name} › ", "dim"), (self._step, "title"), (host, "dim")]
+        host = f"  on {session.began.host}" if session.began else ""
+        left: Line = [(f" {session.scenario_name} › ", "dim"), (self._step, "title"), (host, "dim")]
         if is_imported(session):
             right: Line = [("imported ", "ok")]
         elif session.ended is not None:
@@ -220,8 +220,9 @@ class RunScreen(Base):
     def _follow_cursor(self) -> None:
         self.shell.settle_view()
 
-    def action_report(self) -> None:
-        self.shell.open_report(self.feed.path)
+    @property
+    def report_path(self) -> Path | None:
+        return self.feed.path
 
     def action_inside(self) -> None:
         self.shell.show_run("inside")

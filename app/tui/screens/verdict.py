@@ -325,12 +325,6 @@ class VerdictScreen(RunScreen):
     def action_live(self) -> None:
         self.shell.show_run("live")
 
-    def action_save(self) -> None:
-        self.shell.save_report(self.feed.path)
-
-    def action_save_page(self) -> None:
-        self.shell.save_report(self.feed.path, one_page=True)
-
     def action_copy(self) -> None:
         self.shell.copy(commands_of(self._all_remedies()), "the commands")
 

@@ -104,7 +104,7 @@ class Headline(Panel):
 def _load_lines(session: RunSession, workload: str, width: int) -> list[Line]:
     """Return what the load stands for: `4k QD16` is a word of those who measure disks."""
     load = session.find_workload(workload)
-    return wrap_text(clean_text(load.why), width, "dim", indent=2) if load is not None and load.why else []
+    return wrap_text(load.why, width, "dim", indent=2) if load is not None and load.why else []
 
 
 def _why_lines(name: str, why: Sequence[str], width: int, most: int | None) -> list[Line]:
@@ -132,7 +132,7 @@ class VerdictDetails(Panel):
             return self.detail_lines(width)
         rows = self.detail_lines(width - 4)
         title, note = self._title(width - 4)
-        return frame_rows(title, note, rows, width, len(rows) + 2 if self.has_auto_height else height)
+        return frame_rows(title, rows, width, len(rows) + 2 if self.has_auto_height else height, note=note)
 
     def _title(self, width: int) -> tuple[Line, Line]:
         session = self.shell.feed.session
@@ -222,9 +222,7 @@ class Next(Panel):
             ]
         room = MAX_NEXT_LINES if self.has_auto_height else height - 2
         rows = next_lines(steps, width - 4, room)
-        return frame_rows(
-            text_line("NEXT", "title"), note, rows, width, len(rows) + 2 if self.has_auto_height else height
-        )
+        return frame_rows("NEXT", rows, width, len(rows) + 2 if self.has_auto_height else height, note=note)
 
     @property
     def shown_steps(self) -> tuple[Remedy, ...]:
@@ -278,11 +276,11 @@ class Preview(Panel):
         finding = session.findings.get(self.screen.query_one(Suspects).selected_key)
         if finding is None:
             about = with_graphs(session, about_lines(session, width - 4), width - 4, height - 2)
-            return frame_rows(text_line("THIS RUN", "title"), [], about, width, height)
+            return frame_rows("THIS RUN", about, width, height)
         rows = finding_lines(finding, session, width - 4)
         if len(rows) < height - MAX_FREE_LINES:
             rows += [text_line(""), *about_lines(session, width - 4)][: height - 2 - len(rows)]
             rows = with_graphs(session, rows, width - 4, height - 2)
         if len(rows) > height - 2:
             rows = [*rows[: height - 3], text_line("Enter shows all of it", "dim")]
-        return frame_rows(text_line("THE FINDING", "title"), [], rows, width, height)
+        return frame_rows("THE FINDING", rows, width, height)

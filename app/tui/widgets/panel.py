@@ -15,6 +15,7 @@ from textual import events
 from textual.binding import Binding, BindingType
 from textual.geometry import Region, Size
 from textual.reactive import Reactive
+from textual.screen import Screen
 from textual.strip import Strip
 from textual.widget import Widget
 
@@ -34,10 +35,16 @@ from app.tui.theme import role_style
 
 if TYPE_CHECKING:
     from app.recordings.session import RunSession
-    from app.tui.commands import ShellCommands, Shown
-
+    from app.tui.shell import Shell
 
 REDRAWN_S = 0.9
+
+
+def has_borders(screen: Screen[object]) -> bool:
+    """Return whether a screen has room for borders; on a low or narrow one each of their rows would be one less
+    to read.
+    """
+    return screen.has_class("-high") and screen.has_class("-wide")
 
 
 class Still(Widget):
@@ -76,8 +83,8 @@ class Panel(Still):
         self._target = ""  # what the cursor is on
 
     @property
-    def shell(self) -> Shown:
-        return cast("Shown", self.app)
+    def shell(self) -> Shell:
+        return cast("Shell", self.app)
 
     def draw(self, width: int, height: int) -> list[Line]:
         """The lines for that size; `height` is large while the natural height is asked for."""
@@ -115,7 +122,7 @@ class Panel(Still):
         self.redraw()
 
     def action_follow(self) -> None:
-        cast("ShellCommands", self.app).open_target(self.target)
+        self.shell.open_target(self.target)
 
     def on_click(self, event: events.Click) -> None:
         """What lies under the pointer; right of a row's words, what the row opens if it is one thing alone."""
@@ -128,7 +135,7 @@ class Panel(Still):
                 self._target = target_of(role) or ("".join(row) if len(row) == 1 else "")
                 if self._target:
                     event.stop()
-                    cast("ShellCommands", self.app).open_target(self._target)
+                    self.shell.open_target(self._target)
                 return
 
     def on_focus(self) -> None:
@@ -159,10 +166,8 @@ class Panel(Still):
 
     @property
     def has_borders(self) -> bool:
-        """Return whether there is room for borders; on a low or narrow screen each of their rows would be one less
-        to read.
-        """
-        return self.screen.has_class("-high") and self.screen.has_class("-wide")
+
+        return has_borders(self.screen)
 
     @property
     def has_auto_height(self) -> bool:
@@ -226,6 +231,19 @@ class Panel(Still):
         if y < len(self._strips):
             return self._strips[y].adjust_cell_length(width, ground)
         return Strip.blank(width, ground)
+
+
+class DrawnPanel(Panel):
+    """A part of a screen that the screen draws itself: `draw_lines(width, height)`."""
+
+    DEFAULT_CSS = "DrawnPanel { height: 1fr; }"
+
+    def __init__(self, draw_lines: Callable[[int, int], list[Line]], *, id: str) -> None:
+        super().__init__(id=id)
+        self._draw_lines = draw_lines
+
+    def draw(self, width: int, height: int) -> list[Line]:
+        return self._draw_lines(width, height)
 
 
 class SessionPanel(Panel):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, NamedTuple, cast
+from typing import TYPE_CHECKING, NamedTuple
 
 from textual import events
 from textual.binding import Binding
@@ -14,7 +14,7 @@ from app.terminal.lines import Line, cell_width, frame_rows, highlight_line, pad
 from app.tui.widgets.panel import Panel
 
 if TYPE_CHECKING:
-    from app.tui.commands import ShellCommands
+    pass
 
 MAX_COPIED_CELLS = 400  # cells of a row
 
@@ -62,13 +62,23 @@ class Picker(Panel, can_focus=True):
         def control(self) -> Picker:
             return self.picker
 
-    def __init__(self, *, id: str, title: str = "", empty: str = "nothing here") -> None:
+    def __init__(
+        self,
+        *,
+        id: str,
+        title: str = "",
+        empty: str = "nothing here",
+        list_rows: Callable[[], Sequence[PickerRow]] = list,
+        draw_heads: Callable[[int], list[Line]] = lambda _width: [],
+    ) -> None:
+        """`list_rows` gives the items as they are now, all of them, in order; `draw_heads` what stands over them, under
+        the title: the items begin two cells further right."""
         super().__init__(id=id)
+        self._list_rows, self._draw_heads = list_rows, draw_heads
         self.title = title
         self.note: Line = []
         self.empty = empty
         self.filter = ""
-        self._rows: list[PickerRow] = []
         self._key = ""  # the item under the cursor; empty until somebody moved it: the first one then
         self._top = 0
         self.tall = False  # second lines are drawn
@@ -86,12 +96,10 @@ class Picker(Panel, can_focus=True):
             self.redraw()
 
     def build_rows(self) -> Sequence[PickerRow]:
-        """The items as they are now, all of them, in order."""
-        return self._rows
+        return self._list_rows()
 
     def draw_column_heads(self, width: int) -> list[Line]:
-        """Return what stands over the items, under the title; the items begin two cells further right."""
-        return []
+        return self._draw_heads(width)
 
     @property
     def shown_rows(self) -> list[PickerRow]:
@@ -127,7 +135,9 @@ class Picker(Panel, can_focus=True):
         rows = self._list_lines(width - 4, height - 2, [])
         self._items = [-1, *self._items]
         high = len(rows) + 2 if self.has_auto_height else height
-        return frame_rows(title, self.note, rows, width, high, "accent" if self.has_focus else "rule")
+        return frame_rows(
+            title, rows, width, high, note=self.note, role="accent" if self.has_focus else "rule"
+        )
 
     def _list_lines(self, width: int, height: int, head: list[Line]) -> list[Line]:
         """The columns' heads and the items, after `head`."""
@@ -201,7 +211,7 @@ class Picker(Panel, can_focus=True):
         shown = self.shown_rows
         if shown:
             line = shown[self.index].draw(MAX_COPIED_CELLS)
-            cast("ShellCommands", self.app).copy("".join(part for part, _ in line).strip(), "the row")
+            self.shell.copy("".join(part for part, _ in line).strip(), "the row")
 
     def action_choose(self) -> None:
         if self.selected_key:

@@ -26,7 +26,7 @@ class Whole(Panel):
         if not self.has_borders:
             return self._item_lines(width, height)
         rows = self._item_lines(width - 4, BOXED)
-        return frame_rows(text_line(self._title, "title"), [], rows, width, BOXED + 2)
+        return frame_rows(self._title, rows, width, BOXED + 2)
 
     def _item_lines(self, width: int, height: int) -> list[Line]:
         measured = self.screen.query_one(self._measure)

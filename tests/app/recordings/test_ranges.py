@@ -21,7 +21,7 @@ from app.report.end_of_run import summary_lines
 from app.report.forms import markdown
 from app.report.full_report import report
 from app.report.headline import headline_of
-from app.tui.widgets.measuring.block_plot import plot_lines
+from app.tui.widgets.measuring.graphs import block_graph_lines
 from scenarios.contract import events as ev
 from scenarios.contract.ranges import is_showable
 from tests.app.recordings.test_recording import HEAD, block, written
@@ -170,7 +170,7 @@ def test_a_clock_that_jumped_back_draws_no_time_before_the_beginning() -> None:
     session = load(FIXTURES / "extremes" / "clock-jumped-back.jsonl")
     for width, height in ((80, 20), (40, 8)):
         drawn = "\n".join(
-            "".join(part for part, _ in line) for line in plot_lines(session, width, height, "w")
+            "".join(part for part, _ in line) for line in block_graph_lines(session, "w", width, height)
         )
         assert "-8" not in drawn
         assert "−8" not in drawn

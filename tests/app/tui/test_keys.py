@@ -365,8 +365,8 @@ async def test_the_mouse_does_what_enter_and_the_keys_do(size: str, tmp_path: Pa
 
 
 def test_a_list_longer_than_its_room_counts_what_is_out_of_sight() -> None:
-    picker = Picker(id="p")
-    picker._rows = [PickerRow(str(number), lambda _width: [], "") for number in range(30)]
+    rows = [PickerRow(str(number), lambda _width: [], "") for number in range(30)]
+    picker = Picker(id="p", list_rows=lambda: rows)
     picker._key = "20"
     last = picker._list_lines(40, 10, [])[-1]
     assert [int(number) for number in re.findall(r"\d+", "".join(part for part, _ in last))] == [12, 9]

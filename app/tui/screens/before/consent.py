@@ -11,7 +11,7 @@ from textual.widget import Widget
 
 from app.terminal.lines import BLANK, Line, text_line, wrap_text
 from app.tui.plan_text import change_lines
-from app.tui.screens.base import Base, TopBar
+from app.tui.screens.base import Base
 from app.tui.widgets.reader import Reader
 from scenarios.contract.action import Action
 from scenarios.contract.plan import Plan
@@ -50,8 +50,9 @@ class ConsentScreen(Base):
         super().__init__()
         self.plan = plan
 
-    def compose_head(self) -> Iterable[Widget]:
-        yield TopBar(self.plan.scenario, self.plan.title)
+    @property
+    def head_words(self) -> tuple[str, str, str]:
+        return self.plan.scenario, "", self.plan.title
 
     def compose_body(self) -> Iterable[Widget]:
         yield Reader(self._consent_lines)

@@ -15,7 +15,7 @@ from app.terminal.lines import Line, cell_width, crop_line, pad_line, shorten_mi
 from app.tui.children.command import CommandOutcome, run_hostdx
 from app.tui.screens.base import Base
 from app.tui.screens.before.paths import LETTERS, normalize_path, path_prompt
-from app.tui.widgets.panel import Panel
+from app.tui.widgets.panel import DrawnPanel
 from app.tui.widgets.picker import Picker, PickerRow
 from probes import units
 from probes.reading.lossless_json import Decoder
@@ -34,42 +34,16 @@ class ListedDirectory(msgspec.Struct, frozen=True):
     refusal: str = ""
 
 
-class Explained(Panel):
-    DEFAULT_CSS = "Explained { height: 4; margin: 1 0 0 0; }"
-
-    def draw(self, width: int, height: int) -> list[Line]:
-        screen = self.screen
-        assert isinstance(screen, DirectoriesScreen)
-        place = screen.selected_place
-        if place is not None and place.refusal:
-            return wrap_text(f"✗ {place.path}: {place.refusal}", width, "unknown")
-        words = "Enter takes the directory of this row; / types a path."
-        if screen.several:
-            words = "Space marks a directory, / types a path. The first is the baseline A. Enter takes those marked."
-        if screen.several and not screen.marked:
-            words += " Without a mark it takes this row."
-        return wrap_text(words, width, "dim")
-
-
-class DirectoryPicker(Picker):
-    DEFAULT_CSS = "DirectoryPicker { height: auto; max-height: 80%; }"
-
-    def draw_column_heads(self, width: int) -> list[Line]:
-        screen = self.screen
-        assert isinstance(screen, DirectoriesScreen)
-        if not self.build_rows():
-            return []
-        *widths, free = screen.column_widths(width - 2)
-        heads = [f"{word:<{room}}" for word, room in zip(COLUMNS, widths, strict=False) if room]
-        return [crop_line(text_line("      " + "  ".join([*heads, f"{COLUMNS[-1]:>{free}}"]), "dim"), width)]
-
-
 class DirectoriesScreen(Base):
     """Gives the directories, in the order in which they were marked; nothing for Esc. `known` are listed, too. What is
     marked as `proposed` goes with the first choice. Without a mark, or where one directory is asked for, Enter takes
     the row under the cursor.
     """
 
+    DEFAULT_CSS = """
+    DirectoriesScreen Picker { height: auto; max-height: 80%; }
+    DirectoriesScreen #explained { height: 4; margin: 1 0 0 0; }
+    """
     BINDINGS = [
         Binding("enter", "take", "use these", priority=True),
         Binding("space", "mark", "mark", priority=True),
@@ -101,12 +75,26 @@ class DirectoriesScreen(Base):
         return next((p for p in self._places if p.path == path), None)
 
     def compose_body(self) -> Iterable[Widget]:
-        yield DirectoryPicker(id="directories", title="DIRECTORIES", empty="reading the mounts")
-        yield Explained(id="explained")
+        yield Picker(
+            id="directories", title="DIRECTORIES", empty="reading the mounts", list_rows=self._place_rows,
+            draw_heads=self._column_heads,
+        )  # fmt: skip
+        yield DrawnPanel(self._explanation_lines, id="explained")
+
+    def _explanation_lines(self, width: int, _height: int) -> list[Line]:
+        place = self.selected_place
+        if place is not None and place.refusal:
+            return wrap_text(f"✗ {place.path}: {place.refusal}", width, "unknown")
+        words = "Enter takes the directory of this row; / types a path."
+        if self.several:
+            words = "Space marks a directory, / types a path. The first is the baseline A. Enter takes those marked."
+        if self.several and not self.marked:
+            words += " Without a mark it takes this row."
+        return wrap_text(words, width, "dim")
 
     def on_mount(self) -> None:
         self.query_one(Picker).focus()
-        self._fill_rows()
+        self.show()
         run_hostdx(self.app, ["places", "--mounts", "--", *(p.path for p in self._places)], self._show_mounts)
 
     def _show_mounts(self, outcome: CommandOutcome) -> None:
@@ -119,7 +107,7 @@ class DirectoriesScreen(Base):
         listed_paths = {place.path for place in listed}
         typed = [place for place in self._places if place.path not in listed_paths]
         self._places = sorted([*listed, *typed], key=lambda p: (self._place_of(p.path), bool(p.refusal)))
-        self._fill_rows()
+        self.show()
 
     def _place_of(self, path: str) -> int:
         """What was marked when the screen was opened comes first, in its order."""
@@ -138,15 +126,20 @@ class DirectoriesScreen(Base):
                 others = [path for path in self.marked if path != place.path]
                 self.marked = others if self.several else before
                 self.shell.show_message(f"not added: {place.refusal}")
-        self._fill_rows()
+        self.show()
 
-    def _fill_rows(self) -> None:
-        picker = self.query_one(Picker)
-        picker._rows = [
+    def _place_rows(self) -> list[PickerRow]:
+        return [
             PickerRow(p.path, partial(self._place_line, p), f"{p.path} {p.device} {p.model} {p.fstype}")
             for p in self._places
         ]
-        self.show()
+
+    def _column_heads(self, width: int) -> list[Line]:
+        if not self._places:
+            return []
+        *widths, free = self.column_widths(width - 2)
+        heads = [f"{word:<{room}}" for word, room in zip(COLUMNS, widths, strict=False) if room]
+        return [crop_line(text_line("      " + "  ".join([*heads, f"{COLUMNS[-1]:>{free}}"]), "dim"), width)]
 
     def _place_line(self, place: ListedDirectory, width: int) -> Line:
         number = self.marked.index(place.path) if place.path in self.marked else -1
@@ -178,7 +171,7 @@ class DirectoriesScreen(Base):
         return [path, device, max(0, min(model, room - path)), fstype, free]
 
     def on_picker_moved(self) -> None:
-        self.query_one(Explained).redraw()
+        self.query_one("#explained", DrawnPanel).redraw()
 
     def on_picker_chosen(self) -> None:
         self.action_mark()  # a click
@@ -237,4 +230,4 @@ class DirectoriesScreen(Base):
             self.marked, self._is_proposed = self._marked_with(path), False
             run_hostdx(self.app, ["places", "--", path], partial(self._show_typed_path, before))
         self.query_one(Picker)._key = path
-        self._fill_rows()
+        self.show()

@@ -27,8 +27,8 @@ from app.tui.plan_text import (
     resolution_lines,
 )
 from app.tui.screens.ask import AskScreen
-from app.tui.screens.base import Base
-from app.tui.widgets.panel import Box, Panel
+from app.tui.screens.base import Base, TopBar
+from app.tui.widgets.panel import Box, DrawnPanel
 from app.tui.widgets.reader import Reader
 from probes import units
 from probes.types import Json
@@ -46,23 +46,13 @@ def start_planner(argv: Sequence[str]) -> EventChild:
     return EventChild([*HOSTDX, "plan", *argv, "--events", "-"])
 
 
-class PlanHead(Panel):
-    DEFAULT_CSS = "PlanHead { height: auto; max-height: 2; }"
-
-    def __init__(self) -> None:
-        super().__init__(id="head")
+class PlanHead(TopBar):
+    """Below the bar, the run that goes on meanwhile."""
 
     def draw(self, width: int, height: int) -> list[Line]:
         screen = self.screen
         assert isinstance(screen, PlanScreen)
-        left: Line = [
-            (f" {screen.offer.id} › ", "dim"),
-            ("plan", "title"),
-            (" › live › verdict", "dim"),
-        ]
-        out = [
-            ground_line(split_line(left, text_line(f"{screen.offer.title} ", "strong"), width), width, "bar")
-        ]
+        out = super().draw(width, height)
         if screen.blocking_run is not None:
             under_way: Line = [
                 (f" ● {screen.blocking_run.scenario} measures since {screen.blocking_run.since}", "warning")
@@ -76,24 +66,12 @@ class PlanHead(Panel):
         return out
 
 
-class Beside(Panel):
-    """On a broad screen: what the plan's words stand for, step by step and load by load."""
-
-    DEFAULT_CSS = "Beside { height: 1fr; }"
-
-    def draw(self, width: int, height: int) -> list[Line]:
-        screen = self.screen
-        assert isinstance(screen, PlanScreen)
-        rows = exact_lines(screen.plan, width) if screen.plan is not None else [BLANK]
-        return rows if len(rows) <= height else [*rows[: height - 1], text_line("x shows all of it", "dim")]
-
-
 class PlanScreen(Base):
     DEFAULT_CSS = """
-    PlanScreen Beside { display: none; }
+    PlanScreen #beside { display: none; }
     PlanScreen.-broad #parts { layout: horizontal; }
     PlanScreen.-broad.-planned Reader { width: 56%; padding: 0 3 0 0; }
-    PlanScreen.-broad.-planned Beside { display: block; width: 44%; }
+    PlanScreen.-broad.-planned #beside { display: block; width: 44%; }
     """
     BINDINGS = [
         Binding("enter", "start", "start"),
@@ -159,13 +137,22 @@ class PlanScreen(Base):
     def plan(self) -> Plan | None:
         return self.session.plan
 
+    @property
+    def head_words(self) -> tuple[str, str, str]:
+        return self.offer.id, " › live › verdict", self.offer.title
+
     def compose_head(self) -> Iterable[Widget]:
         yield PlanHead()
 
     def compose_body(self) -> Iterable[Widget]:
         with Box(id="parts"):
             yield Reader(self._plan_lines)
-            yield Beside(id="beside")
+            yield DrawnPanel(self._beside_lines, id="beside")
+
+    def _beside_lines(self, width: int, height: int) -> list[Line]:
+        """On a broad screen: what the plan's words stand for, step by step and load by load."""
+        rows = exact_lines(self.plan, width) if self.plan is not None else [BLANK]
+        return rows if len(rows) <= height else [*rows[: height - 1], text_line("x shows all of it", "dim")]
 
     def show(self) -> None:
         self.set_class(self.plan is not None and not self._exact, "-planned")

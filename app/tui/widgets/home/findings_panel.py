@@ -15,11 +15,8 @@ from app.tui.widgets.picker import Picker, PickerRow
 from probes.units import count_noun
 from scenarios.contract.finding import LOUD, SEVERITIES, Finding
 
-_KNOWN = {
-    "measured": "measured",
-    "rule": "read",
-    "hint": "a hint",
-}  # how it is known, a column of wide screens
+# how it is known, a column of wide screens
+_KNOWN = {"measured": "measured", "rule": "read", "hint": "a hint"}
 LEFT_OVER = "left over"  # the key of its row
 
 
@@ -36,10 +33,6 @@ def severity_words(finding: Finding) -> Line:
     return [(f"{sign} {finding.severity:<8}", f"{finding.severity}{ground}")]
 
 
-def _load_titles(session: RunSession) -> dict[str, str]:
-    return {w.id: w.title for w in session.planned_workloads}
-
-
 def _subject_words(subject: str, titles: dict[str, str]) -> str:
     """`sda read-1m-qd8` as `sda, stream read 1M x8`; what holds no load's id stays as it is."""
     parts = re.split("[ :]", subject)
@@ -54,59 +47,15 @@ def _finding_title(finding: Finding, titles: dict[str, str], is_known: bool = Fa
     return f"{hint}{title}" + (f" ({subject})" if new else "")
 
 
-def _has_source_column(is_own_run: bool, width: int) -> bool:
-    """Return whether a column says how each is known."""
-    return is_own_run and width > 100
-
-
-def _row_head(finding: Finding, width: int, is_own_run: bool) -> Line:
-    area = clean_text(f"→ {finding.prove}" if finding.prove else finding.id.partition(".")[0])[:11]
-    source_column = (
-        [(f"{_KNOWN[finding.confidence]:<9} ", "dim")] if _has_source_column(is_own_run, width) else []
-    )
-    return [
-        *severity_words(finding),
-        (f"  {area:<11} ", "accent" if finding.prove else "dim"),
-        *source_column,
-    ]
-
-
-def _finding_line(finding: Finding, titles: dict[str, str], picker: Suspects, width: int) -> Line:
-    """On one line as much as fits; where there are two, the title is folded."""
-    is_own_run = picker.id != "suspects"
-    head = _row_head(finding, width, is_own_run)
-    title_text = _finding_title(finding, titles, _has_source_column(is_own_run, width))
-    first = wrap_text(title_text, width - cell_width(head))[0] if picker.tall else text_line(title_text)
-    return [*head, *first]
-
-
-def _second_line(finding: Finding, titles: dict[str, str], picker: Suspects, width: int) -> Line:
-    """The rest of the title, else the first piece of evidence or what would be done about it."""
-    remedy_first = picker.id != "suspects" and finding != picker.headline
-    is_own_run = picker.id != "suspects"
-    indent = cell_width(_row_head(finding, width, is_own_run))
-    title_text = _finding_title(finding, titles, _has_source_column(is_own_run, width))
-    rest = wrap_text(title_text, width - indent)[1:]
-    if rest:
-        words = " ".join(part for line in rest for part, _ in line)
-        return crop_line([(" " * indent, "text"), (words, "text")], width)
-    words = finding.evidence[0].text if finding.evidence else ""
-    if finding.remedy and (not words or remedy_first):
-        words = f"do: {finding.remedy[0].title}"
-    return crop_line([(" " * indent, "text"), (words, "dim")], width) if words else []
-
-
-def _full_lines(finding: Finding, titles: dict[str, str], width: int) -> list[Line]:
-    """The title, then the evidence."""
+def full_finding_lines(finding: Finding, titles: dict[str, str], width: int) -> list[Line]:
+    """The title, then the evidence. `titles`: of the run's loads, by id."""
     head: Line = [*severity_words(finding), ("  ", "text")]
     indent = cell_width(head)
-    out: list[Line] = []
-    for line in wrap_text(_finding_title(finding, titles), width - indent):
-        out.append([*head, *line])
-        head = [(" " * indent, "text")]
-    for evidence in finding.evidence:
-        out += wrap_text(evidence.text, width, "dim", indent=indent)
-    return out
+    title_lines = wrap_text(_finding_title(finding, titles), width - indent)
+    out: list[Line] = [
+        [*(head if not n else [(" " * indent, "text")]), *row] for n, row in enumerate(title_lines)
+    ]
+    return out + [row for e in finding.evidence for row in wrap_text(e.text, width, "dim", indent=indent)]
 
 
 class Suspects(Picker):
@@ -125,39 +74,51 @@ class Suspects(Picker):
         super().__init__(id=id, title=title, empty=empty)
         self._session = session
         self._answered = answered
+        self._is_own_run = id != "suspects"  # not triage's
         self.headline: Finding | None = None  # its title stands above the list already
 
     def build_rows(self) -> list[PickerRow]:
         session = self._session()
-        out = []
-        if self.id == "suspects" and self.shell.left:
-            out.append(self._left_over())
-        titles = _load_titles(session)
-        for finding in other_findings(session):
-            words = f"{finding.severity} {finding.id} {finding.title} {finding.subject}"
-            out.append(
-                PickerRow(
-                    finding.key,
-                    partial(_finding_line, finding, titles, self),
-                    words,
-                    partial(_second_line, finding, titles, self),
-                    partial(_full_lines, finding, titles),
-                )
-            )
+        titles = {load.id: load.title for load in session.planned_workloads}
+        out = [self._make_row(finding, titles) for finding in other_findings(session)]
+        if not self._is_own_run and self.shell.left:  # before all else: what a killed run has not put back
+            from app.undo.change_report import leftover_finding  # seldom needed
+
+            out.insert(0, self._make_row(leftover_finding(self.shell.left), {})._replace(key=LEFT_OVER))
         return out
 
-    def _left_over(self) -> PickerRow:
-        """Before all else: a setting that a killed run has not put back."""
-        from app.undo.change_report import leftover_finding  # seldom needed
-
-        finding = leftover_finding(self.shell.left)
+    def _make_row(self, finding: Finding, titles: dict[str, str]) -> PickerRow:
         return PickerRow(
-            LEFT_OVER,
-            partial(_finding_line, finding, {}, self),
-            f"critical undo {finding.title}",
-            partial(_second_line, finding, {}, self),
-            partial(_full_lines, finding, {}),
+            finding.key,
+            partial(self._finding_line, finding, titles),
+            f"{finding.severity} {finding.id} {finding.title} {finding.subject}",
+            partial(self._second_line, finding, titles),
+            partial(full_finding_lines, finding, titles),
         )
+
+    def _head_and_title(self, finding: Finding, titles: dict[str, str], width: int) -> tuple[Line, str]:
+        """Return the columns before the title, and the title; a wide screen has a column for how it is known."""
+        has_source_column = self._is_own_run and width > 100
+        area = clean_text(f"→ {finding.prove}" if finding.prove else finding.id.partition(".")[0])[:11]
+        head: Line = [*severity_words(finding), (f"  {area:<11} ", "accent" if finding.prove else "dim")]
+        head += [(f"{_KNOWN[finding.confidence]:<9} ", "dim")] if has_source_column else []
+        return head, _finding_title(finding, titles, has_source_column)
+
+    def _finding_line(self, finding: Finding, titles: dict[str, str], width: int) -> Line:
+        """On one line as much as fits; where there are two, the title is folded."""
+        head, title = self._head_and_title(finding, titles, width)
+        return [*head, *(wrap_text(title, width - cell_width(head))[0] if self.tall else text_line(title))]
+
+    def _second_line(self, finding: Finding, titles: dict[str, str], width: int) -> Line:
+        """The rest of the title, else the first piece of evidence or what would be done about it."""
+        head, title = self._head_and_title(finding, titles, width)
+        rest = wrap_text(title, width - cell_width(head))[1:]
+        words, role = " ".join(part for line in rest for part, _ in line), "text"
+        if not rest:
+            words, role = finding.evidence[0].text if finding.evidence else "", "dim"
+            if finding.remedy and (not words or (self._is_own_run and finding != self.headline)):
+                words = f"do: {finding.remedy[0].title}"
+        return crop_line([(" " * cell_width(head), "text"), (words, role)], width) if words else []
 
     def draw(self, width: int, height: int) -> list[Line]:
         session = self._session()
@@ -168,22 +129,17 @@ class Suspects(Picker):
             self.headline = find_answer(session).finding
         checks = list(session.checks.values())
         unreadable = sum(c.state == "unreadable" for c in checks)
-        if checks and self.id == "suspects":  # a run's own checks are not what it was asked
+        if checks and not self._is_own_run:  # a run's own checks are not what it was asked
             done = "" if session.ended is not None else "  still reading"
             spoke, finding_count = sum(c.state == "spoke" for c in checks), len(session.findings)
             findings_text = "something" if finding_count <= spoke else f"{finding_count} things"
             self.note = [(f"{spoke} of {len(checks)} checks found {findings_text}{done}", "dim")]
             if unreadable:
-                self.note += [
-                    ("   ", "text"),
-                    (
-                        f"? {unreadable} could not run" if width >= 70 else f"? {unreadable} without",
-                        "unknown",
-                    ),
-                ]
-        if self.id != "suspects":
+                words = f"? {unreadable} could not run" if width >= 70 else f"? {unreadable} without"
+                self.note += [("   ", "text"), (words, "unknown")]
+        if self._is_own_run:
             self.note = text_line(_count_by_severity(session), "dim")
-        if self.id == "suspects" and (not self.empty or checks):
+        if not self._is_own_run and (not self.empty or checks):
             self.empty = self._empty_text()
         return super().draw(width, height)
 

@@ -86,12 +86,10 @@ class LiveLine(SessionPanel):
         if pulse is None:
             waits = "…" if self.shell.watches_host else ""
             if self.has_borders and height > 2:
-                return frame_rows(text_line("NOW", "title"), [], [text_line(waits, "dim")], width, height)
+                return frame_rows("NOW", [text_line(waits, "dim")], width, height)
             return [text_line(waits and f"NOW  {waits}", "dim")]
         fact = self._session().facts.get("cpu threads")
         threads = fact.value if fact is not None and isinstance(fact.value, int) else None
         if not self.has_borders or height < 3:
             return [crop_line(live_line(pulse, threads, width), width)]
-        return frame_rows(
-            text_line("NOW", "title"), [], [pulse_strip(self.shell.pulses, width - 4)], width, height
-        )
+        return frame_rows("NOW", [pulse_strip(self.shell.pulses, width - 4)], width, height)

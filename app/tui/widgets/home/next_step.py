@@ -1,7 +1,7 @@
 """What to press now: by what the host waits for, by the worst suspect, else the three keys one needs first."""
 
 from app.terminal.glyphs import SIGNS, clean_text
-from app.terminal.lines import Line, crop_line, frame_rows, text_line
+from app.terminal.lines import Line, crop_line, frame_rows
 from app.tui.widgets.home.live_line import SPEAKS
 from app.tui.widgets.panel import Panel
 from probes import units
@@ -22,9 +22,7 @@ class NextStep(Panel):
         super().__init__(id="next-step")
 
     def draw(self, width: int, height: int) -> list[Line]:
-        return frame_rows(
-            text_line("NEXT STEP", "title"), [], [crop_line(self._advice_line(), width - 4)], width, height
-        )
+        return frame_rows("NEXT STEP", [crop_line(self._advice_line(), width - 4)], width, height)
 
     def _advice_line(self) -> Line:
         pulse = self.shell.latest_pulse

@@ -1,7 +1,7 @@
 """What is running, what is left over, how much was recorded; on a high screen the newest with what they found."""
 
 from app.report.figures.interval_chart import LogScale, bar_line
-from app.terminal.glyphs import SIGNS, clean_text
+from app.terminal.glyphs import SIGNS
 from app.terminal.lines import Line, cell_width, crop_line, frame_rows, pad_line, text_line
 from app.tui.commands import Example
 from app.tui.widgets.panel import Panel
@@ -22,7 +22,7 @@ def recording_line(example: Example, width: int) -> Line:
     drawn = interval(example.ratio, example.ci95, example.weight)
     room = width - BAR - 2 if drawn else width
     head: Line = [
-        *pad_line(text_line(clean_text(example.name), "strong"), _NAME),
+        *pad_line(text_line(example.name, "strong"), _NAME),
         (f" {SIGNS.get(example.weight, '?')} ", example.weight),
     ]
     return [
@@ -49,7 +49,7 @@ class RecordingsLine(Panel):
         hidden = len(self.shell.earlier_results.examples) - len(shown)
         if hidden and len(shown) > 1:
             rows[-1] = text_line(f"{hidden + 1} more: r", "dim")
-        return frame_rows(text_line("RECORDINGS", "title"), self._state_line(), rows, width, height)
+        return frame_rows("RECORDINGS", rows, width, height, note=self._state_line())
 
     def _state_line(self) -> Line:
         line: Line = []

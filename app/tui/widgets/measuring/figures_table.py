@@ -55,9 +55,7 @@ def figure_lines(session: RunSession, width: int, most: int) -> tuple[Line, list
     out: list[Line] = []
     if columns == [""]:
         out += [
-            crop_line(
-                [*pad_line(text_line(clean_text(n)), names), (_GAP, "text"), *_series_line(s, width)], width
-            )
+            crop_line([*pad_line(text_line(n), names), (_GAP, "text"), *_series_line(s, width)], width)
             for n, s in shown
         ]
     else:

@@ -99,4 +99,4 @@ class Forest(SessionPanel):
         rows = forest_lines(session, width - 4, height - 2)
         note = text_line(describe_outlook(session), "strong")
         title = "EFFECT" if session.ended is not None else "EFFECT SO FAR"
-        return frame_rows([(f"{title}  ", "title"), ("95 % CI", "dim")], note, rows, width, height)
+        return frame_rows([(f"{title}  ", "title"), ("95 % CI", "dim")], rows, width, height, note=note)

@@ -19,7 +19,7 @@ from app.terminal.lines import (
     text_line,
     two_columns,
 )
-from app.tui.widgets.measuring.block_plot import leading_metric, variant_label, variant_marks
+from app.tui.widgets.measuring.variants import leading_metric, variant_label, variant_marks
 from probes import units
 from probes.units import DisplayQuantity, abbreviate_unit
 from scenarios.contract import events as ev
@@ -220,7 +220,7 @@ def _label_cells(graphs: Sequence[Graph], scales: Mapping[str, Scale], width: in
         len(format_value(end, graph.unit)) for graph in graphs for end in scales[graph.group or graph.name]
     )
     words = [word for graph in graphs for word in (graph.name, format_value(graph.points[-1][1], graph.unit))]
-    longest = max(cell_width(text_line(clean_text(word))) for word in words)
+    longest = max(cell_width(text_line(word)) for word in words)
     return min(MAX_NAME_CELLS, width // 3, longest), ends
 
 
@@ -317,6 +317,16 @@ def block_graphs(session: RunSession, workload: str) -> list[Graph]:
         Graph(variant_label(session, variant), marks[variant][1], unit or metric, own, workload)
         for variant, own in points.items()
     ]
+
+
+def block_graph_lines(session: RunSession, workload: str, width: int, height: int) -> list[Line]:
+    """Draw `block_graphs` over the load's own time."""
+    blocks = session.blocks.get(workload)
+    if not blocks:
+        return [text_line("no blocks were measured" if session.ended is not None else "no block yet", "dim")]
+    start_s = blocks[0].t - blocks[0].seconds
+    graphs = block_graphs(session, workload)
+    return draw_graphs(graphs, blocks[-1].t, width, height, start_s=start_s)
 
 
 def sample_graphs(session: RunSession) -> list[Graph]:

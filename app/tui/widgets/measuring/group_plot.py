@@ -22,8 +22,9 @@ from app.terminal.lines import (
     text_line,
 )
 from app.tui.targets import load_target
-from app.tui.widgets.measuring.block_plot import plot_lines, variant_label, variant_marks
+from app.tui.widgets.measuring.graphs import Scale, block_graph_lines
 from app.tui.widgets.measuring.standing import margin_of, title_of
+from app.tui.widgets.measuring.variants import variant_label, variant_marks
 from app.tui.widgets.panel import PacedPanel
 from probes import units
 from scenarios.contract import events as ev
@@ -47,20 +48,12 @@ GREY = "grey: after it was decided"
 Cell: TypeAlias = tuple[str, str]  # sign, role
 
 
-class Span(NamedTuple):
-    low: float
-    high: float
-
-    def share_of(self, value: float) -> float:
-        return min(1.0, max(0.0, (value - self.low) / (self.high - self.low)))
-
-
 class PlotAxis(NamedTuple):
     """Log ratios over `rows` lines from line `first` on. Where all values lie far from 1 the axis is broken: the line
     of 1 stands at the edge, beyond a gap.
     """
 
-    span: Span
+    span: Scale
     first: int
     rows: int
     unity: int  # line of the ratio 1
@@ -117,7 +110,7 @@ def _half_marks(
     return {cell: _HALVES[which] for cell, which in halves.items()}
 
 
-def _plot_limits(values: Sequence[float], edge: float) -> tuple[Span, int]:
+def _plot_limits(values: Sequence[float], edge: float) -> tuple[Scale, int]:
     """Limits in log ratios round the margin and the values, and how many of these lie beyond them."""
     low, high = -1.6 * edge, 1.6 * edge
     ordered = sorted(values)
@@ -130,7 +123,7 @@ def _plot_limits(values: Sequence[float], edge: float) -> tuple[Span, int]:
                 low = min(low, -1.1 * reach)
             else:
                 high = max(high, 1.1 * reach)
-    return Span(low, high), sum(not low <= v <= high for v in ordered)
+    return Scale(low, high), sum(not low <= v <= high for v in ordered)
 
 
 def _plot_axis(values: Sequence[float], edge: float, lines: int) -> tuple[PlotAxis, int]:
@@ -142,7 +135,7 @@ def _plot_axis(values: Sequence[float], edge: float, lines: int) -> tuple[PlotAx
         span, beyond = _plot_limits(values, edge)
         whole = PlotAxis(span, 0, lines, 0, None)
         return whole._replace(unity=whole.line_of(0.0)), beyond
-    span = Span(min(values) - 0.1 * size, max(values) + 0.1 * size)
+    span = Scale(min(values) - 0.1 * size, max(values) + 0.1 * size)
     if nearest < 0:
         return PlotAxis(span, 2, lines - 2, 0, 1), 0
     return PlotAxis(span, 0, lines - 2, lines - 1, lines - 2), 0
@@ -276,6 +269,15 @@ class PlotSubject(NamedTuple):
     pair: tuple[str, str] | None = None
 
 
+def _raw_plot_lines(session: RunSession, subject: PlotSubject, width: int, height: int) -> list[Line]:
+    """Return a title, and each variant's values block by block."""
+    title: Line = [
+        (f"{title_of(session, subject.workload)}: ", "strong"),
+        (metric_title(subject.metric), "text"),
+    ]
+    return [crop_line(title, width), *block_graph_lines(session, subject.workload, width, height - 1)]
+
+
 class GroupPlot(PacedPanel):
     """B over A by group; the raw values where `p` asked for them, or where there are no groups to compare."""
 
@@ -302,7 +304,7 @@ class GroupPlot(PacedPanel):
             (f" {'─' * (len(part) - 2)} ", "rule") if len(part) > 4 and part.isspace() else (part, role)
             for part, role in head
         ]
-        return frame_rows(gap, [], [*rows], width, height)
+        return frame_rows(gap, [*rows], width, height)
 
     def draw_plot(self, session: RunSession, width: int, height: int) -> list[Line]:
         chosen = self._chosen()
@@ -310,7 +312,7 @@ class GroupPlot(PacedPanel):
             return [text_line("")]
         pairs = [] if self.shell.raw_values else pair_ratios(session, *chosen)
         if not any(len(c.values) > 1 for c in pairs):
-            return plot_lines(session, width, height, chosen.workload)
+            return _raw_plot_lines(session, chosen, width, height)
         return group_plot_lines(session, chosen.workload, pairs, chosen.metric, width, height)
 
 
@@ -323,4 +325,4 @@ class ValuesPlot(GroupPlot):
         chosen = self._chosen()
         if chosen is None or height < 6 or not pair_ratios(session, *chosen):  # then they stand above already
             return [text_line("")]
-        return plot_lines(session, width, height, chosen.workload)
+        return _raw_plot_lines(session, chosen, width, height)

@@ -4,9 +4,9 @@ from app.recordings.session import RunSession
 from app.terminal.glyphs import SIGNS, clean_text
 from app.terminal.lines import BLANK, Line, crop_line, frame_rows, link_line, text_line, wrap_text
 from app.tui.targets import process_target
-from app.tui.widgets.measuring.block_plot import variant_marks
 from app.tui.widgets.measuring.pulse_line import pulse_lines
 from app.tui.widgets.measuring.transport import format_clock
+from app.tui.widgets.measuring.variants import variant_marks
 from app.tui.widgets.panel import SessionPanel
 from scenarios.contract.events import ActionEvent
 
@@ -85,4 +85,4 @@ class HostPanel(SessionPanel):
         ]
         pulse += sides[: max(0, room - len(pulse) - len(remarks))]
         rest = [BLANK] * (room - len(pulse) - len(remarks))
-        return frame_rows(text_line("HOST", "title"), note, [*pulse, *rest, *remarks], width, height)
+        return frame_rows("HOST", [*pulse, *rest, *remarks], width, height, note=note)

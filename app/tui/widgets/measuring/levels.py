@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from app.recordings.session import RunSession
 from app.recordings.values import shown_value
-from app.tui.widgets.measuring.block_plot import leading_metric, variant_marks
+from app.tui.widgets.measuring.variants import leading_metric, variant_marks
 from probes import units
 from probes.units import DisplayQuantity
 

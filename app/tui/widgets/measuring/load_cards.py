@@ -25,12 +25,12 @@ from app.terminal.lines import (
 )
 from app.terminal.lines import two_columns as side_by_side
 from app.tui.targets import load_target
-from app.tui.widgets.measuring.block_plot import leading_metric, plot_lines
-from app.tui.widgets.measuring.graphs import Scale, dot_rows, format_short, run_graph_lines
+from app.tui.widgets.measuring.graphs import Scale, block_graph_lines, dot_rows, format_short, run_graph_lines
 from app.tui.widgets.measuring.group_plot import group_plot_lines, pair_ratios
 from app.tui.widgets.measuring.levels import VariantLevels, group_marks, variant_levels
 from app.tui.widgets.measuring.standing import Standing, pairs_of, planned_words
 from app.tui.widgets.measuring.times import Times
+from app.tui.widgets.measuring.variants import leading_metric
 from probes import units
 from probes.units import abbreviate_unit
 from scenarios.contract.plan import Workload
@@ -99,7 +99,7 @@ def draw_card(
     drawn = variant_levels(session, load.id, inner - _NAME - VALUE_CELLS - 3)
     below = [*_pair_lines(pair_standings, inner), *_group_lines(session, load, inner)]
     times = Times(session, load, inner)
-    why = wrap_text(clean_text(load.why), inner) if load.why and load.id not in session.blocks else []
+    why = wrap_text(load.why, inner) if load.why and load.id not in session.blocks else []
     left = room - len(drawn) - len(below)
     high = sum(bool(side.shares) for side in drawn)  # a side without a value has one row
     is_roomy = left - len(why) >= MIN_ROOMY_CARD_LINES  # the plot of all groups has its share
@@ -130,7 +130,7 @@ def draw_card(
     rows += run_graph_lines(session, inner, room - len(rows)) if now else []
     frame = "accent" if now else "rule"
     head = text_line(name, "title" if now else "strong" if pair_standings else "text")
-    card = frame_rows(head, state_line, rows, width, height, frame)
+    card = frame_rows(head, rows, width, height, note=state_line, role=frame)
     target = load_target(load.id) if load.id in session.blocks else ""
     return [link_line(line, target) for line in card]
 
@@ -213,7 +213,7 @@ def _course_lines(session: RunSession, load: Workload, width: int, room: int) ->
     if any(len(pair.values) > 1 for pair in ratios):
         return group_plot_lines(session, load.id, ratios, name, width, high)
     enough = len(session.blocks.get(load.id, ())) >= MIN_PLOT_BLOCKS
-    return plot_lines(session, width, high, load.id) if enough else []
+    return block_graph_lines(session, load.id, width, high) if enough else []
 
 
 def _pair_lines(pair_standings: Sequence[Standing], width: int) -> list[Line]:

@@ -35,14 +35,14 @@ def about_parts(session: RunSession, width: int) -> Iterator[list[Line]]:
         if session.ended is None:
             words = f"{clean_text(began.scenario)} reads the host before it measures anything"
             yield [text_line(words, "strong"), BLANK]
-        yield wrap_text(clean_text(shlex.join(began.command)), width, "accent", hang=2)
+        yield wrap_text(shlex.join(began.command), width, "accent", hang=2)
     if plan is not None:
-        yield wrap_text(clean_text(plan.question), width, "strong")
+        yield wrap_text(plan.question, width, "strong")
         if plan.why:
-            yield wrap_text(clean_text(plan.why), width)
+            yield wrap_text(plan.why, width)
         for sentence in plan.sentences:
             yield wrap_text(f"· {clean_text(sentence)}", width, "dim", hang=2)
-        yield [text_line(clean_text(row), "dim") for row in plan.picture]
+        yield [text_line(row, "dim") for row in plan.picture]
     if not session.pulses and session.ended is None:  # in the first second nothing else is known
         yield from ([line] for line in (BLANK, *word_lines(width)))
     yield from ([line] for line in fact_lines(session, width))
@@ -77,7 +77,7 @@ def read_panel(session: RunSession, width: int, height: int) -> list[Line]:
     elif section is not None:
         title, note = section.title, section.note
         out = [*section.rows, *(section.charts if len(section.rows) + len(section.charts) <= room else ())]
-    return frame_rows(title, note, with_graphs(session, out, inner, room), width, height)
+    return frame_rows(title, with_graphs(session, out, inner, room), width, height, note=note)
 
 
 def preparing_panel(session: RunSession, width: int, height: int) -> list[Line]:
@@ -88,7 +88,7 @@ def preparing_panel(session: RunSession, width: int, height: int) -> list[Line]:
     rows = with_graphs(session, facts, inner, room, writing=is_writing)
     title = "WRITING THE TEST FILES" if is_writing else "BEFORE THE FIRST BLOCK"
     note = text_line(units.count_noun(len(session.planned_workloads), "load") + " to come", "dim")
-    return frame_rows(text_line(title, "title"), note, rows, width, height)
+    return frame_rows(title, rows, width, height, note=note)
 
 
 def with_graphs(
@@ -109,9 +109,7 @@ def _step_lines(session: RunSession, width: int) -> list[Line]:
     """A line a step of the plan, with the time that it takes."""
     steps = session.plan.steps if session.plan is not None else ()
     return [
-        split_line(
-            text_line(clean_text(step.title)), text_line(units.format_duration(step.seconds), "dim"), width
-        )
+        split_line(text_line(step.title), text_line(units.format_duration(step.seconds), "dim"), width)
         for step in steps
     ]
 
@@ -143,13 +141,13 @@ class LoadsPanel(PacedPanel):
         inner, room = width - 4, height - 2
         ranked = checkup_lines(session, inner, max(3, room - MIN_GRAPHS_LINES - 1))
         rows = with_graphs(session, ranked, inner, room)
-        return frame_rows(text_line("SO FAR", "title"), BLANK, rows, width, height)
+        return frame_rows("SO FAR", rows, width, height)
 
     def _table_and_card(self, session: RunSession, pairs: Pairs, width: int, height: int) -> list[Line]:
         """A row each; the load under way below them, as far as there is room."""
         most = max(3, min(len(pairs), height - 9)) + 2
-        table = frame_rows(text_line("LOADS", "title"), text_line("levels and effect", "dim"),
-                       row_lines(session, pairs, width - 4, most - 2), width, most)  # fmt: skip
+        rows = row_lines(session, pairs, width - 4, most - 2)
+        table = frame_rows("LOADS", rows, width, most, note=text_line("levels and effect", "dim"))
         below = height - most
         now = next((pair for pair in pairs if pair[0].id == session.workload), pairs[0])
         return [*table, *(draw_card(session, *now, width, below) if below > 3 else [BLANK] * below)]

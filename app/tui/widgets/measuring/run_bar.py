@@ -4,7 +4,7 @@ from app.recordings.progress import share_done, time_left
 from app.recordings.session import RunSession
 from app.terminal.glyphs import MARKERS, SIGNS, clean_text
 from app.terminal.lines import Line, Span, cell_width, crop_line, frame_rows, split_line, text_line
-from app.tui.widgets.measuring.block_plot import variant_label, variant_marks
+from app.tui.widgets.measuring.variants import variant_label, variant_marks
 from app.tui.widgets.panel import SessionPanel
 from probes import units
 
@@ -83,7 +83,7 @@ def legend_line(session: RunSession, width: int) -> Line:
         if variant_id and (not planned or variant_id in planned)
     }
     if not marks and session.plan is not None:  # nothing is compared
-        return crop_line(text_line(clean_text(session.plan.question)), width)
+        return crop_line(text_line(session.plan.question), width)
     line: Line = []
     for names in (40, 24, 14) if len(marks) <= len(MARKERS) else ():
         line = []
@@ -107,11 +107,11 @@ class RunBar(SessionPanel):
         if height < 4:
             return [bar_line(session, width) or legend_line(session, width)]
         inner = width - 4
-        steps = step_rows(session, inner, 1) or [text_line(clean_text(session.activity_text or "starting"))]
+        steps = step_rows(session, inner, 1) or [text_line(session.activity_text or "starting")]
         bar = bar_line(session, inner) or _answer_line(session, inner)
         rate = _write_rate_line(session)
         rows = [split_line(bar, rate, inner) if rate else bar, *steps]
-        return frame_rows(legend_line(session, inner), [], rows, width, height)
+        return frame_rows(legend_line(session, inner), rows, width, height)
 
 
 def _answer_line(session: RunSession, width: int) -> Line:

@@ -5,9 +5,8 @@ import msgspec
 from app.recordings.session import RunSession
 from app.report.figures.histogram import latency_histograms
 from app.report.figures.latency import LatencySummary, pool_histograms, summarise_side
-from app.terminal.glyphs import clean_text
 from app.terminal.lines import Line, area_lines, cell_width, crop_line, pad_line, split_line, text_line
-from app.tui.widgets.measuring.block_plot import variant_marks
+from app.tui.widgets.measuring.variants import variant_marks
 from probes import units
 from scenarios.contract.plan import Workload
 from scenarios.contract.results.document import Histogram
@@ -37,7 +36,7 @@ class Times:
         """`height` rows a side, and where the `axis` ends; empty where nobody kept the times."""
         if self._histogram is None:
             return []
-        names = max(cell_width(text_line(clean_text(latency.variant))) for latency in self._latencies)
+        names = max(cell_width(text_line(latency.variant)) for latency in self._latencies)
         words = [_format_percentiles(latency, wide=self._width >= WIDE) for latency in self._latencies]
         tail = max(map(len, words)) + 1
         histogram = _narrow_histogram(self._histogram, self._width - names - 2 - tail)
@@ -49,7 +48,7 @@ class Times:
             drawn = area_lines([count / most if count else None for count in counts], height, role)
             for number, row in enumerate(drawn):
                 last = number == len(drawn) - 1
-                name = pad_line(text_line(clean_text(latency.variant) if last else ""), names)
+                name = pad_line(text_line(latency.variant if last else ""), names)
                 figures: Line = [(f"{percentile_text:>{tail}}" if last else "", "text")]
                 out.append(split_line([*name, ("  ", "text"), *row], figures, self._width))
         if axis:

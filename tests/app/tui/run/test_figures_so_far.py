@@ -13,9 +13,9 @@ from app.terminal.lines import Line
 from app.tui.children.feed import RunFeed
 from app.tui.screens.live import has_comparison
 from app.tui.widgets.home.live_line import live_line
-from app.tui.widgets.measuring.block_plot import variant_label
 from app.tui.widgets.measuring.figures_table import figure_lines
 from app.tui.widgets.measuring.loads_panel import LoadsPanel
+from app.tui.widgets.measuring.variants import variant_label
 from scenarios.contention.results import ScalingCurve, ScalingCurves, WorkersLevel
 from scenarios.contract import events as ev
 from scenarios.contract.finding import Finding, Remedy

@@ -13,9 +13,9 @@ from app.recordings.reader import read_events
 from app.recordings.session import RunSession
 from app.terminal.lines import Line
 from app.tui.screens.before.plan import PlanScreen
-from app.tui.widgets.measuring.block_plot import leading_metric
 from app.tui.widgets.measuring.forest import describe_outlook
 from app.tui.widgets.measuring.group_plot import WAY, PlotSubject, group_plot_lines, pair_ratios
+from app.tui.widgets.measuring.variants import leading_metric
 from tests.every_case import every_case
 from tests.fakes.terminals.screen import grid, keys, opened, planned, ready
 

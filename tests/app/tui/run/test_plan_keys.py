@@ -86,7 +86,7 @@ async def test_enter_starts_nothing_while_a_page_is_opening_and_only_one_page_op
     answers: list[Callable[[str], None]] = []
     async with opened(tmp_path, triage="triage", size="wide") as (app, pilot):
         runs = started(app, monkeypatch)
-        monkeypatch.setattr(app, "_ask_command", lambda argv, refused, then: answers.append(then))
+        monkeypatch.setattr(app, "ask_command", lambda argv, refused, then: answers.append(then))
         app.open_plan("storage")
         await ready(app, pilot)
         await keys(pilot, "e", "e", "enter")
