@@ -35,7 +35,7 @@ from app.report.results.comparison import comparison_document
 from app.terminal.failure import Failure
 from app.terminal.lines import clean_line
 from app.terminal.printable import make_printable
-from app.tui.screens.recordings import RecordingAnswer, RecordingRow, _recording_line
+from app.tui.screens.recordings import RecordingRow, _recording_line
 from probes.units import format_duration
 from scenarios.analysis.compare import worse
 from scenarios.analysis.compare.comparison import compare_recordings
@@ -205,8 +205,8 @@ def _row(path: Path) -> str:
     """Of `hostdx recordings` and of the app's list, which catch what a headline cannot be made of: here it is told."""
     entry = examine_recording(path)
     headline = find_answer(load(path))
-    row = RecordingRow(entry, entry.name, "", "text")
-    drawn = [_recording_line(row, {entry.name: RecordingAnswer(headline)}, width) for width in (80, 120)]
+    row = RecordingRow(entry, entry.name, "", "text", "")
+    drawn = [_recording_line(row, headline, width) for width in (80, 120)]
     cells = ("".join(part for part, _ in clean_line(line)) for line in drawn)
     return "\n".join((*cells, make_printable(headline.sentence), format_duration(entry.seconds)))
 

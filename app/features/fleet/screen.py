@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from pathlib import Path
+from typing import cast
 
 import msgspec
+from textual.app import App
 from textual.binding import Binding
 from textual.widget import Widget
 
@@ -13,9 +15,9 @@ from app.features.fleet.report import lead_sentences
 from app.features.fleet.table import ORDERS, FleetView, NodePicker, Strips
 from app.terminal.glyphs import clean_text
 from app.terminal.lines import Line, crop_line, wrap_text
+from app.tui.commands import ShellCommands
 from app.tui.screens.ask import AskScreen
 from app.tui.screens.base import Base
-from app.tui.shell import Shell
 from app.tui.widgets.panel import DrawnPanel
 from app.tui.widgets.picker import Picker
 from app.tui.widgets.selected_line import Whole
@@ -121,15 +123,15 @@ def ask_for_folder(asking: Base) -> None:
     asking.app.push_screen(AskScreen("folder", hint=hint), open_named)
 
 
-def open_folder(shell: Shell, folder: Path) -> None:
+def open_folder(shell: ShellCommands, folder: Path) -> None:
     def show(judgement: FleetJudgement) -> None:
         shell.show_message("")
-        shell.push_screen(FleetScreen(folder, judgement))
+        cast("App[int]", shell).push_screen(FleetScreen(folder, judgement))
 
     judge_folder(shell, folder, show)
 
 
-def judge_folder(shell: Shell, folder: Path, then: Callable[[FleetJudgement], None]) -> None:
+def judge_folder(shell: ShellCommands, folder: Path, then: Callable[[FleetJudgement], None]) -> None:
     """What a child judges of the folder; where it cannot, why is said."""
 
     def take_output(output: str) -> None:

@@ -19,7 +19,7 @@ from app.tui.widgets.picker import Picker
 from app.tui.widgets.reader import Reader
 
 if TYPE_CHECKING:
-    from app.tui.shell import Shell
+    from app.tui.commands import ShellCommands
 
 MIN_SIZE_CELLS = (60, 20)
 BROAD = 160  # cells from which on two columns stand side by side; `-wide` holds there as well
@@ -83,8 +83,8 @@ class Base(Screen[object]):
         return False
 
     @property
-    def shell(self) -> Shell:
-        return cast("Shell", self.app)
+    def shell(self) -> ShellCommands:
+        return cast("ShellCommands", self.app)
 
     @property
     def head_words(self) -> tuple[str, str, str]:

@@ -124,7 +124,7 @@ async def test_a_folder_is_judged_by_a_child(tmp_path: Path, monkeypatch: pytest
         asked.append(argv)
         then(CommandOutcome(msgspec.json.encode(planted()).decode(), ""))  # type: ignore[operator]
 
-    monkeypatch.setattr(fleet_screen, "run_hostdx", child)
+    monkeypatch.setattr("app.tui.requests.run_hostdx", child)
     async with opened(tmp_path, triage="triage") as (app, pilot):
         fleet_screen.open_folder(app, Path("/srv/answers"))
         await settled(pilot)

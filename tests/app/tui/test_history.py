@@ -8,7 +8,6 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from app.features.watch import screen as history_screen
 from app.features.watch.report import nights_document
 from app.features.watch.screen import HistoryScreen, LoadList
 from app.tui.children.command import CommandOutcome
@@ -79,14 +78,16 @@ async def test_opened_from_the_recordings_and_its_report_from_it(
     asked: list[list[str]] = []
     found = slowed()
 
-    def child(_asking: object, argv: list[str], then: Callable[[CommandOutcome], None]) -> None:
+    def child(
+        _asking: object, argv: list[str], then: Callable[[CommandOutcome], None], _timeout: float
+    ) -> None:
         asked.append(argv)
         made = nights_document(found) if "document" in argv else found
         then(
             CommandOutcome(msgspec.json.encode(made).decode(), "" if len(asked) > 1 else "history: no nights")
         )
 
-    monkeypatch.setattr(history_screen, "run_hostdx", child)
+    monkeypatch.setattr("app.tui.requests.run_hostdx", child)
     async with opened(tmp_path, triage="triage", size="wide") as (app, pilot):
         await app.push_screen(RecordingsScreen())
         await keys(pilot, "W")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import Protocol
 
 from textual.binding import Binding
 from textual.widget import Widget
@@ -14,15 +14,23 @@ from app.tui.option_values import format_value
 from app.tui.screens.base import Base
 from app.tui.widgets.panel import DrawnPanel
 from app.tui.widgets.picker import Picker, PickerRow
+from probes.types import Json
+from scenarios.contract.events import ScenarioOffer
 from scenarios.contract.plan import Option
 
-if TYPE_CHECKING:
-    from app.tui.screens.before.plan import PlanScreen
+
+class Asking(Protocol):
+    """The plan whose options are listed; `ask_option` asks for a value of one."""
+
+    offer: ScenarioOffer
+    values: dict[str, Json]
+
+    def ask_option(self, option: Option) -> None: ...
+
+    def default_text(self, option: Option) -> str: ...
 
 
 class OptionsScreen(Base):
-    """`about` is the plan whose options are listed."""
-
     DEFAULT_CSS = """
     OptionsScreen Picker { height: 1fr; }
     OptionsScreen #explained { height: 3; }
@@ -33,7 +41,7 @@ class OptionsScreen(Base):
     ]
     title_words = "options"
 
-    def __init__(self, about: PlanScreen) -> None:
+    def __init__(self, about: Asking) -> None:
         super().__init__()
         self._about = about
 

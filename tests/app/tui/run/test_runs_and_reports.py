@@ -210,7 +210,9 @@ async def test_a_file_is_imported_from_the_recordings_screen(
 ) -> None:
     asked: list[list[str]] = []
 
-    def instead(_shell: object, argv: list[str], then: Callable[[CommandOutcome], None]) -> None:
+    def instead(
+        _shell: object, argv: list[str], then: Callable[[CommandOutcome], None], _timeout: float
+    ) -> None:
         asked.append(list(argv))
         then(
             CommandOutcome("", "import: x: is empty; import another")
