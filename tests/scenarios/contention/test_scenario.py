@@ -113,11 +113,15 @@ def by_load(run: FakeRun) -> dict[str, ScalingCurve]:
 
 
 async def test_a_point_without_cpus_is_measured_again(tmp_path: Path, eight: None) -> None:
-    """One point with nothing done would take each mean of its group along."""
+    """One point with nothing done would take each mean of its group along. Where twice the CPUs do 1.6 times as much
+    (SMT, a busy host), a load that does 1.35 times as much scales.
+    """
     calls = iter(range(10**6))
 
     def rate(load: str, side: int, workers: int) -> float:
-        return 1e-6 if next(calls) % 7 == 0 else linear(load, side, min(workers, 8))
+        if next(calls) % 7 == 0:
+            return 1e-6
+        return 1000.0 * min(workers, 8) ** (0.43 if load == "create" else 0.68)
 
     run, _ = await measured(tmp_path, rate)
     assert all(curve.scales_to == 8 for curve in by_load(run).values())
@@ -132,8 +136,17 @@ async def test_what_is_serial_by_design_is_a_notice(tmp_path: Path, eight: None)
     assert said.finding.severity == "notice" and len(said.finding.remedy) == len(serial)
 
 
-async def test_where_the_cpus_gain_nothing_nothing_is_said(tmp_path: Path, eight: None) -> None:
-    run, _ = await measured(tmp_path, lambda load, side, n: 500.0 if load == "create" else 1000.0)
+@pytest.mark.parametrize(
+    ("create", "cpus"),
+    [
+        pytest.param(lambda n: 500.0 / min(n, 8), lambda n: 1000.0, id="nothing"),
+        pytest.param(lambda n: 1000.0 * n**0.4, lambda n: 1000.0 * n**0.4, id="little"),
+    ],
+)
+async def test_where_the_cpus_gain_nothing_nothing_is_said(
+    tmp_path: Path, eight: None, create: Callable[[int], float], cpus: Callable[[int], float]
+) -> None:
+    run, _ = await measured(tmp_path, lambda load, side, n: create(n) if load == "create" else cpus(n))
     for load, curve in by_load(run).items():
         assert curve.stops_after is None or load == CONTROL
         assert load == CONTROL or not any(step.is_decided for step in curve.steps)

@@ -163,6 +163,17 @@ def test_two_threads_at_one_lock_wait_for_it_and_use_no_more() -> None:
     assert rank_moved_parts(found)[0][0].name == MUTEX
 
 
+def test_as_many_cpu_seconds_with_less_at_once_are_not_the_cause() -> None:
+    """The CPU's part of the wall time grows by more than the lock's, and its seconds are the same."""
+    blocks = [block("A", g, wall=0.4 + g / 1000, user=0.8, system=0.0, mutex=0.0) for g in range(4)]
+    blocks += [block("B", g, wall=0.8 + g / 500, user=0.8, system=0.0, mutex=0.1) for g in range(4)]
+    found = split_wall_time(blocks, "A", "B")
+    assert found is not None
+    parts = {part.name: part for part in found.parts}
+    assert parts[USER].unmoved and parts[USER].difference_s > 2 * parts[MUTEX].difference_s > 0
+    assert rank_moved_parts(found)[0][0].name == MUTEX
+
+
 @every_case(
     ("more", "named"),
     [

@@ -16,6 +16,7 @@ from app.tui.widgets.measuring.graphs import (
     Graph,
     dot_rows,
     draw_graphs,
+    host_graphs,
     run_graph_lines,
     scale_for,
 )
@@ -54,6 +55,12 @@ def at(demo: str, share: float) -> RunFeed:
     run = RunFeed(store.resolve_recording(f"demo:{demo}"))
     run.playback.seek(run.playback.end * share)
     return run
+
+
+def test_the_host_has_the_whole_run_and_not_its_last_seconds() -> None:
+    session = at("iosched", 1.0).session
+    points = host_graphs(session)[0].points
+    assert points[-1][0] - points[0][0] > 0.9 * session.time
 
 
 def test_a_scale_is_the_datas_own_and_noise_stays_flat() -> None:
