@@ -3,8 +3,6 @@ directories, so they run side by side. Only the CPUs cannot be made: tests marke
 in one process. A part of the suite, named on the command line, runs in this process.
 """
 
-from __future__ import annotations
-
 import ast
 import asyncio
 import gc

@@ -1,7 +1,5 @@
 """Contracts of import-linter whose modules are read off the tree: a new scenario is a new folder and edits no list."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

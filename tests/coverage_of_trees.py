@@ -3,8 +3,6 @@
 With `--sos FOLDER`, a checkout of sos, list the outputs of its plugins that nothing asks for.
 """
 
-from __future__ import annotations
-
 import argparse
 import ast
 import os

@@ -1,7 +1,5 @@
 """Many small cases in one test: a test of its own for each costs more than the case."""
 
-from __future__ import annotations
-
 import functools
 import inspect
 from collections.abc import Callable, Iterable, Iterator, Sequence

@@ -8,8 +8,6 @@ ran hostdx before. With --user: as a user without rights there.
 With --no-reaper: process 1 waits for the command alone, as in most containers, so orphans that ended stay zombies.
 """
 
-from __future__ import annotations
-
 import argparse
 import os
 import re

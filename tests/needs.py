@@ -4,8 +4,6 @@
 that a test depends on it makes itself.
 """
 
-from __future__ import annotations
-
 import os
 import shutil
 import subprocess

@@ -6,8 +6,6 @@ hardware is recorded in a guest, as the README beside the recordings says, and t
 machine: `python -m tests.record --take NAME FILE`.
 """
 
-from __future__ import annotations
-
 import os
 import shutil
 import subprocess

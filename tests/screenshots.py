@@ -4,8 +4,6 @@ The runs are the bundled ones, made by real runs; the home screen is what a real
 fleet is simulated, 60 nodes with one slower and a third of another BIOS.
 """
 
-from __future__ import annotations
-
 import asyncio
 import tempfile
 from pathlib import Path

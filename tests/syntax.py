@@ -1,7 +1,5 @@
 """The syntax of our own modules, parsed once for all the tests that read something off it."""
 
-from __future__ import annotations
-
 import ast
 from functools import cache
 from pathlib import Path

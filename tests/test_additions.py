@@ -1,7 +1,5 @@
 """CONTRIBUTING, "Where do I add …", followed literally in a copy of the tree: six additions, each in one folder."""
 
-from __future__ import annotations
-
 import json
 import os
 import shutil

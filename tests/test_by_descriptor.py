@@ -3,8 +3,6 @@
 Read off the syntax of every module of `probes` and `scenarios` and of those in `app` that make and remove resources.
 """
 
-from __future__ import annotations
-
 import ast
 from collections.abc import Iterator
 from pathlib import Path

@@ -3,8 +3,6 @@
 `probes.number_text` is the one way. Read off the syntax of every module.
 """
 
-from __future__ import annotations
-
 import ast
 
 from tests.syntax import ROOT, modules, nodes

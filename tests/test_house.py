@@ -1,7 +1,5 @@
 """The shape of the tree: files of at most 600 lines, folders of at most 20 files, names that are nouns."""
 
-from __future__ import annotations
-
 import ast
 import re
 from collections import Counter

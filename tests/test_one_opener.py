@@ -4,8 +4,6 @@ Read off the syntax: whatever opens a file by a path that is not spelled out bel
 the reason for which the path is nobody's choice.
 """
 
-from __future__ import annotations
-
 import ast
 from collections.abc import Iterable, Iterator
 

@@ -3,8 +3,6 @@
 Read off the syntax of every module of `app`, `scenarios` and `probes`.
 """
 
-from __future__ import annotations
-
 import ast
 from collections.abc import Iterable
 

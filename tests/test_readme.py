@@ -1,7 +1,5 @@
 """The README's paths and commands are there, and it stays a page."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """The page about who may be hostile names a test for each promise: every one of them is there."""
 
-from __future__ import annotations
-
 import ast
 import re
 

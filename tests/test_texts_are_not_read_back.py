@@ -7,8 +7,6 @@ A test may look for a number or a name in such a text, not for our words: it rea
 wording itself are left out.
 """
 
-from __future__ import annotations
-
 import ast
 import re
 from collections.abc import Iterator

@@ -3,8 +3,6 @@
 Read off the syntax. A limit is an argument of the call, `WNOHANG`, or `asyncio.timeout` or `wait_for` around it.
 """
 
-from __future__ import annotations
-
 import ast
 from collections.abc import Iterator
 from pathlib import Path

@@ -1,7 +1,5 @@
 """What tests of the app ask for by `usefixtures`."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """A scenario for the runner's tests: its options say what it does and how it ends."""
 
-from __future__ import annotations
-
 import asyncio
 import contextlib
 import sys

@@ -8,8 +8,6 @@ of Popen, or a test process that has changed what its children inherit. Tests of
 tests that find a process by its words or by /proc/PID/environ: a fork has those of its parent (`list_commands`).
 """
 
-from __future__ import annotations
-
 import atexit
 import ctypes
 import fcntl

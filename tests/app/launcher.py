@@ -1,7 +1,5 @@
 """`hostdx` as a real process that knows the fake scenario beside the built-in ones."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys

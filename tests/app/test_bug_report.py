@@ -1,7 +1,5 @@
 """What ends a command without our having foreseen it: a file for whoever mends it, or the limit that was met."""
 
-from __future__ import annotations
-
 import errno
 import os
 import resource

@@ -1,7 +1,5 @@
 """Cases in one test: each runs with directory, patches and output of its own, and each that fails is named."""
 
-from __future__ import annotations
-
 import os
 from pathlib import Path
 

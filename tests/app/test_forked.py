@@ -1,7 +1,5 @@
 """A command that the forking parent makes is what a start makes: in all that it can see of itself, and in its end."""
 
-from __future__ import annotations
-
 import json
 import os
 import signal

@@ -1,7 +1,5 @@
 """Hostile text in every field of every event: nothing of it reaches a terminal or a file as more than letters."""
 
-from __future__ import annotations
-
 import json
 from io import StringIO
 from pathlib import Path

@@ -1,7 +1,5 @@
 """`app/` knows no scenario: what it asks of one stands in the contract (`scenarios/contract`)."""
 
-from __future__ import annotations
-
 import ast
 import re
 from collections.abc import Iterator, Sequence

@@ -1,7 +1,5 @@
 """Locks: they say who holds them, go with the process, and are not fooled by what lies there."""
 
-from __future__ import annotations
-
 import os
 import stat
 from pathlib import Path

@@ -1,7 +1,5 @@
 """What stands side by side agrees: values divide to the effect, and each statement has one source at every instant."""
 
-from __future__ import annotations
-
 import csv
 import io
 import json

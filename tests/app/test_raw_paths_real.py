@@ -1,8 +1,6 @@
 """Every command of the README where the current directory, $TMPDIR, the state's and every named directory and file has
 a name that is not UTF-8, and holds a backslash: it works, or refuses in one line."""
 
-from __future__ import annotations
-
 import json
 import os
 import shutil

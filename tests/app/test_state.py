@@ -1,7 +1,5 @@
 """Where root keeps its recordings, journals and locks when others rule the place that the environment names."""
 
-from __future__ import annotations
-
 import errno
 import os
 from pathlib import Path

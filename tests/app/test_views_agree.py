@@ -1,7 +1,5 @@
 """Live line, list, verdict page, report and `--json` of every demo, at each event: of one pair they say one thing."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 import pytest

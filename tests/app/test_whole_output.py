@@ -1,7 +1,5 @@
 """A result is written whole or not at all: a disk that is full leaves nothing new, and what was there as it was."""
 
-from __future__ import annotations
-
 import os
 import resource
 import stat

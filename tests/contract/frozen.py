@@ -5,8 +5,6 @@ rewritten: it is replaced by "…". `HOSTDX_GOLDEN=write` writes the files anew;
 user's script can see.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import re

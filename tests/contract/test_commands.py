@@ -1,7 +1,5 @@
 """Commands, their options and the keys of the screens stay as they are; a new one is a line more."""
 
-from __future__ import annotations
-
 from importlib import import_module
 from pkgutil import walk_packages
 

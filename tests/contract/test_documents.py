@@ -1,7 +1,5 @@
 """`--json` documents, CSV and exit codes: of every bundled and every former recording, and of the commands on them."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

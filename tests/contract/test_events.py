@@ -1,7 +1,5 @@
 """Events of a recording: every type, field and enumeration; each line of bundled and former recordings is one."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

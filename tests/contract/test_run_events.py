@@ -1,7 +1,5 @@
 """The events of one run of every scenario on fakes: keys, numbers and enumerations, byte for byte."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 import re

@@ -1,7 +1,5 @@
 """A host that passes for the live one: files come from a folder, commands from a table."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from pathlib import Path
 

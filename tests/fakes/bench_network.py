@@ -1,7 +1,5 @@
 """The private namespaces as numbers: what a packet costs by variant, what cannot be made here, and a log."""
 
-from __future__ import annotations
-
 import random
 from collections.abc import Sequence
 from typing import Literal

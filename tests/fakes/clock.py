@@ -1,7 +1,5 @@
 """A clock whose seconds pass only when somebody sleeps on it."""
 
-from __future__ import annotations
-
 import asyncio
 
 

@@ -1,7 +1,5 @@
 """A fleet on this machine: an `ssh` that is a shell here, and a small program in the bundle's place."""
 
-from __future__ import annotations
-
 import io
 import json
 import os

@@ -1,7 +1,5 @@
 """A directory of the test's own, held as a run holds the one that it made."""
 
-from __future__ import annotations
-
 import os
 from pathlib import Path
 

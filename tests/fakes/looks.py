@@ -1,7 +1,5 @@
 """Looks of the incident book with an incident of known time, process and victims in them."""
 
-from __future__ import annotations
-
 import random
 from collections.abc import Callable
 

@@ -1,7 +1,5 @@
 """A fleet that is made: levels of the nodes, noise at each measurement, facts alike but for what is planted."""
 
-from __future__ import annotations
-
 import math
 import random
 from collections.abc import Callable, Iterable, Sequence

@@ -1,7 +1,5 @@
 """Noise models: a factor around 1 as a function of the time; variants that share one share the machine."""
 
-from __future__ import annotations
-
 import math
 import random
 from collections.abc import Callable, Sequence

@@ -1,7 +1,5 @@
 """A network namespace of a test's own that looks like a host with a firewall: rules, routes, policy, settings."""
 
-from __future__ import annotations
-
 import ctypes
 import os
 import subprocess

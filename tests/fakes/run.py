@@ -1,7 +1,5 @@
 """A run that collects its events and carries out actions only as far as a test needs them."""
 
-from __future__ import annotations
-
 import asyncio
 import random
 import shutil

@@ -1,7 +1,5 @@
 """Files of sar, pidstat and atop with incidents of known time and size in them."""
 
-from __future__ import annotations
-
 import random
 from collections.abc import Callable, Sequence
 

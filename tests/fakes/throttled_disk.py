@@ -1,7 +1,5 @@
 """A disk as a process in time: workers, a service time that scatters, and what meters it. No clock, no I/O."""
 
-from __future__ import annotations
-
 import heapq
 import random
 from collections.abc import Callable, Sequence

@@ -1,7 +1,5 @@
 """A variant whose blocks cost no time and give what a noise model says."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import Mapping
 

@@ -1,7 +1,5 @@
 """A watch that reports what a test tells it to."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 from probes.engine.measured import Measured

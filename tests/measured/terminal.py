@@ -5,8 +5,6 @@ trains) is followed beside the made-up run, as if it were under way. The live sc
 grows in real time, as under a run (two blocks a second, a pulse every second); its writer is not counted.
 """
 
-from __future__ import annotations
-
 import argparse
 import os
 import statistics

@@ -7,8 +7,6 @@ lists stand beside this file. Exit status: 0 all were noticed, 1 some were not (
 old text is not there exactly once, or the tests near it do not pass without the mistake.
 """
 
-from __future__ import annotations
-
 import argparse
 import os
 import shutil

@@ -1,7 +1,5 @@
 """Scenario `thp`: is a command faster with transparent huge pages `always` or `never`? Switched, measured, undone."""
 
-from __future__ import annotations
-
 import os
 from functools import partial
 from typing import ClassVar

@@ -1,7 +1,5 @@
 """A scenario that another package brings: its verdicts on planted speeds; installed, listed, planned, run for real."""
 
-from __future__ import annotations
-
 import json
 import os
 import shutil

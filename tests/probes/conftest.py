@@ -1,7 +1,5 @@
 """Small captured hosts for the readers."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from pathlib import Path
 

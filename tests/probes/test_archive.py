@@ -1,7 +1,5 @@
 """A foreign archive: nothing of it gets out of its folder, and only files, folders and links are made."""
 
-from __future__ import annotations
-
 import gzip
 import io
 import tarfile

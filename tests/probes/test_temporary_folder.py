@@ -1,7 +1,5 @@
 """A folder of a killed process is removed by the next one; of a process that lives, or of nobody's, none is."""
 
-from __future__ import annotations
-
 import signal
 import subprocess
 import sys

@@ -1,7 +1,5 @@
 """One way to say a number: digits, prefixes and the border between per cent and factor."""
 
-from __future__ import annotations
-
 import math
 import re
 

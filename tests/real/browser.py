@@ -1,7 +1,5 @@
 """Debian's chromium without a window: what a page looks like, how wide it is and on how many sheets it prints."""
 
-from __future__ import annotations
-
 import html
 import json
 import os

@@ -1,7 +1,5 @@
 """A FUSE mount that nobody serves, as an sshfs whose server is gone: whoever looks into it waits for ever."""
 
-from __future__ import annotations
-
 import ctypes
 import os
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """Kills an iosched run with SIGKILL and looks at what is left: shared by the test and the benchmark of 100 moments."""
 
-from __future__ import annotations
-
 import os
 import signal
 import subprocess

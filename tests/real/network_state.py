@@ -1,7 +1,5 @@
 """The firewall, links, routes, namespaces and all settings of a network namespace as text: what no test may change."""
 
-from __future__ import annotations
-
 import re
 import shutil
 import subprocess

@@ -1,7 +1,5 @@
 """A file system of our own on a loop device, and the way out of it: nothing is left, whatever the test did."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 import time

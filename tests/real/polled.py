@@ -1,7 +1,5 @@
 """Waiting for what ends a moment later: a killed process, a detached device, a supervisor's undo."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Callable
 

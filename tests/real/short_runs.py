@@ -1,7 +1,5 @@
 """A short run of every scenario on a disk of the test's own; one that needs no options has none here."""
 
-from __future__ import annotations
-
 from scenarios.contract import registry
 from tests.needs import KNOWN_DISK, NET_NAMESPACE, Need, program
 from tests.real.iosched_kill import BRIEF

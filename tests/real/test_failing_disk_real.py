@@ -2,8 +2,6 @@
 nothing is left; `undo` clears up as soon as a disk answers again.
 """
 
-from __future__ import annotations
-
 import errno
 import fcntl
 import os

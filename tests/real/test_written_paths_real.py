@@ -1,7 +1,5 @@
 """A run under strace of a scenario that makes and deletes; `python -m tests.soak traces` has all of them."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

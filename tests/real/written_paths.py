@@ -5,8 +5,6 @@ temporary directories, the journalled attributes of the test's own disk, what a 
 the root anywhere else is a mistake.
 """
 
-from __future__ import annotations
-
 import re
 import subprocess
 from pathlib import Path

@@ -6,8 +6,6 @@ Each artefact runs `triage`, `null`, the report of demo:storage (the same in all
 iosched run of each is killed and undone. What this machine has no program for is said and left out.
 """
 
-from __future__ import annotations
-
 import argparse
 import json
 import os

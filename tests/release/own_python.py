@@ -1,7 +1,5 @@
 """The build with a Python of its own: PyInstaller's folder with the whole standard library, and the private tree."""
 
-from __future__ import annotations
-
 import compileall
 import gzip
 import os

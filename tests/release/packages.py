@@ -1,7 +1,5 @@
 """The .deb and the .rpm, from what the bundle holds for one machine: the same files in a private tree."""
 
-from __future__ import annotations
-
 import gzip
 import hashlib
 import io

@@ -1,7 +1,5 @@
 """The Debian package in a root of its own: installed, used, upgraded, removed and purged."""
 
-from __future__ import annotations
-
 import json
 import os
 import shutil

@@ -1,7 +1,5 @@
 """What can be told about EL 9 without one: its glibc is 2.34, and no compiled part asks for a newer one."""
 
-from __future__ import annotations
-
 import os
 import re
 from pathlib import Path

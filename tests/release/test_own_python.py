@@ -1,7 +1,5 @@
 """The build with a Python of its own: what its program leaves to others, and the glibc that its files ask for."""
 
-from __future__ import annotations
-
 import os
 import runpy
 import sys

@@ -1,7 +1,5 @@
 """The RPM package in a root of its own, installed, started, upgraded, removed. Without its scripts."""
 
-from __future__ import annotations
-
 import json
 import os
 import shutil

@@ -1,8 +1,6 @@
 """SciPy and NumPy, imported by the first test that asks them: the import takes a second, and every process of the suite
 collects every test."""
 
-from __future__ import annotations
-
 from importlib import import_module
 from typing import Any
 

@@ -3,8 +3,6 @@
 A fault's files are planted into it and the rule must speak; a trap's look much the same and nobody may be accused.
 """
 
-from __future__ import annotations
-
 IB = "sys/class/infiniband/mlx5_{}/ports/1"
 ACTIVE = {
     "state": "4: ACTIVE",

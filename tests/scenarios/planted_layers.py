@@ -1,7 +1,5 @@
 """Faults and traps of boot parameters, firmware, modes of cards and layers above disks (issue 50)."""
 
-from __future__ import annotations
-
 SOS = "sos_commands"
 ETHTOOL = f"{SOS}/networking/ethtool_"
 VMSTAT = "pswpin 0\npswpout 0\nallocstall_normal 10\ncompact_stall 3\noom_kill 0\n"

@@ -1,7 +1,5 @@
 """Faults and traps of file servers' clients, controllers, firmware and limits: in planted_classes.py's form."""
 
-from __future__ import annotations
-
 LIMITED = {
     "proc/self/mountinfo": "30 1 8:1 / / rw,relatime - xfs /dev/sda1 rw\n"
     "31 30 0:26 / /sys/fs/cgroup rw - cgroup2 cgroup2 rw\n"

@@ -1,7 +1,5 @@
 """Faults and traps of state that few files tell, of unfit devices and of kernel threads (issue 50)."""
 
-from __future__ import annotations
-
 SDB = "sys/block/sdb"
 DMESG = "sos_commands/kernel/dmesg"
 START = "[    0.0] Linux version 6.12.9\n"

@@ -1,7 +1,5 @@
 """No two facts of a host have one name: `compare` and `fleet` keep facts by subject and name, and see only the last."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Callable
 from itertools import chain

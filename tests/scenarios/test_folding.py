@@ -1,7 +1,5 @@
 """Many findings of one kind become one; findings of different kinds stay."""
 
-from __future__ import annotations
-
 from scenarios.contract.finding import Evidence, Finding, Severity, fold_alike
 
 

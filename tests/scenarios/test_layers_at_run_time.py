@@ -1,7 +1,5 @@
 """The layers, proven at run time: what the import contracts cannot see is an import inside a function or by name."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 from pathlib import Path

@@ -4,8 +4,6 @@ The server has every planted fault at once, and each of its disks and cards is c
 could call it; a user names a control group and the label of a stick that is mounted for him.
 """
 
-from __future__ import annotations
-
 import os
 import re
 from pathlib import Path

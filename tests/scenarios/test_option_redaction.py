@@ -1,7 +1,5 @@
 """`--private`: values that can hold secrets are told as digests, the same for the same value."""
 
-from __future__ import annotations
-
 from probes.reading.secrecy.secrets import digest_text
 from probes.types import Json
 from scenarios.contract.option_value import OptionRedaction

@@ -1,7 +1,5 @@
 """Faults planted into a healthy server, one at a time: each is found, and the healthy server accuses nobody."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from functools import cache
 from pathlib import Path

@@ -4,8 +4,6 @@ What the rules made of them then stands in tests/measured/README.md; here they a
 case without a rule is a choice, or a fault that is not looked for.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Sequence
 from pathlib import Path

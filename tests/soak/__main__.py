@@ -7,8 +7,6 @@ Without names all of them. `kills` and `traces` need root: they make loop device
 state, lock and directory is below a temporary one; the exit status is 0 where all figures of trouble are 0.
 """
 
-from __future__ import annotations
-
 import argparse
 import importlib
 import sys

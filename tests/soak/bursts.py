@@ -3,8 +3,6 @@
 As `pilot`, which waits after each key: here nothing waits for anything.
 """
 
-from __future__ import annotations
-
 import asyncio
 import json
 import os

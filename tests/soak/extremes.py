@@ -4,8 +4,6 @@ The strategies are made from the event types (`tests.soak.strategies`). What cra
 kept, so that it can become a fixture (`tests/fixtures/extremes`).
 """
 
-from __future__ import annotations
-
 import asyncio
 import tempfile
 from pathlib import Path

@@ -1,7 +1,5 @@
 """What a soak counts, and how it is told: one line of figures, and a line for each thing that went wrong."""
 
-from __future__ import annotations
-
 import resource
 import time
 import traceback

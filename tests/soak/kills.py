@@ -7,8 +7,6 @@ so that it is what the kill met. Afterwards one more `hostdx undo`: then the dis
 file, journal or process is left, and the network is as it was. Needs root.
 """
 
-from __future__ import annotations
-
 import difflib
 import random
 import signal

@@ -3,8 +3,6 @@
 Nothing is started or stopped: the planner and the other commands are played, the runner is refused.
 """
 
-from __future__ import annotations
-
 import asyncio
 import random
 import tempfile

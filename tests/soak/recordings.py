@@ -3,8 +3,6 @@
 A third has broken bytes, the rest are well-formed lines with values, keys and orders that the schema does not expect.
 """
 
-from __future__ import annotations
-
 import contextlib
 import copy
 import functools

@@ -4,8 +4,6 @@ A new event, field or range is fuzzed by itself. Half of the recordings are made
 are a true one whose numbers are pushed to their edges, so that views find the names and tables that they look for.
 """
 
-from __future__ import annotations
-
 import copy
 import functools
 from typing import Any

@@ -1,7 +1,5 @@
 """One run a scenario under strace: everything that is opened for writing is ours. Needs root and strace."""
 
-from __future__ import annotations
-
 import tempfile
 from pathlib import Path
 

@@ -3,8 +3,6 @@
 The tree is this machine's, as far as triage reads it; links lead out of it to a file that nobody may be shown.
 """
 
-from __future__ import annotations
-
 import os
 import random
 import re

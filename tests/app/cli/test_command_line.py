@@ -1,7 +1,5 @@
 """What a person types, right and wrong: one line, the right status, and stdout only for the result."""
 
-from __future__ import annotations
-
 import json
 import os
 import re

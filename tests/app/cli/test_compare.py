@@ -1,7 +1,5 @@
 """`compare` and `baseline` as they are typed: sides, formats, and what is refused in one line."""
 
-from __future__ import annotations
-
 import json
 import os
 from pathlib import Path

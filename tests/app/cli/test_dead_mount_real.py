@@ -1,7 +1,5 @@
 """A directory on a mount that does not answer: one line within seconds, not a command that hangs for ever."""
 
-from __future__ import annotations
-
 import os
 import sys
 from pathlib import Path

@@ -1,7 +1,5 @@
 """`hostdx explain`: every scenario has a page in one order, and its first paragraphs fit on one screen."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 

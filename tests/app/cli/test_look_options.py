@@ -1,7 +1,5 @@
 """`--ascii`, `--no-mouse` and `--theme` before a command that opens the app."""
 
-from __future__ import annotations
-
 import pytest
 
 from app.cli.entry import run_command_line

@@ -2,8 +2,6 @@
 another user's followed, and nothing of what is no such file is quoted. Each in one line.
 """
 
-from __future__ import annotations
-
 import os
 import socket
 from contextlib import chdir

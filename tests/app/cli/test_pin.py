@@ -1,7 +1,5 @@
 """`hostdx pin`: the command gets the cores it was given, and its own exit status comes back."""
 
-from __future__ import annotations
-
 import os
 import signal
 import subprocess

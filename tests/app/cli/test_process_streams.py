@@ -1,7 +1,5 @@
 """The process and its streams: what it loads, and what it says when they are closed or full."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 from pathlib import Path

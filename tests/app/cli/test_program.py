@@ -1,7 +1,5 @@
 """The console script: another package of a short name that is found first is said in one line."""
 
-from __future__ import annotations
-
 import json
 import os
 import subprocess

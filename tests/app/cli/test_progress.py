@@ -1,7 +1,5 @@
 """What stderr shows while a run is under way: plain lines and the drawn form, fed with every recording there is."""
 
-from __future__ import annotations
-
 import io
 import re
 from pathlib import Path

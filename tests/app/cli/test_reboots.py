@@ -1,7 +1,5 @@
 """`run kernel --before` and `--after` as they are typed, over recordings made by hand."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import msgspec

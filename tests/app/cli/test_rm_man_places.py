@@ -1,7 +1,5 @@
 """`rm` with its confirmation, the manual page, and what the screen asks for when directories are chosen."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """What a captured host is called in what is said about it."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from app.cli.root_option import captured_name

@@ -1,7 +1,5 @@
 """`hostdx rules`: what is listed, and what a rule of one's own can look at."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

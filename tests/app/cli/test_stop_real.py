@@ -1,7 +1,5 @@
 """`hostdx stop` on a run of one's own, and on everything that is none."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 from pathlib import Path

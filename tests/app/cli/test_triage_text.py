@@ -1,7 +1,5 @@
 """What `hostdx triage` prints for a person: each finding with what to do, ready to be typed."""
 
-from __future__ import annotations
-
 from app.recordings.session import RunSession
 from app.report.forms import markdown
 from app.report.triage_text import triage_document, triage_lines

@@ -1,7 +1,5 @@
 """Baselines asked for what got worse since: which are there for a host, and every way in which one is no help."""
 
-from __future__ import annotations
-
 import os
 import resource
 import signal

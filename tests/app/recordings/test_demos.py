@@ -1,7 +1,5 @@
 """Each bundled recording can be named, loads, has an end and a report."""
 
-from __future__ import annotations
-
 from app.recordings import store as recordings
 from app.recordings.reader import load
 from app.report.forms import markdown as document_markdown

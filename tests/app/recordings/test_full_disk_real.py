@@ -1,7 +1,5 @@
 """A full disk under the state directory: refused in one line, or what was measured is kept; what only reads goes on."""
 
-from __future__ import annotations
-
 import re
 import subprocess
 from collections.abc import Iterator

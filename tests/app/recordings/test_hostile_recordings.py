@@ -1,7 +1,5 @@
 """Foreign and damaged recordings: one clear line, or a report; never a traceback, never markup."""
 
-from __future__ import annotations
-
 import json
 import random
 import re

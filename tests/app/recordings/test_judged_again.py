@@ -1,7 +1,5 @@
 """Every bundled recording judged anew from its own groups by today's code: the verdicts and words are the same."""
 
-from __future__ import annotations
-
 import msgspec
 import pytest
 

@@ -1,7 +1,5 @@
 """A recording of any size costs bounded memory and time; what is not kept is counted and said."""
 
-from __future__ import annotations
-
 import gzip
 import json
 from pathlib import Path

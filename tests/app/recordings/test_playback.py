@@ -1,7 +1,5 @@
 """Time under control over a recording, without a screen."""
 
-from __future__ import annotations
-
 import msgspec
 import pytest
 

@@ -1,7 +1,5 @@
 """Every number of a recording has a range in its type: what is beyond it is left out, counted and said, never shown."""
 
-from __future__ import annotations
-
 import json
 import math
 from collections.abc import Callable

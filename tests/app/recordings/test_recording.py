@@ -1,7 +1,5 @@
 """Recordings: written as they happen, read whole or while they grow, and every damage told with its line."""
 
-from __future__ import annotations
-
 import errno
 import gzip
 import math

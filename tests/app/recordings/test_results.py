@@ -1,7 +1,5 @@
 """Results keep their types: every one is read as it was written, and as it was written before it had a type."""
 
-from __future__ import annotations
-
 import json
 import math
 from collections.abc import Callable

@@ -1,7 +1,5 @@
 """What the fold keeps of events that come late, twice, or before a new beginning."""
 
-from __future__ import annotations
-
 import msgspec
 
 from app.recordings.session import RunSession

@@ -1,7 +1,5 @@
 """A recording on a disk that fails: the system opens it and refuses its first byte (EIO), as /proc/self/mem does."""
 
-from __future__ import annotations
-
 import os
 import shutil
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The run that proves a finding about a disk measures it against another one."""
 
-from __future__ import annotations
-
 from app.recordings.session import RunSession
 from app.report.confirmation import local_mounts
 from scenarios.contract import events as ev

@@ -1,7 +1,5 @@
 """The numbers as CSV: what a spreadsheet reads back is what was measured, and no name is a formula."""
 
-from __future__ import annotations
-
 import csv
 import io
 import math

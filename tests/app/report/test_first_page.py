@@ -1,7 +1,5 @@
 """The first page of a report, its pictures, and how it is printed."""
 
-from __future__ import annotations
-
 import math
 from pathlib import Path
 from xml.etree import ElementTree

@@ -1,7 +1,5 @@
 """The report and the result document, made from recordings."""
 
-from __future__ import annotations
-
 import os
 from pathlib import Path
 from typing import ClassVar

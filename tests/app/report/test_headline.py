@@ -1,7 +1,5 @@
 """Which of several verdicts is the answer in one sentence."""
 
-from __future__ import annotations
-
 import msgspec
 import pytest
 

@@ -1,7 +1,5 @@
 """What comes after a run: one step that its answer asks for, with a command that can be pasted."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

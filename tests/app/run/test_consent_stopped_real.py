@@ -1,7 +1,5 @@
 """Ctrl-Z at the question whether to go ahead: nothing is changed or held meanwhile, and `fg` goes on."""
 
-from __future__ import annotations
-
 import os
 import pty
 import select

@@ -1,7 +1,5 @@
 """The last null run of this very host is quoted, and nothing else."""
 
-from __future__ import annotations
-
 import os
 from pathlib import Path
 

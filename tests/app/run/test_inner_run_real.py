@@ -1,7 +1,5 @@
 """A checkup's part is a run of its own: it ends by itself, with the whole, and also where the whole is killed."""
 
-from __future__ import annotations
-
 import os
 import signal
 import time

@@ -1,7 +1,5 @@
 """What got worse since the host's baseline is a finding of a checkup's part."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

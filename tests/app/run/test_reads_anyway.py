@@ -1,7 +1,5 @@
 """A scenario that cannot measure here but can read: the findings come out, then the reason, with status 3."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator
 from pathlib import Path

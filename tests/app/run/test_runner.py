@@ -1,7 +1,5 @@
 """However a scenario ends, the run ends with one `RunEnded` event and everything undone; nothing here waits."""
 
-from __future__ import annotations
-
 import asyncio
 import signal
 from collections.abc import Awaitable, Callable

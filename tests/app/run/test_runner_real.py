@@ -1,7 +1,5 @@
 """A real runner, stopped in every way there is: what it leaves behind, and what its recording says."""
 
-from __future__ import annotations
-
 import json
 import os
 import pty

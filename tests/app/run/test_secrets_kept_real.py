@@ -1,7 +1,5 @@
 """A secret on a run's command line stands in none of the files that hostdx keeps, and in no report."""
 
-from __future__ import annotations
-
 import os
 import signal
 from pathlib import Path

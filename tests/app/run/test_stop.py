@@ -1,7 +1,5 @@
 """A recording names any process it likes: stop signals only a run of ours that writes that very file."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 from collections.abc import Iterator

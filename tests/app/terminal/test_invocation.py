@@ -1,7 +1,5 @@
 """A suggested command is one that this terminal can run."""
 
-from __future__ import annotations
-
 import sys
 from pathlib import Path
 

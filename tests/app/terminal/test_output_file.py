@@ -1,7 +1,5 @@
 """Where a result is written: files and pipes that are read, never a device, and never for ever."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys

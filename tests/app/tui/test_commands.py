@@ -1,7 +1,5 @@
 """Panels and screens know the app by what they may ask of it, never by its type."""
 
-from __future__ import annotations
-
 import ast
 from graphlib import TopologicalSorter
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Recordings followed while they grow, runners started and stopped, children whose events are read."""
 
-from __future__ import annotations
-
 import os
 import signal
 import sys

@@ -1,7 +1,5 @@
 """The fleet screen: golden grids at both sizes, its keys, sets of nodes as a filter, hostile names."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import msgspec

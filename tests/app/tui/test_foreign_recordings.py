@@ -1,7 +1,5 @@
 """What a foreign recording may not do through the keys of the one who looks at it: run a command, stop a process."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from pathlib import Path
 from typing import NoReturn

@@ -1,7 +1,5 @@
 """Every screen at both sizes, cell by cell; plain ASCII and NO_COLOR besides."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """The nights' screen: golden grids at both sizes, its keys, hostile names."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Every binding of every screen does what it says, at both sizes."""
 
-from __future__ import annotations
-
 import base64
 import importlib
 import pkgutil

@@ -1,7 +1,5 @@
 """The pictures in `screenshots/` are what the screens show now."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable
 

@@ -1,7 +1,5 @@
 """Five tasks from the screen alone, by one who has not seen it before: keys are counted, what is typed is not."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

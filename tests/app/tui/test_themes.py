@@ -1,7 +1,5 @@
 """The themes by contrast ratio (WCAG 2.1) and, for the colour-blind, by what reduced colour vision leaves apart."""
 
-from __future__ import annotations
-
 from itertools import combinations
 
 import pytest

@@ -1,7 +1,5 @@
 """What undoing came to is said as it was: put back, kept for somebody else's sake, or failed and offered again."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """Esc takes back and never ends the program, Ctrl-C asks while a run is under way, lists move as in a pager."""
 
-from __future__ import annotations
-
 from contextlib import nullcontext
 from pathlib import Path
 

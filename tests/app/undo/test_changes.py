@@ -1,7 +1,5 @@
 """Consent, locks and the journal around every change."""
 
-from __future__ import annotations
-
 import errno
 import subprocess
 from collections.abc import Iterator

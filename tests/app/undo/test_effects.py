@@ -1,7 +1,5 @@
 """Applying and undoing, kind by kind, also when nobody knows how far it came."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import msgspec

@@ -1,7 +1,5 @@
 """Mounts below a directory of ours, a scheduler that is really switched, and a device that does not answer."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys

@@ -1,7 +1,5 @@
 """The journal's lines: on the disk before what they announce."""
 
-from __future__ import annotations
-
 import os
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """The journal must not lie on the device under test: also through loop devices, whose files lie on another stack."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 from pathlib import Path

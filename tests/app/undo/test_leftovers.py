@@ -1,7 +1,5 @@
 """What a killed run left is said wherever the host is read, and stops only who would measure or change it again."""
 
-from __future__ import annotations
-
 import json
 import os
 from pathlib import Path

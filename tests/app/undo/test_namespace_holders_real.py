@@ -1,7 +1,5 @@
 """Undoing namespaces that a process holds: that process is found by its name, ended, and nothing else is touched."""
 
-from __future__ import annotations
-
 import asyncio
 import os
 import subprocess

@@ -1,7 +1,5 @@
 """Making and removing what is ours, in a child: where the file system hangs, and where it is another one now."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys

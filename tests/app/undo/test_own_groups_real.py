@@ -1,7 +1,5 @@
 """Control groups for real: made, a command run and counted in one, removed with all that runs there."""
 
-from __future__ import annotations
-
 import asyncio
 import os
 import subprocess

@@ -1,7 +1,5 @@
 """Directories whose names are not UTF-8: a plan's digest stays the same, undo removes that one and no other."""
 
-from __future__ import annotations
-
 import json
 import os
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Side values on the way back: what our switch reset is restored, what somebody set since is left alone and said."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """The supervisor's own decisions: when the runner is dead, and what it does while somebody else holds the journal."""
 
-from __future__ import annotations
-
 import os
 import signal
 import subprocess

@@ -2,8 +2,6 @@
 lead to is not opened, changed or deleted, whatever the scenario does with directories.
 """
 
-from __future__ import annotations
-
 import ctypes
 import os
 import subprocess

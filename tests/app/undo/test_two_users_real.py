@@ -4,8 +4,6 @@ Each of these attacks worked once. The user acts through a descriptor of his fol
 are closed to him, a real one's are not.
 """
 
-from __future__ import annotations
-
 import os
 import shlex
 import subprocess

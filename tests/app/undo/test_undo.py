@@ -1,7 +1,5 @@
 """The journal and what is made of it: after a crash, after a reboot, on a full disk, with half a line."""
 
-from __future__ import annotations
-
 import os
 import re
 from pathlib import Path

@@ -1,7 +1,5 @@
 """A drive that gets slower with every round and gets it back by a trim; the host's noise is in all it does."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 from probes.engine.disk.preparation import Progress

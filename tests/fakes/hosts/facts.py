@@ -1,7 +1,5 @@
 """Facts of a made-up host written short: `disk.sda.size` is the fact `size` of `disk:sda`."""
 
-from __future__ import annotations
-
 from probes.types import Fact, Unread
 from scenarios.contract import events as ev
 

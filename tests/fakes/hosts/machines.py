@@ -1,7 +1,5 @@
 """Whole machines as captured trees, by their sets of CPUs: what sysfs would show of them, masks and lists."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from pathlib import Path
 

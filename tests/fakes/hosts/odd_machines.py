@@ -1,7 +1,5 @@
 """Machines that are odd or lie, as trees: what their sysfs and /proc/cpuinfo say."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from tests.fakes.hosts.machines import CPU, far, joined, machine, runs, span

@@ -1,7 +1,5 @@
 """A /proc of a few processes in a directory."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from probes.reading.host import Host

@@ -5,8 +5,6 @@ Prints its port. OpenStack's emulator knows no vendor's names; its protocol (lin
 used.
 """
 
-from __future__ import annotations
-
 import json
 import ssl
 import sys

@@ -1,7 +1,5 @@
 """Small rulesets, as nft and iptables-save print them."""
 
-from __future__ import annotations
-
 NFT = "nft -a -t list ruleset"
 FIB = "fib saddr . mark . iif oif missing"
 

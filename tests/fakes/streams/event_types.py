@@ -1,7 +1,5 @@
 """Every type that a line of a recording may have: those of all scenarios, and each scenario's own results."""
 
-from __future__ import annotations
-
 import random
 from typing import Any
 

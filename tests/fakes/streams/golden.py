@@ -1,7 +1,5 @@
 """Golden cell grids: text files that a reader can compare. `HOSTDX_GOLDEN=write` makes them anew; look at the diff."""
 
-from __future__ import annotations
-
 import os
 from pathlib import Path
 

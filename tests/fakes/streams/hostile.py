@@ -1,7 +1,5 @@
 """Events whose every text is an attack, made from the event types themselves: a new field is attacked by itself."""
 
-from __future__ import annotations
-
 import json
 import unicodedata
 from collections.abc import Callable

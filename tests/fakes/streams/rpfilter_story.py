@@ -1,7 +1,5 @@
 """One run of the reverse-path scenario on a host of files and answers, with a bench of numbers."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

@@ -1,7 +1,5 @@
 """A recording of one load in eight blocks, written by hand: the smallest that can be compared."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import msgspec

@@ -1,7 +1,5 @@
 """The other made-up streams: triage, a watch, runs that failed or were cut, and a host whose names bite."""
 
-from __future__ import annotations
-
 import math
 from pathlib import Path
 

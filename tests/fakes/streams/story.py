@@ -3,8 +3,6 @@
 `python -m tests.fakes.streams.stories` writes them to tests/fixtures/recordings/.
 """
 
-from __future__ import annotations
-
 import math
 import random
 from collections.abc import Callable

@@ -1,7 +1,5 @@
 """Recordings summed up, made by hand: a load's runs and boots drawn around a value."""
 
-from __future__ import annotations
-
 import math
 import random
 from collections.abc import Iterable, Mapping, Sequence

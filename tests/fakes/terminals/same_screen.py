@@ -1,7 +1,5 @@
 """hostdx in pseudo-terminals of its own, and whether two of them show the same."""
 
-from __future__ import annotations
-
 import sys
 from pathlib import Path
 

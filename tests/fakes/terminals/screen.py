@@ -1,7 +1,5 @@
 """The screen as a grid of cells, and the app on made-up streams: what the tests of the terminal app share."""
 
-from __future__ import annotations
-
 import asyncio
 import os
 from collections.abc import AsyncIterator, Callable, Iterator

@@ -1,7 +1,5 @@
 """A pseudo-terminal with a screen behind it: starts a program, answers its queries, counts what it writes."""
 
-from __future__ import annotations
-
 import fcntl
 import os
 import pty

@@ -7,8 +7,6 @@ address of its own; in every second pile a third of the nodes is one population 
 in a process of its own; the memory is the largest of its processes, and of all together.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import random

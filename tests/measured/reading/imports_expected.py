@@ -1,7 +1,5 @@
 """An import against the facts in a sample folder's `expected.json`: what differs, in words."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """Bytes turned into almost the same bytes: what a damaged disk, an editor or a hostile hand makes of a result."""
 
-from __future__ import annotations
-
 import random
 import re
 

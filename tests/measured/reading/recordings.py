@@ -4,8 +4,6 @@
 see the table it prints. The limit that issue 2 sets is half a second for loading 200,000 events.
 """
 
-from __future__ import annotations
-
 import resource
 import sys
 import tempfile

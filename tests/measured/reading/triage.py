@@ -3,8 +3,6 @@
 python -m tests.measured.reading.triage
 """
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys

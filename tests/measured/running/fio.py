@@ -15,8 +15,6 @@ judges its groups, for single pairs are wild. The goal is at least 0.97 with the
 p99 ratio between 0.75 and 1.33.
 """
 
-from __future__ import annotations
-
 import argparse
 import asyncio
 import json

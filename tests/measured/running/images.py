@@ -1,7 +1,5 @@
 """File systems in an image on a loop device with direct I/O, and a disk with uneven places: for benchmarks, as root."""
 
-from __future__ import annotations
-
 import contextlib
 import os
 import subprocess

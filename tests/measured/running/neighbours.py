@@ -10,8 +10,6 @@ disturbances; of quiet runs at most one of 20 called disturbed; no false verdict
 machine. `--keep`: the recordings are left there.
 """
 
-from __future__ import annotations
-
 import argparse
 import os
 import shutil

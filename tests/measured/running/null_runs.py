@@ -7,8 +7,6 @@ in a load of the disk. Runs that were refused count as not found and are
 named. Prints each run's verdicts; recordings lie in a directory that is removed.
 """
 
-from __future__ import annotations
-
 import argparse
 import json
 import os

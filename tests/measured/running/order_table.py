@@ -9,8 +9,6 @@ and `xfs` (through the page cache of the image's file system). Exit status 1 whe
 one order alone does not show on the same side.
 """
 
-from __future__ import annotations
-
 import argparse
 import os
 import subprocess

@@ -6,8 +6,6 @@ The share stands in $PLANTED (0.2: a fifth longer), for `null` and `storage`. Ev
 command line, runner, supervisor, recording, result.
 """
 
-from __future__ import annotations
-
 import os
 import sys
 

@@ -8,8 +8,6 @@ turn, before and after the runs. Half of the runs switch `read_ahead_kb` (helps)
 which reads do not feel. Nothing is left behind; no setting of the host itself is switched.
 """
 
-from __future__ import annotations
-
 import argparse
 import ctypes
 import heapq

@@ -14,8 +14,6 @@ latency, which stretches the disk's loads and not the CPU control. Files are new
 found and are named. Nothing is left behind.
 """
 
-from __future__ import annotations
-
 import argparse
 import os
 import subprocess

@@ -5,8 +5,6 @@ keeps what the host did from one slice to the next. Seconds are seconds of measu
 comes on top.
 """
 
-from __future__ import annotations
-
 import json
 import math
 import random

@@ -1,7 +1,5 @@
 """What is required of verdicts from fine slices, and how the simulated runs did."""
 
-from __future__ import annotations
-
 import math
 import random
 import statistics

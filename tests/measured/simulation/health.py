@@ -7,8 +7,6 @@ second half. A node's own level differs from its class by a normal deviate. What
 code, look after look as a check does it. The constants of `speed.py` were chosen on the seeds below 100.
 """
 
-from __future__ import annotations
-
 import argparse
 import json
 import math

@@ -5,8 +5,6 @@ heavy tails, a day and night cycle and short bursts of work; then the same with 
 is measured. The parameters of `scenarios/analysis/incidents` were chosen on seeds below 100.
 """
 
-from __future__ import annotations
-
 import argparse
 import math
 import random

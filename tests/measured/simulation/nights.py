@@ -10,8 +10,6 @@ and in half of these the retest does, too. A false alarm is a night on which som
 was made slower after the baseline is named by that night.
 """
 
-from __future__ import annotations
-
 import argparse
 import math
 import random

@@ -4,8 +4,6 @@ Synthetic models, and recorded series resampled by the stationary bootstrap (Pol
 of random length, 40 blocks (20 s) in the mean, joined. A stretch keeps the recorded autocorrelation.
 """
 
-from __future__ import annotations
-
 import json
 import math
 import random

@@ -9,8 +9,6 @@ Each cell: runs with that verdict in percent. `withheld`: a verdict that the gro
 take back. `wrong`: called on the wrong side, or called where the true effect is none.
 """
 
-from __future__ import annotations
-
 import argparse
 import math
 import random

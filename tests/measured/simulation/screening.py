@@ -4,8 +4,6 @@ The design and its estimates are those of `scenarios/prove/design.py`; the windo
 dependent, with a drift, with a neighbour who comes and goes.
 """
 
-from __future__ import annotations
-
 import argparse
 import math
 import random

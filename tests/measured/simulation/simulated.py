@@ -1,7 +1,5 @@
 """One simulated minute: blocks out of a noise model, decided by hostdx's way and by the usual ways."""
 
-from __future__ import annotations
-
 import math
 import random
 import statistics

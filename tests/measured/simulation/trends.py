@@ -7,8 +7,6 @@ worst case for the noise's memory. Shares of the runs in which a trend is called
 round; beside it a rank trend test (Mann-Kendall, 5 %) on the plain rounds without their reference.
 """
 
-from __future__ import annotations
-
 import math
 import random
 import sys

@@ -1,7 +1,5 @@
 """The outcomes of simulated runs, as a table and against what is required of them."""
 
-from __future__ import annotations
-
 import math
 import statistics
 from collections.abc import Iterable

@@ -12,8 +12,6 @@ ratio is 0.9 or 1/0.9 for "10 %"). Exit status 1 if a requirement is missed. No 
 groups that a foreign load disturbed are measured again.
 """
 
-from __future__ import annotations
-
 import argparse
 import math
 import os

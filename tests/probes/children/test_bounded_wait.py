@@ -1,7 +1,5 @@
 """No wait for a child is without a limit: one that lives on is killed, one that ends is heard at once."""
 
-from __future__ import annotations
-
 import os
 import signal
 import time

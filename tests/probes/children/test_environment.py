@@ -1,7 +1,5 @@
 """A password that is given to hostdx is nobody else's."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys

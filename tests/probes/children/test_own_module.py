@@ -1,7 +1,5 @@
 """A child of ours runs the code of its parent, wherever that lies and whatever else is called `app`."""
 
-from __future__ import annotations
-
 import os
 import shutil
 import subprocess

@@ -1,7 +1,5 @@
 """Every load of the battery once, for real: it gives a rate, leaves no file, and a planted delay shows."""
 
-from __future__ import annotations
-
 import os
 from pathlib import Path
 

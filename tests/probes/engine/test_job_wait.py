@@ -1,7 +1,5 @@
 """How long a job waits: on scripted /proc and cgroup files with a clock that does not wait, and once for real."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys

@@ -1,7 +1,5 @@
 """One worker's block, run in this process on a small file."""
 
-from __future__ import annotations
-
 import errno
 import itertools
 import os

@@ -1,7 +1,5 @@
 """Lines that a person pastes: whatever the directory is called, the shell and fio find it."""
 
-from __future__ import annotations
-
 import shlex
 
 from hypothesis import given

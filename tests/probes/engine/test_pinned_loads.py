@@ -1,7 +1,5 @@
 """Loads on chosen CPUs and nodes: realised as said or refused, and the chain walks where it says."""
 
-from __future__ import annotations
-
 import mmap
 import os
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The places of a bench: directories with a file to be read and one to be written to, links where names are made."""
 
-from __future__ import annotations
-
 import errno
 import os
 from pathlib import Path

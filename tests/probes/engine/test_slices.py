@@ -1,7 +1,5 @@
 """A train in a worker: order, what is counted, what a slice holds, and workers that wait for each other."""
 
-from __future__ import annotations
-
 import copy
 import itertools
 import os

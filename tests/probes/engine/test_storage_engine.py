@@ -1,7 +1,5 @@
 """The storage engine with its real worker processes, on a small file in pytest's own directory."""
 
-from __future__ import annotations
-
 import asyncio
 import errno
 import os

@@ -1,7 +1,5 @@
 """The storage engine on a real ext4 in a loop device, and under a runner that is killed."""
 
-from __future__ import annotations
-
 import math
 import os
 import random

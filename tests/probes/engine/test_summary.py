@@ -1,7 +1,5 @@
 """From the workers' answers to one measured block; the write budget; the cache check."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

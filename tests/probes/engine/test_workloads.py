@@ -1,7 +1,5 @@
 """The loads as data: what they are called, how large their files are, which command would measure the same."""
 
-from __future__ import annotations
-
 import shlex
 
 import pytest

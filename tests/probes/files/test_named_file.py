@@ -1,7 +1,5 @@
 """What a person or a neighbour named is opened where it is a regular file; nothing else is touched or waited for."""
 
-from __future__ import annotations
-
 import contextlib
 import os
 import socket

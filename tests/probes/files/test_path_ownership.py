@@ -1,7 +1,5 @@
 """Who could rename what lies on the way: told for root, by owner and mode, over links, and not in sticky folders."""
 
-from __future__ import annotations
-
 import os
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Who may write beside the user: mode bits, groups, POSIX and NFSv4 access control lists, and what nobody can know."""
 
-from __future__ import annotations
-
 import errno
 import io
 import os

@@ -1,7 +1,5 @@
 """Small results of every kind, in the tools' own shapes: made for the tests, not copied."""
 
-from __future__ import annotations
-
 import json
 
 IO500 = """IO500 version io500-sc22 (standard)

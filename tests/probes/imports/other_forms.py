@@ -1,7 +1,5 @@
 """Other forms of known tools' output, and the ones that hold what an admin must not miss: made for the tests."""
 
-from __future__ import annotations
-
 import json
 
 from tests.probes.imports import originals as made

@@ -1,7 +1,5 @@
 """Every numeric field of a result is imported, a condition, or left out with a reason; the declarations are true."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator
 from typing import Any

@@ -1,7 +1,5 @@
 """atop's parseable output: counters as rates, threads and values since boot left out."""
 
-from __future__ import annotations
-
 import pytest
 
 from probes.imports import kinds

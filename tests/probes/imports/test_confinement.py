@@ -1,7 +1,5 @@
 """What a library that reads foreign files is left with."""
 
-from __future__ import annotations
-
 import json
 import subprocess
 import sys

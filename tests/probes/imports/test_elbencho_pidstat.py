@@ -1,7 +1,5 @@
 """elbencho's JSON and CSV in the layout of the tool's source, pidstat and iostat as sysstat 12.6 printed them."""
 
-from __future__ import annotations
-
 import json
 
 import pytest

@@ -1,7 +1,5 @@
 """fio: units by the keys, options from two places, sums without percentiles, text around, interim results."""
 
-from __future__ import annotations
-
 import json
 
 import pytest

@@ -1,7 +1,5 @@
 """IO500: phases of both layouts, what counts in the score, three spellings of invalid, and the hash."""
 
-from __future__ import annotations
-
 from probes.imports.storage.io500 import Io500
 from probes.imports.storage.io500_score import _hash, matching_hash
 from tests.every_case import every_case

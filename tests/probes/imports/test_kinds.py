@@ -1,7 +1,5 @@
 """Every kind is recognised by its content, gives finite values in hostdx's units, and says what contradicts what."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

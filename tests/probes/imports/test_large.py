@@ -1,7 +1,5 @@
 """Long tables are read column by column, with the same result as row by row; no copy of a large file is made."""
 
-from __future__ import annotations
-
 import random
 from collections.abc import Callable, Iterator
 from functools import partialmethod

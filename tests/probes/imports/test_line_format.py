@@ -1,7 +1,5 @@
 """The reader of line-oriented formats: templates, arithmetic, blocks, tables, what is invalid, what is left out."""
 
-from __future__ import annotations
-
 import msgspec
 import pytest
 

@@ -1,7 +1,5 @@
 """Whatever the bytes are: a result with finite values, or one line."""
 
-from __future__ import annotations
-
 import math
 import random
 

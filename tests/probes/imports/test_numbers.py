@@ -1,7 +1,5 @@
 """Numbers of other tools: which texts are one, how exact they are, and what a unit stands for."""
 
-from __future__ import annotations
-
 import pytest
 
 from probes.imports.numbers import (

@@ -1,7 +1,5 @@
 """What a caller waited for, both ways of a test, the tool's own "not valid", other forms and names of known tools."""
 
-from __future__ import annotations
-
 import pytest
 
 from probes.imports.model import ImportRefusedError, ImportResult

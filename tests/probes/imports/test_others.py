@@ -1,7 +1,5 @@
 """What each of the other tools means by its output: units, absent values, several runs in one file."""
 
-from __future__ import annotations
-
 import json
 
 import pytest

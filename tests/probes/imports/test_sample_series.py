@@ -1,7 +1,5 @@
 """Clock times of samples: midnight, 12-hour clocks, dates, tables that begin anew; series that are thinned."""
 
-from __future__ import annotations
-
 import pytest
 
 from probes.imports.sample_series import SampleClock, SeriesTable

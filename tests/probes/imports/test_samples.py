@@ -1,7 +1,5 @@
 """Real results, where the folder with them stands beside the project: every value as its facts say."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """A talk's table of phases: one result a column, in hostdx's units; what does not fit is refused in one line."""
 
-from __future__ import annotations
-
 import pytest
 
 from probes.imports.model import ImportRefusedError

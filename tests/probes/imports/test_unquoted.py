@@ -1,7 +1,5 @@
 """A file of no known kind is not quoted: its name may be a neighbour's link to what only root reads."""
 
-from __future__ import annotations
-
 import pytest
 
 from probes.imports import kinds

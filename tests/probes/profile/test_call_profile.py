@@ -1,7 +1,5 @@
 """Perf records and what is folded of them, on made-up rings."""
 
-from __future__ import annotations
-
 import os
 import random
 import struct

@@ -1,7 +1,5 @@
 """Waits for the kernel's locks: what made-up tracepoints come to, and for real where the kernel has them."""
 
-from __future__ import annotations
-
 import os
 import struct
 import time

@@ -1,7 +1,5 @@
 """Names of frames: from ELF files that are made, broken and hostile, the kernel's list, a compiler's map."""
 
-from __future__ import annotations
-
 import os
 import random
 import struct

@@ -1,7 +1,5 @@
 """Samples of waits, on made-up /proc trees: what is counted, what stands for how much, and what hostile files do."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """Reading a host: what is there, what is not and why, and what must never be opened."""
 
-from __future__ import annotations
-
 import os
 import socket
 import tempfile

@@ -1,7 +1,5 @@
 """Commands on the live host: bounded, without a shell, their failures told."""
 
-from __future__ import annotations
-
 import os
 from functools import partial
 from pathlib import Path

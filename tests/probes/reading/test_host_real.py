@@ -1,7 +1,5 @@
 """The readers on what the kernel really makes: loop devices, file systems over them, and one that never answers."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 from collections.abc import Iterator

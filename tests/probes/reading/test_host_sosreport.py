@@ -1,7 +1,5 @@
 """An unpacked sosreport stands for a host: files as they were, commands' outputs by their mangled names."""
 
-from __future__ import annotations
-
 from probes.types import Absent
 from tests.fakes.hosts.tree import Tree
 

@@ -1,7 +1,5 @@
 """Any path comes back from JSON as the bytes that it was."""
 
-from __future__ import annotations
-
 import msgspec
 from hypothesis import example, given
 from hypothesis import strategies as st

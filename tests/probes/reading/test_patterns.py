@@ -1,7 +1,5 @@
 """Words that a pattern needs, and TOML that is kept by the digest of its text."""
 
-from __future__ import annotations
-
 import sys
 from fnmatch import fnmatchcase
 from pathlib import Path

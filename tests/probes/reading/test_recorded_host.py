@@ -1,7 +1,5 @@
 """A capture holds what was read, and is read as the host was."""
 
-from __future__ import annotations
-
 import io
 import os
 import tarfile

@@ -1,7 +1,5 @@
 """The readers on trees of real machines (public test data of util-linux and hwloc), where those lie beside us."""
 
-from __future__ import annotations
-
 import tarfile
 from pathlib import Path
 

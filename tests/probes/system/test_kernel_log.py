@@ -1,7 +1,5 @@
 """Kernel logs as they are found: dmesg, syslog files, /dev/kmsg records; hung tasks and oopses in them."""
 
-from __future__ import annotations
-
 import os
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Kernel, distribution, memory, and whether the machine is one: small trees of what each system leaves."""
 
-from __future__ import annotations
-
 import pytest
 
 from probes.reading.host import Host

@@ -1,7 +1,5 @@
 """Machines that are odd or lie: counted as lscpu counts them, drawn in 80 columns, and nothing false found on them."""
 
-from __future__ import annotations
-
 import subprocess
 from collections.abc import Callable
 from pathlib import Path

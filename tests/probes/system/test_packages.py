@@ -1,7 +1,5 @@
 """The installed packages, of dpkg and of a sosreport: versions of those that matter, a digest of the rest."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """10-bit tags from configuration space, and settings through the kernel's firmware attributes."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from probes.system.bios.firmware_attributes import firmware_attributes

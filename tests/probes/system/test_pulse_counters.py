@@ -1,7 +1,5 @@
 """Counters and rates from captured trees: every known shape of diskstats, hosts without PSI, counters that run back."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from probes.reading.host import Host

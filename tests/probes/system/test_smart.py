@@ -1,7 +1,5 @@
 """What smartctl tells, as JSON and as text."""
 
-from __future__ import annotations
-
 import json
 
 import pytest

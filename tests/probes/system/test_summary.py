@@ -1,7 +1,5 @@
 """The flat list of facts: complete, plain data, and never an exception."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import msgspec

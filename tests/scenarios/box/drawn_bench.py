@@ -1,7 +1,5 @@
 """A bench whose rates are drawn: what a file system gives, by corner, with noise between the blocks."""
 
-from __future__ import annotations
-
 import random
 from collections.abc import Mapping
 

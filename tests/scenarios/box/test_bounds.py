@@ -1,7 +1,5 @@
 """This run beside its own past: the box of like runs, and the corner in which this one lies apart."""
 
-from __future__ import annotations
-
 import random
 
 import msgspec

@@ -1,7 +1,5 @@
 """Whole runs of corners on file systems of our own: measured, planted, and broken off; nothing is left of any."""
 
-from __future__ import annotations
-
 import json
 import os
 import signal

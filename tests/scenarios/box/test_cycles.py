@@ -1,7 +1,5 @@
 """Cycles of corners with drawn rates: what is measured in turn, what is judged, what is refused."""
 
-from __future__ import annotations
-
 import asyncio
 from collections import Counter
 

@@ -1,7 +1,5 @@
 """What is named of corners: the law holds for bandwidth, a find by intervals, an odd run only where it is alone."""
 
-from __future__ import annotations
-
 import msgspec
 import pytest
 

@@ -1,7 +1,5 @@
 """A job in the box: where it lies with its interval, of how many processes, and which way tuning should go."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Which scenarios a checkup finds: made ones."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 import pytest

@@ -1,7 +1,5 @@
 """What a checkup's answer says first, and how it keeps its budget."""
 
-from __future__ import annotations
-
 import asyncio
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Who uses the host beside a checkup: what is called, who is named, where it stands in the answer."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import msgspec

@@ -1,7 +1,5 @@
 """What a part measures stands in the checkup's own recording, at the checkup's time."""
 
-from __future__ import annotations
-
 from app.recordings import store
 from app.recordings.reader import read_events
 from scenarios.checkup.scenario import relay_samples

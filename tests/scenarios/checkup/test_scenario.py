@@ -1,7 +1,5 @@
 """The checkup on a fake run: which parts, in which order, how long, and what their outcomes amount to."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import Callable, Mapping
 from pathlib import Path

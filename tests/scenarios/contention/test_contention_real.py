@@ -1,7 +1,5 @@
 """`hostdx run contention` for real: in a directory, and in memory as root; killed it leaves nothing."""
 
-from __future__ import annotations
-
 import json
 import os
 import signal

@@ -1,7 +1,5 @@
 """The fit of the scalability law against scipy's non-negative least squares, and on laws that were planted."""
 
-from __future__ import annotations
-
 import math
 from random import Random
 

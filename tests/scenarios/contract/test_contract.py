@@ -1,7 +1,5 @@
 """What every scenario keeps, whoever brings it: the built-in ones, and each that is installed beside them."""
 
-from __future__ import annotations
-
 import ast
 from pathlib import Path
 

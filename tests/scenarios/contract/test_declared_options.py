@@ -1,7 +1,5 @@
 """Options in `options.toml`: complete, bounded, and with no name in braces left."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import msgspec

@@ -1,7 +1,5 @@
 """A disturbance's words are made from its fields, and counted by its fields."""
 
-from __future__ import annotations
-
 from scenarios.contract.disturbance import (
     Disturbance,
     InterferenceCulprit,

@@ -1,7 +1,5 @@
 """What a run gives a scenario beside its events: steps that end by themselves, facts by subject."""
 
-from __future__ import annotations
-
 import asyncio
 
 import pytest

@@ -1,7 +1,5 @@
 """Another package's scenario that is hostile or broken costs itself, and nothing else."""
 
-from __future__ import annotations
-
 import signal
 from importlib import import_module, metadata
 from pathlib import Path

@@ -1,7 +1,5 @@
 """A job that asked for one core: what uses two is called, on a busy host too; what does not is not."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys

@@ -1,7 +1,5 @@
 """What a stuck task waits for: rows of wait channels, places and device states."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from probes.reading.host import Host

@@ -1,7 +1,5 @@
 """A user from whom /proc hides the tasks of others (proc(5), hidepid): nothing about them is called well."""
 
-from __future__ import annotations
-
 import codecs
 import ctypes
 import os

@@ -1,7 +1,5 @@
 """The watch as a whole: on a captured tree with a clock that does not wait, and on a really frozen file system."""
 
-from __future__ import annotations
-
 import asyncio
 import subprocess
 from collections.abc import Iterator

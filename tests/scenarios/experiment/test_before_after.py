@@ -1,7 +1,5 @@
 """Before, idle, after: only what goes beyond the idle control is the treatment's."""
 
-from __future__ import annotations
-
 import math
 import random
 

@@ -1,7 +1,5 @@
 """The planner's seconds: what a workload gets, what the later ones keep, how many groups still fit."""
 
-from __future__ import annotations
-
 import math
 
 import pytest

@@ -1,7 +1,5 @@
 """Work that one side leaves to the other's slice is found, and nothing is found where there is none."""
 
-from __future__ import annotations
-
 import itertools
 import math
 import random

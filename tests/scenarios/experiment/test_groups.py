@@ -1,7 +1,5 @@
 """The level beside a verdict is that of the groups which the verdict rests on."""
 
-from __future__ import annotations
-
 from probes.engine.measured import Measured
 from scenarios.contract import events as ev
 from scenarios.contract.plan import Metric

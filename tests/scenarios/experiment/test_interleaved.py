@@ -1,7 +1,5 @@
 """The interleaved experiment on variants that cost no time: verdicts, order, warm-up, onset, budget, planner."""
 
-from __future__ import annotations
-
 import math
 
 from scenarios.contract import events as ev

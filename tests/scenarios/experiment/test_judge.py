@@ -1,7 +1,5 @@
 """A judged metric: what a look decided stays decided."""
 
-from __future__ import annotations
-
 from probes.engine.measured import Measured
 from scenarios.contract.plan import Metric, Workload
 from scenarios.experiment.budget import Pace

@@ -1,7 +1,5 @@
 """The values of a load and their differences: what stands beside an effect divides and subtracts to it."""
 
-from __future__ import annotations
-
 import math
 
 import pytest

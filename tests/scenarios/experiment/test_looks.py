@@ -1,7 +1,5 @@
 """The looks and what they cost, against scipy's multivariate normal distribution."""
 
-from __future__ import annotations
-
 import itertools
 import math
 from collections.abc import Iterable

@@ -1,7 +1,5 @@
 """The guard on the order: what it lets stand, what it takes back, and that more is measured before it does."""
 
-from __future__ import annotations
-
 import math
 import random
 

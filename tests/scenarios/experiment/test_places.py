@@ -1,7 +1,5 @@
 """Places: all pairs equally often, the two levels of scatter, and verdicts that hold beyond the pairs visited."""
 
-from __future__ import annotations
-
 import math
 import random
 from collections import Counter

@@ -1,7 +1,5 @@
 """The decision: the rule, the looks, the orders, and the words."""
 
-from __future__ import annotations
-
 import itertools
 import math
 import random

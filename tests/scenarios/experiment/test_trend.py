@@ -1,7 +1,5 @@
 """A trend over rounds: against the oracle's generalised least squares, its level, its power, its words."""
 
-from __future__ import annotations
-
 import math
 import random
 

@@ -1,7 +1,5 @@
 """The experiment when things go wrong: disturbances, variants that are not applicable, stalls, cancellation."""
 
-from __future__ import annotations
-
 import asyncio
 
 import msgspec

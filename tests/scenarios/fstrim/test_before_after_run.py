@@ -1,7 +1,5 @@
 """The line with steps against an oracle, and a series' corners: trims everywhere, too few rounds, no reference."""
 
-from __future__ import annotations
-
 import math
 
 from scenarios.experiment.treated_trend import treated_trend

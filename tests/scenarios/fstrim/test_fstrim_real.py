@@ -1,7 +1,5 @@
 """Real trims on loop devices: counters against the image's own blocks, whole runs, and every way to break them off."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 import os

@@ -1,7 +1,5 @@
 """What triage says about trimming: one line a question, for disks that no rule would accuse too."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from probes.types import Unread

@@ -1,7 +1,5 @@
 """What each number means: fstrim's words, the kernel's counters, and the explanation by file system and kernel."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

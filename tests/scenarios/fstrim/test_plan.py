@@ -1,7 +1,5 @@
 """The plan on captured and live hosts: what it names beforehand, and every bad input in one line."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import msgspec

@@ -1,7 +1,5 @@
 """A planted degradation is found, and none where nothing was planted: over recorded noise of real, busy machines."""
 
-from __future__ import annotations
-
 import json
 import random
 from pathlib import Path

@@ -1,7 +1,5 @@
 """How much of a reference is divided out: all of what is shared, nothing of what is its own."""
 
-from __future__ import annotations
-
 import math
 import random
 from pathlib import Path

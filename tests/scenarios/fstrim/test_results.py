@@ -1,7 +1,5 @@
 """The ledger's own view: what the bundled recording says, sizes as fstrim says them, no column without a value."""
 
-from __future__ import annotations
-
 from scenarios.fstrim.results import TrimLedger
 
 

@@ -1,7 +1,5 @@
 """The rounds' file: what survives a power cut, what is passed over, and what happened between two rounds."""
 
-from __future__ import annotations
-
 import errno
 from datetime import UTC, datetime
 from pathlib import Path

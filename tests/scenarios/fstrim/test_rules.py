@@ -1,7 +1,5 @@
 """The read-only rules on trimming: what they say on small captured hosts, and that they accuse nobody wrongly."""
 
-from __future__ import annotations
-
 import subprocess
 from pathlib import Path
 from typing import Any

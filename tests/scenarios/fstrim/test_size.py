@@ -1,7 +1,5 @@
 """How large a block is once the speed is known: half a second at least, within the bound, rather fewer than shorter."""
 
-from __future__ import annotations
-
 import pytest
 
 from probes.engine.disk.budget import WriteBudget

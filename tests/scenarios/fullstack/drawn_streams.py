@@ -1,7 +1,5 @@
 """A bench whose rates are drawn: disk, network, what they lose to each other, and the ways between them."""
 
-from __future__ import annotations
-
 import random
 from collections.abc import Callable, Mapping, Sequence
 

@@ -1,7 +1,5 @@
 """Whole runs on a disk and links of our own: measured, killed at both ends, cut off; nothing is left of any."""
 
-from __future__ import annotations
-
 import json
 import os
 import re

@@ -1,7 +1,5 @@
 """Which part is named by what the verdicts say, at the edges."""
 
-from __future__ import annotations
-
 import pytest
 from msgspec.structs import replace
 

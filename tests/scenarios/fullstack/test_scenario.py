@@ -1,7 +1,5 @@
 """The scenario with drawn rates: what is compared, what is named as the limit, what is lost, what is left out."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import Mapping
 from pathlib import Path

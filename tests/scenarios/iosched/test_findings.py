@@ -1,7 +1,5 @@
 """What is said about a pair of schedulers: rows of verdicts, and remedies that fit the host."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import msgspec

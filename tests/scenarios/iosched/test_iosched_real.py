@@ -1,7 +1,5 @@
 """Real runs on a loop device: restored byte for byte, also after SIGKILL, a full journal, a lost device."""
 
-from __future__ import annotations
-
 import contextlib
 import json
 import os

@@ -1,7 +1,5 @@
 """What a run promises beforehand: seconds that suffice, bytes that are kept, the pairs and loads asked for."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """The scheduler rules on captured trees: the right ones speak, their neighbours are silent."""
 
-from __future__ import annotations
-
 import shutil
 from pathlib import Path
 

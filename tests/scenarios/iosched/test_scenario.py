@@ -1,7 +1,5 @@
 """The scheduler experiment on a captured tree whose scheduler file follows the changes; no device is touched."""
 
-from __future__ import annotations
-
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path

@@ -1,7 +1,5 @@
 """A disk that stops answering in the middle of a run, really: the run ends, and once it answers all is as it was."""
 
-from __future__ import annotations
-
 import json
 import subprocess
 from collections.abc import Iterator

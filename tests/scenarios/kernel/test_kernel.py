@@ -1,7 +1,5 @@
 """The battery as a scenario: what it plans and refuses, what it emits, and a planted delay found where it is."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import msgspec

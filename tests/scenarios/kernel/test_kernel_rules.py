@@ -1,8 +1,6 @@
 """Kernels with known faults: a version alone is a notice, with its symptom a warning, and silence where "
 "it cannot matter."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from probes.reading.host import Host

@@ -1,7 +1,5 @@
 """A comparison across reboots: which boot comes next, and when the next series begins."""
 
-from __future__ import annotations
-
 from scenarios.kernel.reboots import Boot, Letter, open_series, series_of
 from tests.every_case import every_case
 

@@ -1,7 +1,5 @@
 """What shows of a kernel's fault is seen in counters that move, also where the host is otherwise read once."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

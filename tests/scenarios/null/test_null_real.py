@@ -1,7 +1,5 @@
 """Scenario `null` on this machine's own disk: it really measures, and cancelled in a block it leaves nothing behind."""
 
-from __future__ import annotations
-
 import asyncio
 import tempfile
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """The run's answer: what speaks, what could not be tested, and what was measured and stayed open."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from msgspec.structs import replace

@@ -1,7 +1,5 @@
 """What the figures mean: each cause comes out as what it is, and nothing is said without one."""
 
-from __future__ import annotations
-
 import pytest
 
 from probes.system.disk.drive.link import BusLink

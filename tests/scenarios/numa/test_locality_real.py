@@ -1,7 +1,5 @@
 """A disk read from two sets of CPUs by the same workers: on this machine's own disk, with CPUs as the two nodes."""
 
-from __future__ import annotations
-
 import os
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """The picture: 80 columns whatever the host holds, large hosts folded, what is not believed said."""
 
-from __future__ import annotations
-
 import tarfile
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """What is planned on which topology; a captured tree shows its picture and is not measured."""
 
-from __future__ import annotations
-
 import socket
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """What keeps the clock low: a limit, a governor, a share, boost; each as what it is, and nothing without one."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from probes.system.processor.frequency import read_frequency

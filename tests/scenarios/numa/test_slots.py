@@ -1,7 +1,5 @@
 """Which CPUs a job gets, and the placements that a topology offers."""
 
-from __future__ import annotations
-
 import random
 from pathlib import Path
 

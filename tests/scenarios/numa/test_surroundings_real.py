@@ -1,7 +1,5 @@
 """What takes CPU time away, planted on this machine: half a CPU's quota, and a competitor on one CPU."""
 
-from __future__ import annotations
-
 import contextlib
 import os
 import shlex

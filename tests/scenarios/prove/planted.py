@@ -1,7 +1,5 @@
 """Settings with planted effects: a run of `prove` on values in memory, under a load that they speed up or slow down."""
 
-from __future__ import annotations
-
 import asyncio
 import math
 from collections.abc import AsyncIterator, Mapping

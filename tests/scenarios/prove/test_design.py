@@ -1,7 +1,5 @@
 """The screening design: balanced, its effects unbiased, its intervals right for all settings together."""
 
-from __future__ import annotations
-
 import itertools
 import random
 

@@ -1,7 +1,5 @@
 """Which settings may be switched: those on the list, as this host has them, and never what carries the admin's line."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """Real proofs on objects of the test's own: two control groups that share a core."""
 
-from __future__ import annotations
-
 import json
 import subprocess
 import sys

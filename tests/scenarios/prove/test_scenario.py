@@ -1,7 +1,5 @@
 """Proofs on planted effects: called with their size, today's values put back, nothing called where nothing differs."""
 
-from __future__ import annotations
-
 import math
 
 import pytest

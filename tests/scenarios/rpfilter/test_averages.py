@@ -1,7 +1,5 @@
 """What a host has received since it was started stands beside a check, and says of itself that it is an average."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from scenarios.rpfilter.rules import check_loaded

@@ -1,7 +1,5 @@
 """What a cost means: the arithmetic, its bounds, and the remedies by where a check comes from."""
 
-from __future__ import annotations
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st

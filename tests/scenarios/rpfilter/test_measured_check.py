@@ -1,7 +1,5 @@
 """Which check is measured: the one that is loaded, whatever its form and family; and nobody is blamed for another."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

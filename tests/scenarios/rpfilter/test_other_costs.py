@@ -1,7 +1,5 @@
 """What --all measured besides the host's own check: green only where nothing differs and nothing is open."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Whose command a remedy is, and that it names this host's own interfaces."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from probes.system.firewall.firewalld import CONF

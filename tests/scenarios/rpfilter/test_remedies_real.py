@@ -1,7 +1,5 @@
 """A finding's remedies, carried out in a private namespace: the rule falls silent, undoing brings it back."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Who may make network namespaces, by what /proc says."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from scenarios.rpfilter.plan import why_no_namespaces

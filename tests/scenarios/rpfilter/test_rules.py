@@ -1,7 +1,5 @@
 """The read-only rules on captured rulesets and configurations: who is accused, of what, with which remedy."""
 
-from __future__ import annotations
-
 import subprocess
 from collections.abc import Callable
 from pathlib import Path

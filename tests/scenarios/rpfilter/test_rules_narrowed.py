@@ -1,7 +1,5 @@
 """A check that only some packets meet: said of them alone, and never widened by its remedy."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from scenarios.contract.finding import Finding

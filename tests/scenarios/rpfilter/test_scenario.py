@@ -1,7 +1,5 @@
 """The scenario with a bench of numbers: what is asked, what is left out and why, what it answers."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import msgspec

@@ -1,7 +1,5 @@
 """`hostdx run rpfilter` for real: judged, stopped in every way, and the live system byte for byte as before."""
 
-from __future__ import annotations
-
 import json
 import os
 import signal

@@ -1,7 +1,5 @@
 """Caps of a disk from the courses of its loads: their unit, who set them, and what is not believed."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 
 import pytest

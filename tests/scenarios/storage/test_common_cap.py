@@ -1,7 +1,5 @@
 """Two sides that run into a cap: on one disk, on two disks of the same cap, and on disks of different ones."""
 
-from __future__ import annotations
-
 import msgspec
 
 from scenarios.contract.events import RunVerdict

@@ -1,7 +1,5 @@
 """What the storage scenario concludes beside its verdicts, from levels and links that are given."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from types import SimpleNamespace
 

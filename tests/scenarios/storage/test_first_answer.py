@@ -1,7 +1,5 @@
 """What a run says of one disk alone: what it is good for, beside which classes it stands, what cannot be."""
 
-from __future__ import annotations
-
 import datetime
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Links to one file are made for a comparison only, and never rated: a job makes files."""
 
-from __future__ import annotations
-
 import pytest
 
 from probes.reading.host import Host

@@ -1,7 +1,5 @@
 """Disk rules on small captured trees: what they say, and that they stay silent on healthy ones."""
 
-from __future__ import annotations
-
 import os
 from functools import partial
 from pathlib import Path

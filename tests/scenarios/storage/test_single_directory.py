@@ -1,7 +1,5 @@
 """One directory alone: what a load's end is said by, once."""
 
-from __future__ import annotations
-
 from typing import cast
 
 import pytest

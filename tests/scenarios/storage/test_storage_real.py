@@ -1,7 +1,5 @@
 """The storage scenario for real: on a loop-mounted ext4, with the real engine, in a few seconds."""
 
-from __future__ import annotations
-
 import shutil
 import subprocess
 import tempfile

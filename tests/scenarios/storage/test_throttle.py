@@ -1,7 +1,5 @@
 """Throttles are recognised in what a metered disk gives, and in nothing that an unmetered one does."""
 
-from __future__ import annotations
-
 import pytest
 
 from scenarios.storage.throttling.detection import cap_of

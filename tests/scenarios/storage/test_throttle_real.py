@@ -1,7 +1,5 @@
 """A loop device that the kernel throttles for us: `hostdx run storage` names its caps and the file that holds them."""
 
-from __future__ import annotations
-
 import json
 import os
 import re

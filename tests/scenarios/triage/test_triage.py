@@ -1,7 +1,5 @@
 """Triage as a stream: a broken rule or a third party's scenario never takes it down."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from importlib.metadata import EntryPoint
 from pathlib import Path

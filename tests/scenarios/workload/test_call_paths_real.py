@@ -1,7 +1,5 @@
 """What the command waited for and where, for real: planted causes are named, by samples and by call paths."""
 
-from __future__ import annotations
-
 import asyncio
 import os
 import shlex

@@ -1,7 +1,5 @@
 """What a cold run and a bound on what is written ask for, and when they end it."""
 
-from __future__ import annotations
-
 import asyncio
 import os
 import stat

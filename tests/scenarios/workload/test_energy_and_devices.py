@@ -1,7 +1,5 @@
 """Energy is judged where RAPL can be read, in the family of the others; the bytes of the disks below a run."""
 
-from __future__ import annotations
-
 import asyncio
 import random
 from pathlib import Path

@@ -1,7 +1,5 @@
 """A variant's control group: limits as the kernel takes them, and what is said where it cannot be had."""
 
-from __future__ import annotations
-
 import asyncio
 from contextlib import AsyncExitStack
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Known truths, for real: what is done to a command shows in the part where it must show; figures agree with others."""
 
-from __future__ import annotations
-
 import asyncio
 import os
 import resource

@@ -1,7 +1,5 @@
 """A memory limit is named where the group's counters tell it, and only there; on made-up counters."""
 
-from __future__ import annotations
-
 import random
 
 import pytest

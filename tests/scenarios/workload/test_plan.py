@@ -1,7 +1,5 @@
 """The plan: what is agreed to on the screen, and what a person reads of a variant."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import msgspec

@@ -1,7 +1,5 @@
 """A series with a treatment: planted steps are named, and none where nothing is."""
 
-from __future__ import annotations
-
 import asyncio
 import random
 from collections.abc import Sequence

@@ -1,7 +1,5 @@
 """Settings that a variant names: in force while it runs and only then, and not measured where others change them."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import AsyncIterator
 from contextlib import AbstractAsyncContextManager, asynccontextmanager

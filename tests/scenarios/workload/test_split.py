@@ -1,7 +1,5 @@
 """The parts of a difference in wall time: planted ones come out, unknown ones are not guessed."""
 
-from __future__ import annotations
-
 import math
 
 import msgspec

@@ -1,7 +1,5 @@
 """A throttled disk under the directory, for real: a loop device that a control group lets read so often a second."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 from collections.abc import Iterator

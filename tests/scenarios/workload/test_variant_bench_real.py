@@ -1,7 +1,5 @@
 """Runs of a variant for real: where a competitor's or a pinning's time goes, and what a failing command gives."""
 
-from __future__ import annotations
-
 import asyncio
 import os
 import subprocess

@@ -1,7 +1,5 @@
 """Variants in words: what they become, and that what is wrong is refused in one line."""
 
-from __future__ import annotations
-
 import os
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """One bundle of this tree for all tests here."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """What is installed beside this interpreter as wheels, as the index would have them: a bundle without a network."""
 
-from __future__ import annotations
-
 import re
 import sys
 from importlib import metadata

@@ -1,7 +1,5 @@
 """The bundle's bytes depend on the tree, the wheels and SOURCE_DATE_EPOCH; its bill names each wheel."""
 
-from __future__ import annotations
-
 import io
 import json
 import sys

@@ -1,7 +1,5 @@
 """The bundle at work: its children find their code, and a killed run is undone from it."""
 
-from __future__ import annotations
-
 import json
 import subprocess
 import sys

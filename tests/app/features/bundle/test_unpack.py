@@ -1,7 +1,5 @@
 """Where the bundle is unpacked, whose that must be, and what is unpacked anew."""
 
-from __future__ import annotations
-
 import ast
 import os
 import subprocess

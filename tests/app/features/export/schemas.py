@@ -1,7 +1,5 @@
 """The JSON Schemas that the package publishes, made from the types that read and write the documents."""
 
-from __future__ import annotations
-
 import inspect
 import json
 from typing import Any, get_type_hints

@@ -1,7 +1,5 @@
 """The notebook that is shipped runs from its first cell to its last, on recordings that are bundled."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """The published JSON Schemas fit the documents that the commands print, and the types that they were made from."""
 
-from __future__ import annotations
-
 import json
 import os
 from collections import Counter

@@ -1,7 +1,5 @@
 """Tables of recordings: every row of every table, in three forms, whatever lies beside the recordings."""
 
-from __future__ import annotations
-
 import csv
 import gzip
 import json

@@ -1,7 +1,5 @@
 """The folder of a fleet run: the last word on a node and round counts, and a half line harms nothing."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

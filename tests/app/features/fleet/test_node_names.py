@@ -1,7 +1,5 @@
 """Node expressions without ClusterShell: ranges with their padding, and what is left out."""
 
-from __future__ import annotations
-
 from app.features.fleet.node_names import _own_matcher
 from tests.every_case import every_case
 

@@ -1,7 +1,5 @@
 """Answers of many nodes, read: whose they are, what they hold, and what a hostile node can do with them (nothing)."""
 
-from __future__ import annotations
-
 import gzip
 import json
 import os

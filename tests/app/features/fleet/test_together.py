@@ -1,7 +1,5 @@
 """The sum of what nodes reach together, and each node's share."""
 
-from __future__ import annotations
-
 import math
 
 from app.features.fleet.report import lead_sentences

@@ -1,7 +1,5 @@
 """The files for batch systems and monitors, run with stand-ins for what they call."""
 
-from __future__ import annotations
-
 import json
 import os
 import re

@@ -1,7 +1,5 @@
 """A check of this very machine: in time, whatever hangs, with nothing left behind."""
 
-from __future__ import annotations
-
 import json
 import math
 import os

@@ -1,7 +1,5 @@
 """What batch systems and monitors read of a check."""
 
-from __future__ import annotations
-
 import json
 
 import pytest

@@ -1,7 +1,5 @@
 """A node of a real Slurm is drained while its CPUs are slowed, and resumed after; what others drained stays drained."""
 
-from __future__ import annotations
-
 import math
 import os
 import signal

@@ -1,7 +1,5 @@
 """A node against its class: what is slow, what is fit early, and a class that is too uneven to drain anybody."""
 
-from __future__ import annotations
-
 import json
 import math
 import os

@@ -1,7 +1,5 @@
 """`hostdx import`: recordings that load, report and compare; one line for what is refused; nothing foreign believed."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Call paths on the screen: the cursor, zoom, search, and what differs told by more than a colour."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import msgspec

@@ -1,7 +1,5 @@
 """From findings and tuned profiles to settings: what can be switched is tried, what cannot is named."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """Other hosts' nights: read once, read again where they changed, and what cannot be read is said in one line."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

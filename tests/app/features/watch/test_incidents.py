@@ -1,7 +1,5 @@
 """The incident book: what is kept of a kill, a full disk, a moved clock; when it looks closely; what it answers."""
 
-from __future__ import annotations
-
 import os
 import time
 from collections import Counter

@@ -1,7 +1,5 @@
 """A night of the watch: when it measures, when not, what is kept; what goes wrong costs no other night."""
 
-from __future__ import annotations
-
 import errno
 import os
 import shutil

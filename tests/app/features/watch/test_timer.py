@@ -1,7 +1,5 @@
 """The timer: its units and cron line, and that installing it is a change that stays until it is removed."""
 
-from __future__ import annotations
-
 import os
 import shutil
 import subprocess

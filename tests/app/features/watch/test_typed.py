@@ -1,7 +1,5 @@
 """`watch` and `history` as they are typed: what each prints, its status, and what is refused in one line."""
 
-from __future__ import annotations
-
 import json
 import shutil
 from datetime import timedelta

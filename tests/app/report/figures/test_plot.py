@@ -1,7 +1,5 @@
 """The adapter to plotext: exact sizes, and nothing that crashes it gets through."""
 
-from __future__ import annotations
-
 import math
 
 from hypothesis import given, settings

@@ -1,7 +1,5 @@
 """The time axis of a file of samples: a row a metric, incidents at their place, nothing wider than the screen."""
 
-from __future__ import annotations
-
 from app.report.figures.timeline import timeline_lines, timeline_parts
 from probes.imports import kinds
 from probes.imports.source import ImportSource

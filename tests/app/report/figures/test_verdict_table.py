@@ -1,7 +1,5 @@
 """The verdicts as a table, and the signs of trust, from events that are given."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from app.recordings.reader import load

@@ -1,7 +1,5 @@
 """Whatever a host says, it stays text: judged by a CommonMark parser, as a ticket system would read it."""
 
-from __future__ import annotations
-
 import re
 
 from hypothesis import given, settings

@@ -1,7 +1,5 @@
 """The page in a real browser: nothing is cut at any width, and the first page prints on one sheet."""
 
-from __future__ import annotations
-
 import msgspec
 import pytest
 

@@ -1,7 +1,5 @@
 """Inside the runs: which runs count, rates of sums, the variants over each other; table, drawing and SVG."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

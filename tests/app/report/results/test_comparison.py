@@ -1,7 +1,5 @@
 """The comparison's document: the answer first, the doubts named, every effect drawn on one axis."""
 
-from __future__ import annotations
-
 import random
 
 from app.report.forms import html, markdown

@@ -1,7 +1,5 @@
 """Home says all of it: the host with its firewall, and of every suspect and scenario more than fits on its line."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import msgspec

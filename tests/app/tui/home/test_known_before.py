@@ -1,7 +1,5 @@
 """What the screens know before a run: directories measured before, what triage saw, what was recorded."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

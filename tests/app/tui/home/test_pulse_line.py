@@ -1,7 +1,5 @@
 """Whose I/O the live screen says it was: our own is never others', and what cannot be told is a question mark."""
 
-from __future__ import annotations
-
 from app.recordings.interference import others_by_pulse as others
 from app.recordings.session import RunSession
 from app.tui.widgets.measuring.pulse_line import pulse_lines

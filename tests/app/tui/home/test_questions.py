@@ -1,7 +1,5 @@
 """Home: the complaints, each leads to its scenario, filled in as far as the host tells; directories; the pulse."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import Callable
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The list of recordings tells what each found, where, and when; it deletes what was agreed to, and compares."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import msgspec

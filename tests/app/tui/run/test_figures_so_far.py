@@ -1,7 +1,5 @@
 """What stands on the live screen where no load is under way, and the words of an axis, a legend and a list's head."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from app.recordings import store

@@ -1,7 +1,5 @@
 """The time series of a run: scale, axis, what is drawn of which run, and no screen that repeats the plan."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """What a replay shows is what the live screen showed, and the screen survives what terminals do."""
 
-from __future__ import annotations
-
 import os
 import signal
 import threading

@@ -1,7 +1,5 @@
 """What the live screen says of the bundled runs, second by second, and the plan on a broad screen."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Enter on a load opens it whole, from the live view and from a verdict's groups; Esc comes back."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from pathlib import Path
 

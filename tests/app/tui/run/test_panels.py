@@ -1,7 +1,5 @@
 """No screen of a run or of the host has a block of blank rows, and what is looked for is one key away."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from types import SimpleNamespace
 

@@ -1,7 +1,5 @@
 """Keys of the plan mean one thing: a filled field, a refused value, the exact steps, a page that is opening."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from pathlib import Path
 

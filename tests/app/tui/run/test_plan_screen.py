@@ -1,7 +1,5 @@
 """Plan, options and consent where something is missing, refused, lasting, or typed faster than it is drawn."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from pathlib import Path
 

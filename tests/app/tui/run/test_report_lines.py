@@ -1,7 +1,5 @@
 """The report on the screen: no line is wider than the screen, and no letter is lost in folding."""
 
-from __future__ import annotations
-
 import re
 from collections import Counter
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Runs started, followed, left and stopped from the screen; recordings, reports and what is saved."""
 
-from __future__ import annotations
-
 import os
 import sys
 from collections.abc import Callable

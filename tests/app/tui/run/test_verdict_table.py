@@ -1,7 +1,5 @@
 """The verdict's table, the plot of its groups and the live outlook: what they say is what the recording holds."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import msgspec

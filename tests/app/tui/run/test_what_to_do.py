@@ -1,7 +1,5 @@
 """What a verdict advises stands on it at every size: on the smallest one the first command to paste."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import AsyncIterator, Sequence
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Hostile text in every field of every event, on every screen: in the cells, and in the bytes that reach a terminal."""
 
-from __future__ import annotations
-
 import base64
 import re
 import sys

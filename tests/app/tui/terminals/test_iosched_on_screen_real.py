@@ -1,7 +1,5 @@
 """An iosched run as an admin does it: named, looked through, agreed to, followed and stopped, all on the screen."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """A pane of a few rows: nothing acts unseen, nothing crashes, and a crash would be one line."""
 
-from __future__ import annotations
-
 import random
 from collections.abc import Sequence
 from pathlib import Path

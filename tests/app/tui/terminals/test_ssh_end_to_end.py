@@ -1,7 +1,5 @@
 """Through a real sshd on loopback: a run is started, the line is cut, the next login follows it and saves a report."""
 
-from __future__ import annotations
-
 import os
 import shutil
 import socket

@@ -1,7 +1,5 @@
 """The app in a real pseudo-terminal: locales, signals, and what it leaves behind."""
 
-from __future__ import annotations
-
 import fcntl
 import itertools
 import os

@@ -1,7 +1,5 @@
 """A run whose runner and supervisor were killed: the next start of the app offers to undo, and does."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

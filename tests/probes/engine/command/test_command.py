@@ -1,7 +1,5 @@
 """The user's own command as a load."""
 
-from __future__ import annotations
-
 import asyncio
 import shlex
 import sys

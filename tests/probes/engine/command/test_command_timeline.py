@@ -1,7 +1,5 @@
 """Samples inside a run: sums over a made-up tree, none of a short run, fewer of a long one."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """RAPL: joules by kind over all packages, with wrap-around, and nothing where nothing can be read."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """Perf events count the command with all that it starts, and not the process that waits for it."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys

@@ -1,7 +1,5 @@
 """How long the control groups of a tree were held back: both versions, groups that are entered later."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from probes.engine.command.group_counters import TreeQuota

@@ -1,7 +1,5 @@
 """One server for many runs, for real: nothing of a run is in the next one, and nothing of it outlives whoever dies."""
 
-from __future__ import annotations
-
 import asyncio
 import os
 import signal

@@ -1,7 +1,5 @@
 """A command's whole tree under the supervisor, for real: what is measured, and that nothing of it outlives the run."""
 
-from __future__ import annotations
-
 import asyncio
 import os
 import resource

@@ -1,7 +1,5 @@
 """What tasks told at their end: messages as the kernel lays them out, whose they are, and when some are missing."""
 
-from __future__ import annotations
-
 import struct
 
 from probes.engine.command.taskstats import EndedTask, Exits, ended_tasks, tasks_below, time_spent

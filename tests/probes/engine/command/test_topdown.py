@@ -1,7 +1,5 @@
 """The pipeline's counters by made-up descriptions: found as sysfs has them, and their shares are those planted."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from pathlib import Path
 

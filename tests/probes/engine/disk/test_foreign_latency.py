@@ -1,7 +1,5 @@
 """Others' waiting told from ours, on scripted counters."""
 
-from __future__ import annotations
-
 import pytest
 
 from probes.engine.disk.foreign_latency import ForeignWait, our_wait_s

@@ -1,7 +1,5 @@
 """Where a measurement is refused: one line each, on fakes; the live checks on this machine."""
 
-from __future__ import annotations
-
 import os
 import tempfile
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Trains of the storage engine: what is counted, how near the write limit they go, and where the files lie."""
 
-from __future__ import annotations
-
 import asyncio
 import threading
 from collections.abc import AsyncIterator

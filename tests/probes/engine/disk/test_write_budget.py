@@ -1,7 +1,5 @@
 """How much a run may write: the device's own amplification counts, a neighbour's writes do not."""
 
-from __future__ import annotations
-
 from hypothesis import given
 from hypothesis import strategies as st
 

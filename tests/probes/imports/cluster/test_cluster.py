@@ -1,7 +1,5 @@
 """HPL, HPCG, OSU, nccl-tests and perftest: made in the tools' own layouts; and programs that are known and not read."""
 
-from __future__ import annotations
-
 import pytest
 
 from probes.imports import kinds

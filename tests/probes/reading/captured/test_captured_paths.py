@@ -1,7 +1,5 @@
 """Nothing under --root leads out of it, whatever the symlinks say."""
 
-from __future__ import annotations
-
 import os
 import tempfile
 from pathlib import Path

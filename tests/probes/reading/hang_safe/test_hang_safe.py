@@ -1,7 +1,5 @@
 """Reads that may hang are done by a child process: it is reused, abandoned when it hangs, and ends with its parent."""
 
-from __future__ import annotations
-
 import os
 import signal
 import subprocess

@@ -5,8 +5,6 @@ lines were written by someone who had not read the code. When first measured, be
 the first 567 kept their secret in a recording, and 17.8 % with `--with-arguments`; of the next 244 0.4 % and 11.5 %.
 """
 
-from __future__ import annotations
-
 import re
 import shlex
 from collections.abc import Callable

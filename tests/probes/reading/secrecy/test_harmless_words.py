@@ -1,7 +1,5 @@
 """What a recording keeps of a command line: what is known to be harmless, and enough to tell what ran."""
 
-from __future__ import annotations
-
 import shlex
 
 from probes.reading.secrecy.harmless_words import LEFT_OUT, harmless_text, harmless_value, harmless_words

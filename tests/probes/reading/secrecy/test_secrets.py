@@ -1,7 +1,5 @@
 """What is masked, and what only looks a little like it."""
 
-from __future__ import annotations
-
 import shlex
 import time
 

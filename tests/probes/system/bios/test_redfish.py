@@ -2,8 +2,6 @@
 credential.
 """
 
-from __future__ import annotations
-
 import http.server
 import json
 import os

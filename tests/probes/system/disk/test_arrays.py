@@ -1,7 +1,5 @@
 """md arrays, thin pools, multipath, network cards."""
 
-from __future__ import annotations
-
 from probes.system.disk.arrays import parse_thin_status, thin_pool
 from probes.system.network.nic import read_nics
 from probes.types import Absent

@@ -1,7 +1,5 @@
 """What lies below a loop device: memory, or the disks that its traffic shows on."""
 
-from __future__ import annotations
-
 import pytest
 
 from probes.system.disk.backing import disks_beneath, served_by_memory

@@ -1,7 +1,5 @@
 """Block devices in every attachment that we know, told by small trees of their sysfs paths."""
 
-from __future__ import annotations
-
 import pytest
 
 from probes.system.disk.block import block_devices

@@ -1,7 +1,5 @@
 """The EBS log page, from its bytes; a real volume was not at hand."""
 
-from __future__ import annotations
-
 import struct
 
 from probes.system.disk.drive.ebs import COUNTED, FIELDS, MAGIC, parse_log_page

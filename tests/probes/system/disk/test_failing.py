@@ -1,7 +1,5 @@
 """A device that fails or is gone is named in the error."""
 
-from __future__ import annotations
-
 import errno
 import fcntl
 import os

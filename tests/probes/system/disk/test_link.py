@@ -1,7 +1,5 @@
 """Links: how fast they run now, how fast they could, and what holds them back."""
 
-from __future__ import annotations
-
 import pytest
 
 from probes.system.disk.block import block_devices

@@ -1,7 +1,5 @@
 """What a directory lies on: the mount that the kernel would find, and the devices under it."""
 
-from __future__ import annotations
-
 import os
 
 from hypothesis import given

@@ -1,7 +1,5 @@
 """What NFS moved, read from the mounts' statistics."""
 
-from __future__ import annotations
-
 from probes.system.disk.network_bytes import nfs_bytes
 from tests.fakes.hosts.tree import Tree
 

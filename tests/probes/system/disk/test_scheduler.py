@@ -1,7 +1,5 @@
 """The scheduler and who chose it, from captured trees."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from probes.reading.host import Host

@@ -1,7 +1,5 @@
 """What a drive tells of itself, by nvme-cli's output in a sosreport."""
 
-from __future__ import annotations
-
 from probes.system.disk.smart import Smart, parse_nvme_log
 from probes.types import Absent
 

@@ -1,7 +1,5 @@
 """Where a ruleset is read from, what firewalld is configured to do, and rp_filter: on trees and on answers of fakes."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

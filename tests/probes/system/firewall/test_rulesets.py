@@ -1,7 +1,5 @@
 """Captured rulesets of every form: those with a reverse-path check are found, those without are not accused."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from probes.system.firewall.reverse_path import ReversePathRule

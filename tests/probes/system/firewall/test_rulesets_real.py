@@ -1,7 +1,5 @@
 """Rules as nft itself prints them, loaded in a namespace of the test's own."""
 
-from __future__ import annotations
-
 import subprocess
 
 import pytest

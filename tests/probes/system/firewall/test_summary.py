@@ -1,7 +1,5 @@
 """The firewall in a few words: from every kind of ruleset, from settings, and where little may be read."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

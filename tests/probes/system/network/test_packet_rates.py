@@ -1,7 +1,5 @@
 """Packet counters and rates, routes and cards, on small trees."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from probes.reading.host import Host

@@ -1,7 +1,5 @@
 """The firmware's tables of nodes: from their bytes, whole, cut short and absent."""
 
-from __future__ import annotations
-
 import struct
 
 import pytest

@@ -1,7 +1,5 @@
 """Processors and NUMA nodes: counted by topology, and not believed where the firmware's table cannot be."""
 
-from __future__ import annotations
-
 import threading
 from collections.abc import Callable
 

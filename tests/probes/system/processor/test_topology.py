@@ -1,7 +1,5 @@
 """Cores, sockets, caches and nodes where the kernel's numbers repeat, lie or are missing."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from pathlib import Path
 

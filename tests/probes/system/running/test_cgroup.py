@@ -1,7 +1,5 @@
 """Limits of control groups: both versions, the smallest on the way to the root, and none told from unknown."""
 
-from __future__ import annotations
-
 from probes.system.running.cgroup import Cgroup, read_cgroup
 from probes.types import Absent, is_present
 from tests.fakes.hosts.tree import Tree

@@ -1,7 +1,5 @@
 """Who used most between two looks: processes that come, go, are reaped, and are followed by others of the same id."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """Real processes that burn a CPU and are reaped between two looks."""
 
-from __future__ import annotations
-
 import os
 import signal
 import subprocess

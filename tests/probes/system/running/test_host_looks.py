@@ -1,7 +1,5 @@
 """What happened between two looks, on trees with known counters."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

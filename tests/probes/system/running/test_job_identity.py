@@ -1,7 +1,5 @@
 """A job's use of the CPUs between two looks: threads, reaped children, waits; and who is pinned where."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

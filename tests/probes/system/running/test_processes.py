@@ -1,7 +1,5 @@
 """Looks at the processes: names with every character, what cannot be read, families."""
 
-from __future__ import annotations
-
 import os
 import re
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Tasks in D from captured trees, hostile names among them, and the priorities that processes ask for."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys

@@ -1,7 +1,5 @@
 """Like with like: a load is compared only under the same conditions, a copied result counts once."""
 
-from __future__ import annotations
-
 import msgspec
 import pytest
 

@@ -1,7 +1,5 @@
 """Effects: what repeated boots allow, what a single run a side does not, and the error over all loads together."""
 
-from __future__ import annotations
-
 import random
 from pathlib import Path
 

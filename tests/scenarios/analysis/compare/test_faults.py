@@ -1,7 +1,5 @@
 """Known faults of the compared kernels: those that the recorded facts rule out are not said."""
 
-from __future__ import annotations
-
 from probes.types import Json
 from scenarios.analysis.compare.comparison import _TELLS, known_faults
 from scenarios.analysis.compare.run_summary import FactKey

@@ -1,7 +1,5 @@
 """The odd ones out: found where planted, with what else is different about them; two groups shown as two."""
 
-from __future__ import annotations
-
 import math
 import random
 from collections.abc import Mapping

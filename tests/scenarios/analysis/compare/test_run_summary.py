@@ -1,7 +1,5 @@
 """One recording summed up: which blocks count, in which direction, and what the run's own stretches say."""
 
-from __future__ import annotations
-
 import pytest
 
 from scenarios.analysis.compare.comparison import compare_recordings

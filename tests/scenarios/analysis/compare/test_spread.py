@@ -1,7 +1,5 @@
 """Variances drawn together: the special functions against scipy, and what is borrowed when."""
 
-from __future__ import annotations
-
 import math
 import random
 

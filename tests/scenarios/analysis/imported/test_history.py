@@ -1,7 +1,5 @@
 """Slopes and steps over results: found where planted, not called where there is only noise."""
 
-from __future__ import annotations
-
 import math
 import random
 from collections.abc import Sequence

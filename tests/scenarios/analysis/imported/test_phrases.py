@@ -1,7 +1,5 @@
 """Every contradiction and trouble that a parser can raise has its sentence."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 

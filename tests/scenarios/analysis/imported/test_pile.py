@@ -1,7 +1,5 @@
 """Files together: named apart, each result once, like loads only, a trend only of one series, the odd one told."""
 
-from __future__ import annotations
-
 import msgspec
 
 from probes.imports import kinds

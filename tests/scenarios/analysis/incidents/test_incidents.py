@@ -1,7 +1,5 @@
 """Incidents in files of samples: time, cause, level and process are those that were planted; quiet files have none."""
 
-from __future__ import annotations
-
 import pytest
 
 from probes.imports import kinds

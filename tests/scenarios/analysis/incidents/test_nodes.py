@@ -1,7 +1,5 @@
 """Incidents of many nodes: those in the same minutes are one, and chance makes none."""
 
-from __future__ import annotations
-
 import random
 
 from scenarios.analysis.incidents.incidents import Cause, Incident, Symptom

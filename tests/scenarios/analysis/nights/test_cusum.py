@@ -1,7 +1,5 @@
 """The estimator of the nights: when a sum rises, what it takes to call a load slower, and what a baseline tells."""
 
-from __future__ import annotations
-
 import math
 import random
 from statistics import stdev

@@ -1,7 +1,5 @@
 """What all nodes of a fleet have in a night is no node's own."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from msgspec.structs import replace

@@ -1,7 +1,5 @@
 """The history of a host: baselines, changes as suspects, retests, and nights that were not measured."""
 
-from __future__ import annotations
-
 import math
 import random
 from collections.abc import Sequence

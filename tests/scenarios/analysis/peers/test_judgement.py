@@ -1,7 +1,5 @@
 """The whole judgement, from nodes and facts to what is said of them."""
 
-from __future__ import annotations
-
 from probes.types import Json
 from scenarios.analysis.compare.run_summary import FactKey
 from scenarios.analysis.peers.judge import judge_fleet

@@ -1,7 +1,5 @@
 """Which nodes are peers: by hardware, not by what a setting or a kernel decides."""
 
-from __future__ import annotations
-
 from probes.types import Json
 from scenarios.analysis.compare.run_summary import FactKey
 from scenarios.analysis.peers.node import hardware_of

@@ -1,7 +1,5 @@
 """Facts that go with a difference, and facts of many nodes in a table."""
 
-from __future__ import annotations
-
 from probes.types import Json
 from scenarios.analysis.compare.run_summary import FactKey
 from scenarios.analysis.peers.facts import MAX_FACTS, FactTable, spell_facts, value_of

@@ -1,7 +1,5 @@
 """Two populations are seen as two, one as one, and a few odd nodes are no population."""
 
-from __future__ import annotations
-
 import random
 
 from scenarios.analysis.peers.screen import part_in_two

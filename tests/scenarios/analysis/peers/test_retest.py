@@ -1,7 +1,5 @@
 """Screen and retest of like nodes: who is named, who is not, and what each round asks for."""
 
-from __future__ import annotations
-
 import itertools
 import math
 

@@ -1,7 +1,5 @@
 """PeerPressure's ranking, by the paper's own properties."""
 
-from __future__ import annotations
-
 from fractions import Fraction
 
 from scenarios.analysis.peers.facts import ComparedFact

@@ -1,7 +1,5 @@
 """Call paths of many runs as one tree: planted differences are found, noise is not, and what is exact stays so."""
 
-from __future__ import annotations
-
 import random
 from xml.etree import ElementTree as ET
 

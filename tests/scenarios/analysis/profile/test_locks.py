@@ -1,7 +1,5 @@
 """The table of locks: a planted difference is told with its interval, an equal one is not."""
 
-from __future__ import annotations
-
 from random import Random
 
 import pytest

@@ -1,7 +1,5 @@
 """What a wait is for: places and calls as kernels tell them."""
 
-from __future__ import annotations
-
 from probes.profile.syscall_names import system_call_names
 from probes.profile.wait_samples import WaitSample
 from scenarios.analysis.profile.waits import (

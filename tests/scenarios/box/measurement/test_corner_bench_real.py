@@ -1,7 +1,5 @@
 """The corners' bench on file systems of our own: what it makes, reads and refuses, what a planted latency does."""
 
-from __future__ import annotations
-
 import asyncio
 import mmap
 import os

@@ -1,7 +1,5 @@
 """Reads of what stayed in memory are refused: they would measure memory."""
 
-from __future__ import annotations
-
 import asyncio
 
 import pytest

@@ -1,7 +1,5 @@
 """The scaling probe's operations in a directory: each does what it says, and stays within its names and bytes."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Iterator
 from pathlib import Path

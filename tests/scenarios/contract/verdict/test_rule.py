@@ -1,7 +1,5 @@
 """The one rule at its boundaries, through everything that asks it, and what must hold of it for any numbers."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Iterator
 from typing import NamedTuple, TypeAlias

@@ -1,8 +1,6 @@
 """One struct: what an event records is what was decided, and lines written before it was one struct are read and
 written with the same fields."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

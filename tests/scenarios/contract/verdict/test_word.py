@@ -1,7 +1,5 @@
 """The words of a verdict: what recordings hold, and that code asks fields instead."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """What is foreign in a block, told from what is ours, and what disturbs: of made counters, and of recorded ones."""
 
-from __future__ import annotations
-
 import random
 from collections.abc import Sequence
 from pathlib import Path

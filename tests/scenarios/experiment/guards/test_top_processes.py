@@ -1,7 +1,5 @@
 """Who is named: the one of the disturbed block, at a bounded cost."""
 
-from __future__ import annotations
-
 import os
 from pathlib import Path
 

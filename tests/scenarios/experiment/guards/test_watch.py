@@ -1,7 +1,5 @@
 """The watch on a captured tree that changes between the gaps: what it says, whom it names, when it stops."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

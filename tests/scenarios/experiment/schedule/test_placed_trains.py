@@ -1,7 +1,5 @@
 """The experiment in trains on sides with places of their own: visits, both levels of scatter, what is recorded."""
 
-from __future__ import annotations
-
 import random
 from collections import Counter
 

@@ -1,7 +1,5 @@
 """The length of a slice: found in the warm-up, and what a switch costs."""
 
-from __future__ import annotations
-
 import random
 
 import pytest

@@ -1,7 +1,5 @@
 """The experiment in trains, on sides that cost no time: verdicts, slices, what carries over, the budget."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import Sequence
 from typing import Any

@@ -1,7 +1,5 @@
 """Groups that depend on each other do not make the interval shrink; independent ones are left alone."""
 
-from __future__ import annotations
-
 import math
 import random
 from collections.abc import Callable

@@ -1,7 +1,5 @@
 """The distributions against scipy, to 1e-6."""
 
-from __future__ import annotations
-
 import pytest
 
 from scenarios.experiment.statistics import distributions as ours

@@ -1,7 +1,5 @@
 """A side with a course of its own has no effect: it would be a function of how long one looked."""
 
-from __future__ import annotations
-
 import math
 import random
 

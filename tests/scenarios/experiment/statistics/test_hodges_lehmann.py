@@ -1,7 +1,5 @@
 """The ends of the interval without listing all averages: the same, for any groups, and fast enough for thousands."""
 
-from __future__ import annotations
-
 import bisect
 import math
 import random

@@ -3,8 +3,6 @@
 Limits are those of the benchmark plus what a few hundred runs may be off by chance (seeded, so they hold or not).
 """
 
-from __future__ import annotations
-
 import itertools
 import math
 import random

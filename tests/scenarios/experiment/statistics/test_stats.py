@@ -1,7 +1,5 @@
 """A group's value, and the interval over groups: exact whatever the noise, robust, and its invariants."""
 
-from __future__ import annotations
-
 import itertools
 import math
 import random

@@ -1,7 +1,5 @@
 """Links of our own with their settings, seen from inside their name spaces; sends without a copy over them."""
 
-from __future__ import annotations
-
 import asyncio
 import os
 import subprocess

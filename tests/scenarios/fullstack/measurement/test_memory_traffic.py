@@ -1,7 +1,5 @@
 """Which counters of memory controllers are found in sysfs, with what a count is worth; and what is counted by them."""
 
-from __future__ import annotations
-
 import os
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """The peer over the loopback: what it does for its one client, and that it ends by itself."""
 
-from __future__ import annotations
-
 import ast
 import socket
 import sys

@@ -1,7 +1,5 @@
 """A slice leaves no read to the side that follows it, by the disk's own counters."""
 
-from __future__ import annotations
-
 import asyncio
 import os
 import tempfile

@@ -1,7 +1,5 @@
 """The mixed loads on a small file: every role measures, writers keep their rate and bound, a cancel leaves nothing."""
 
-from __future__ import annotations
-
 import asyncio
 from pathlib import Path
 from types import SimpleNamespace

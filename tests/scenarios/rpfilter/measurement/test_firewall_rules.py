@@ -1,7 +1,5 @@
 """The rules as text, the private addresses and the routes: without a kernel."""
 
-from __future__ import annotations
-
 import ipaddress
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """The private namespaces for real: proved variants, a cost that shows, and nothing left behind however it ends."""
 
-from __future__ import annotations
-
 import asyncio
 import os
 import subprocess

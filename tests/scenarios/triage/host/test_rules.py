@@ -1,7 +1,5 @@
 """Rules about the host as a whole, on small captured trees."""
 
-from __future__ import annotations
-
 import time
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Four vendors' names for the same settings, from Redfish answers and from their own tools' files."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from probes.system.bios.attribute_file import read_attribute_file

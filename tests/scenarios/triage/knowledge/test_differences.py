@@ -1,7 +1,5 @@
 """Rows for differences.toml: which component a fact belongs to, and that every name in it is known."""
 
-from __future__ import annotations
-
 from scenarios.triage.knowledge.differences import (
     component_of,
     load_components,

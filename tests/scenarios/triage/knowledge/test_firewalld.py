@@ -1,7 +1,5 @@
 """A row for every range of firewalld.toml: its versions and their neighbours, and each word of its vocabulary."""
 
-from __future__ import annotations
-
 from probes.system.firewall.firewalld import Firewalld
 from probes.types import Absent
 from scenarios.triage.knowledge.firewalld import configured_meaning, load_vocabularies, vocabulary_of

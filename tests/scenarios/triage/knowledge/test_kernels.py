@@ -1,7 +1,5 @@
 """Rows for kernels.toml: the versions that a fault names are matched, their neighbours are not."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from scenarios.contract.knowledge_file import load

@@ -1,7 +1,5 @@
 """Rows for loads.toml: which group a load is of."""
 
-from __future__ import annotations
-
 from scenarios.triage.knowledge.loads import load_groups, load_scores
 
 ROWS = [

@@ -1,7 +1,5 @@
 """A site's own files: root believes none that another user could have written, for rules name commands to run."""
 
-from __future__ import annotations
-
 import os
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Evidence and remedies of findings about several subjects; waits and lines that no list names."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from probes.reading.host import Host

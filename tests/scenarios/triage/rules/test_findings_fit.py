@@ -1,7 +1,5 @@
 """Each finding of a planted fault fits its host: evidence from what was read, remedies that change something there."""
 
-from __future__ import annotations
-
 import re
 import shlex
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """Lines of kernels' logs: which rule speaks of each, and which lines of a healthy start nobody may take for a fault."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 

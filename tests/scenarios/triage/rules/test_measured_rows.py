@@ -1,7 +1,5 @@
 """Rows with figures of captured hosts: each in the unit that rules compare in."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

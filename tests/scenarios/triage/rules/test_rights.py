@@ -1,7 +1,5 @@
 """A user is given commands that he can run: with sudo, and with a shell where a redirection needs the rights."""
 
-from __future__ import annotations
-
 import pytest
 
 from scenarios.triage.rules import words

@@ -1,7 +1,5 @@
 """Every rule's own rows, and that nothing is found where nothing is known."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from probes.reading.host import Host

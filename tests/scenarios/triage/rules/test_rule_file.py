@@ -1,7 +1,5 @@
 """A site's rule files: what is wrong is named with its line, and harms nothing else."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

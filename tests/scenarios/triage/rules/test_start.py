@@ -1,7 +1,5 @@
 """What triage loads before it can read: nothing that runs, asks a server or measures."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 

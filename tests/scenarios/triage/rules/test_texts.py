@@ -1,7 +1,5 @@
 """Every `findings.toml`: each entry is filled, a shell reads its commands, a call gives what its templates ask."""
 
-from __future__ import annotations
-
 import ast
 import inspect
 import re

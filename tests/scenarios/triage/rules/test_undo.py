@@ -1,7 +1,5 @@
 """Each remedy on a host that is made: its commands change what it names, and its undo gives back what was read."""
 
-from __future__ import annotations
-
 import re
 import shlex
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """`fleet judge` as it is typed: every form of one judgement, and hostile names in all of them."""
 
-from __future__ import annotations
-
 import html
 import json
 from pathlib import Path

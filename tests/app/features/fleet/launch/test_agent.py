@@ -1,7 +1,5 @@
 """The agent on a node: a stand-in for the bundle, which is any file that a Python runs, shows what it does with it."""
 
-from __future__ import annotations
-
 import fcntl
 import hashlib
 import os

@@ -1,7 +1,5 @@
 """Consent: nodes that would make the same changes stand together, with the values that are there now."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import msgspec

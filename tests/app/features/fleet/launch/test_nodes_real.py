@@ -1,7 +1,5 @@
 """Real ssh to nodes that are namespaces of this machine, with the real bundle and nothing installed there."""
 
-from __future__ import annotations
-
 import json
 import subprocess
 import sys

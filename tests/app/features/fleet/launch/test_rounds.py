@@ -1,7 +1,5 @@
 """Who is measured again: suspects and peers in an order that is drawn."""
 
-from __future__ import annotations
-
 from app.features.fleet.launch.rounds import draw_nodes, shorten_run
 from probes.types import Json
 from scenarios.analysis.peers.screen import screen_nodes

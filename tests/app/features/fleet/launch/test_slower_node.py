@@ -1,7 +1,5 @@
 """One node of twelve is slower: screened, measured again beside peers, named, and what it alone has is first."""
 
-from __future__ import annotations
-
 import random
 import sys
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Other ways to a node than ssh alone: srun, ClusterShell's tree over a gateway, and sudo on the node."""
 
-from __future__ import annotations
-
 import socket
 import subprocess
 import sys

@@ -1,7 +1,5 @@
 """Who trims by itself: systemd's timer in all its states, cron, and what fstab leaves out."""
 
-from __future__ import annotations
-
 import pytest
 
 from probes.system.disk.trim.trim_jobs import (

@@ -1,7 +1,5 @@
 """Rows of captured hosts: queueing disciplines, interrupts of controllers, PCIe read requests."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from probes.reading.host import Host
