@@ -99,9 +99,7 @@ class BenchmarkSet:
             await self._disk.prepare_files(progress, DISK_KINDS)
 
     async def measure_slice(self, load: str, slot: Slot) -> Measured:
-        """Measure one slice of a load. Raise NotApplicable where it cannot run here, WriteBudgetSpent, and
-        BenchRefused.
-        """
+        """Measure one slice of a load. Raise NotApplicable where it cannot run, WriteBudgetSpent, and BenchRefused."""
         call = next((c for c in CALLS if c.id == load), None)
         if call is not None:
             return await self._measure_call(call, slot)

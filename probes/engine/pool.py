@@ -24,9 +24,7 @@ LINE_BYTES = 4 << 20
 
 
 class WorkerFailed(BenchRefused):
-    """An error that says which worker could not do its work. `errno` is the system's, or 0; `side` is the side of a
-    slice batch.
-    """
+    """An error that says which worker could not do its work. `errno`: the system's, or 0; `side`: of a slice batch."""
 
     def __init__(self, text: str, errno: int = 0, side: int | None = None) -> None:
         super().__init__(text)
@@ -236,9 +234,7 @@ class WorkerPool:
             raise
 
     async def sync_files(self, fds: Sequence[int], seconds: float) -> bool:
-        """Call fdatasync on these files in the first worker; return False where it takes longer than `seconds` (it
-        goes on).
-        """
+        """Call fdatasync on these files in the first worker; return False if it takes longer than `seconds`."""
         if not self.workers:
             return True
         number = self.workers[0].send_request("sync", fds=list(fds))

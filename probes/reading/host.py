@@ -92,16 +92,12 @@ class Host:
         return text if isinstance(text, Absent) else text.strip()
 
     def read_bracketed(self, path: str) -> str | Absent:
-        """Return the word in brackets of a short file, as in `always [madvise] never`; without brackets the whole
-        text.
-        """
+        """Return the word in brackets of a short file (`always [madvise] never`); without brackets the whole text."""
         text = self.read_word(path)
         return text if isinstance(text, Absent) else text.partition("[")[2].partition("]")[0] or text
 
     def read_file_bytes(self, path: str, limit_bytes: int) -> bytes | Absent:
-        """Return a regular file's bytes, as firmware tables are; a file larger than `limit_bytes` is Absent, never
-        cut.
-        """
+        """Return a regular file's bytes, as of firmware tables; a file larger than `limit_bytes` is Absent, not cut."""
         try:
             data = self._read_local_bytes(path, limit_bytes)
         except (OSError, ValueError) as error:
@@ -166,9 +162,7 @@ class Host:
             return self._explain_absence(path, error)
 
     def path_exists(self, path: str, *, may_hang: bool = False) -> bool:
-        """Return whether the path exists; False also where that is unknown: `read_file_text` or `list_names` give the
-        reason.
-        """
+        """Return whether the path exists; False where that is unknown: `list_names` gives the reason."""
         try:
             self._check_time(path)
             if may_hang:
@@ -180,9 +174,7 @@ class Host:
         return True
 
     def read_statvfs(self, path: str) -> os.statvfs_result | Absent:
-        """Return space and inodes of the file system at `path`; a sosreport has them from df. Reads through the
-        child: NFS hangs.
-        """
+        """Return space and inodes of the file system at `path`; a sosreport has them from df. NFS may hang."""
         if not self.live:
             return self.compute_once(_read_usages).get(
                 path, Absent(f"how full {path} was is not captured", "captured", path)
@@ -366,9 +358,7 @@ _LASTING: set[Callable[[Host], Any]] = set()
 
 
 def compute_once_per_host(fn: Callable[[Host], T]) -> Callable[[Host], T]:
-    """Decorate a function so that it is computed once per host, even while the host changes: a run sees what its
-    plan has read.
-    """
+    """Decorate a function so that it is computed once per host: a run sees what its plan has read."""
     _LASTING.add(fn)
     return functools.wraps(fn)(lambda host: host.compute_once(fn))
 
@@ -410,9 +400,7 @@ def root_problem(folder: str) -> str:
 
 
 def _holds_a_host(path: str) -> bool:
-    """Return whether the folder holds a host. A captured /proc has a folder `sys` too, which holds `vm` and is not
-    /sys.
-    """
+    """Return whether the folder holds a host. A captured /proc has a `sys` too, which holds `vm` and is not /sys."""
     sysctl = os.path.isdir(f"{path}/sys/vm")  # noqa: PTH112
     return any(os.path.isdir(f"{path}/{name}") for name in ("proc", *(() if sysctl else ("sys",))))  # noqa: PTH112
 

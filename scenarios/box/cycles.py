@@ -74,9 +74,7 @@ class CornerMeasurer(Protocol):
 
 
 class Cycles:
-    """`corner_levels` and `load_verdicts` hold at any time, of what was measured until then; `ended`: why before
-    the budget.
-    """
+    """`corner_levels` and `load_verdicts` hold at any time, of what was measured; `ended`: why before the budget."""
 
     def __init__(
         self,

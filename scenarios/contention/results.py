@@ -191,9 +191,7 @@ def _rate_at(curve: ScalingCurve, workers: int) -> str:
 
 
 def _worst_first(curve: ScalingCurve) -> tuple[bool, bool, bool, float]:
-    """Return what stops, then what is open, then what scales; of each what the kernel serialises by design comes
-    last.
-    """
+    """Return what stops, then what is open, then what scales; of each what is serialised by design comes last."""
     return (
         curve.stops_after is None,
         curve.scales_to == curve.max_judged_workers,

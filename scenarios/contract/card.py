@@ -31,9 +31,7 @@ Directories: TypeAlias = Literal["", "compared", "first", "busiest"]
 
 
 class Complaint(msgspec.Struct, frozen=True, omit_defaults=True):
-    """A complaint in the words of the person who asks for help. `place`: its position in the list; 0 comes after all
-    numbers.
-    """
+    """A complaint in the words of who asks for help. `place`: its position in the list; 0 comes after all numbers."""
 
     words: str
     place: of.Number = 0

@@ -29,9 +29,7 @@ Status: TypeAlias = Literal["done", "skipped", "failed", "interrupted"]
 
 
 class Began(RunEvent, frozen=True, tag="run"):
-    """The first line of a recording: what runs, where, and which process writes (its start time identifies a reused
-    pid).
-    """
+    """The first line of a recording: what runs, where, and which process writes (its start time tells a reused pid)."""
 
     schema: str
     version: str
@@ -302,9 +300,7 @@ class Guard(RunEvent, frozen=True, tag="guard"):
 
 
 class RunVerdict(GroupVerdict, frozen=True, omit_defaults=True, tag_field="type", tag="verdict"):
-    """A verdict of a run: which variants, when, and on what. `ratio` is null where it was not measured or is `not
-    applicable`.
-    """
+    """A verdict of a run: which variants, when, and on what. `ratio` is null where none was measured."""
 
     t: of.Seconds
     workload: str
@@ -375,9 +371,7 @@ class Note(RunEvent, frozen=True, tag="note"):
 
 
 class LeftOutLine(RunEvent, frozen=True, tag="left out"):
-    """Stands for a line of a recording with a value that does not fit its type; `why` says which. Only the reader
-    makes it.
-    """
+    """Stands for a line of a recording with a value that does not fit its type; `why` says which."""
 
     why: str
 

@@ -108,9 +108,7 @@ MAX_SHOWN_SUBJECTS = 8
 
 
 def fold_alike(findings: Iterable[Finding]) -> list[Finding]:
-    """Return the findings with those that say the same (`alike`) of several subjects merged, in the place of the
-    first.
-    """
+    """Return the findings with those that say the same (`alike`) of several subjects merged, where the first was."""
     groups: dict[tuple[str, str, str, str], list[Finding]] = {}
     for finding in findings:
         own = "" if finding.subject else f"{len(groups)}"  # a finding without a subject stands for itself

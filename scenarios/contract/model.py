@@ -27,9 +27,7 @@ AResult = TypeVar("AResult", bound=Result)
 
 
 class RunRefused(Exception):
-    """An error that says why the run cannot be done here (exit status 3). The text is one line: what, where, why,
-    what next.
-    """
+    """An error that says why the run cannot be done here (exit status 3). One line: what, where, why, what next."""
 
 
 class UsageError(Exception):
@@ -79,9 +77,7 @@ class OtherRunOutcome(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Earlier(msgspec.Struct, frozen=True, kw_only=True):
-    """A finished run of the same scenario on this host, read from the start of its recording; `facts` are keyed by
-    label.
-    """
+    """A finished run of the same scenario on this host, read from its recording's start; `facts` are keyed by label."""
 
     recording: str
     wall: str
@@ -156,9 +152,7 @@ class StepInProgress:
         self._run.emit_progress(self.id, text, seconds_left, done)
 
     def report_written(self, written_bytes: int, total_bytes: int) -> None:
-        """Report how many bytes of the test files are written: at most once a second, and at the end. A bench calls
-        this.
-        """
+        """Report how many bytes of the test files are written: at most once a second, and at the end."""
         if self._run.elapsed_s() - self._wrote_s >= 1.0 or written_bytes >= total_bytes:
             self._wrote_s = self._run.elapsed_s()
             self.report_progress(
@@ -274,9 +268,7 @@ def directory_action(host: Host, parent: str) -> Action:
 
 @asynccontextmanager
 async def own_directory(run: Run, parent: str) -> AsyncIterator[PrivateDirectory]:
-    """Make a private directory under `parent`, yield it held by its descriptor, and remove it at the end. Raises
-    RunRefused.
-    """
+    """Make a private directory under `parent`, yield it held by a descriptor, and remove it. Raises RunRefused."""
     import asyncio  # 19 ms, and triage, which runs nothing, needs this module too
 
     async with run.apply_change(directory_action(run.host, parent)) as applied:

@@ -40,9 +40,7 @@ class Option(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 class Metric(msgspec.Struct, frozen=True, omit_defaults=True):
-    """A measured quantity. `better` says which direction is good. Ratios are turned so that a ratio below 1 is
-    slower.
-    """
+    """A measured quantity. `better`: which direction is good. Ratios are turned so that one below 1 is slower."""
 
     name: str  # "IOPS", "MB/s", "ns/packet"
     unit: str
@@ -135,9 +133,7 @@ class PlannedStep(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 class Written(msgspec.Struct, frozen=True, omit_defaults=True):
-    """The most bytes that a run writes to a device. `endurance_share` (0..1) is their share of the device's rated
-    endurance.
-    """
+    """The most bytes that a run writes to a device. `endurance_share` (0..1): of the device's rated endurance."""
 
     device: str
     bytes: Count
@@ -184,9 +180,7 @@ class Plan(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
         return any(action.needs_consent for action in self.actions)
 
     def with_digest(self) -> Plan:
-        """Return the plan with a digest of what it would do. Times, wording and the free space of today do not
-        change the digest.
-        """
+        """Return the plan with a digest of what it would do. Times, wording and free space do not change it."""
         done = (
             self.scenario,
             sorted(self.options.items()),

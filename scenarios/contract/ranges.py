@@ -32,9 +32,7 @@ _DEEPEST = 60  # levels of a value
 
 
 def is_showable(value: Json, depth: int = 0) -> bool:
-    """Return whether a value without a type of its own (a fact's, an option's, a table's) is one that a view can
-    show.
-    """
+    """Return whether a value without a type of its own (a fact's, an option's) is one that a view can show."""
     if isinstance(value, int | float):
         return abs(value) <= (_MAX_RATIO if isinstance(value, float) else 1 << 64)
     if not isinstance(value, list | dict):

@@ -13,15 +13,11 @@ T = TypeVar("T")
 
 
 class Unreadable(Exception):
-    """An error that says why a rule cannot be answered: what could not be read, and why (one line). A rule never
-    guesses.
-    """
+    """An error that says why a rule cannot be answered: what could not be read, and why (one line)."""
 
 
 class Inapplicable(Exception):
-    """An error that says why a rule does not apply to this host (one line), for example a SATA rule without a SATA
-    disk.
-    """
+    """An error that says why a rule does not apply to this host (one line), such as a SATA rule without a SATA disk."""
 
 
 def require_readable(fact: T | Absent, subject: str = "") -> T:

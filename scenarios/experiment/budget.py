@@ -58,9 +58,7 @@ def seconds_for_first(left_s: float, needs: Sequence[Need]) -> float:
 
 
 def allotted_seconds(budget_s: float, needs: Sequence[Need]) -> list[float]:
-    """Return the seconds of each load if each uses all that `seconds_for_first` gives it; 0 for a load that gets
-    none.
-    """
+    """Return the seconds of each load if each uses all that `seconds_for_first` gives it; 0 for one that gets none."""
     allotted_s: list[float] = []
     for number, need in enumerate(needs):
         seconds = seconds_for_first(budget_s - sum(allotted_s), needs[number:])

@@ -155,9 +155,7 @@ class LoadExperiment:
                 await self._measure_lap(groups)
 
     def conclude_verdicts(self, recast: Recast | None = None) -> list[ev.RunVerdict]:
-        """Emit the verdicts and return them; call it once. `recast` adds what a scenario knows of how they came
-        about.
-        """
+        """Emit the verdicts and return them; call it once. `recast` adds what a scenario knows of their making."""
         if not self.verdicts:
             judged = [self._conclude_judge(judge) for judge in self.judges]
             may_recast = recast is not None and not self.broken_off
@@ -223,9 +221,7 @@ class LoadExperiment:
         self._draw_orders()
 
     def _draw_orders(self) -> None:
-        """Draw the orders of the next groups. With few groups of long windows, a batch that holds both orders has
-        only that many.
-        """
+        """Draw the orders of the next groups. With few groups of long windows, a batch of both orders has no more."""
         first = min(
             (judge.comparison.looks[0] for judge in self.judges), default=GROUPS_BEFORE_FIRST_ANALYSIS
         )

@@ -196,9 +196,7 @@ class Judge:
 
 
 def with_bytes_to_decide(verdict: ev.RunVerdict, spent: WriteBudgetSpent | None) -> ev.RunVerdict:
-    """Return the verdict with the bytes that the whole run would have to write to decide it, where the write limit
-    ended it.
-    """
+    """Return the verdict with the bytes that a whole run would write to decide it, where the write limit ended it."""
     if spent is None or not spent.most_bytes or not (verdict.is_undecided or verdict.is_not_measured):
         return verdict
     more = float(spent.lacking_bytes)

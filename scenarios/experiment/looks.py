@@ -75,9 +75,7 @@ def planned_spending(planned_looks: tuple[int, ...], alpha: float) -> tuple[floa
 
 
 def alpha_spent_up_to(groups: int, planned_looks: tuple[int, ...], alpha: float) -> float:
-    """Return the alpha that may be spent up to any number of groups; between two analyses it is a part of the next
-    one's share.
-    """
+    """Return the alpha that may be spent up to a number of groups; between two analyses a part of the next one's."""
     before, cumulative = 0, 0.0
     for look, up_to in zip(planned_looks, planned_spending(planned_looks, alpha), strict=True):
         if groups <= look:
@@ -94,9 +92,7 @@ def _simpson_grid(points: int, half: float) -> tuple[list[float], list[float]]:
 
 
 class _Paths(NamedTuple):
-    """The runs that no analysis has stopped until now: nodes of the score sum, and weight times density at each
-    node.
-    """
+    """The runs that no analysis has stopped until now: nodes of the score sum, and weight times density at each."""
 
     groups: int
     nodes: list[float]
@@ -129,9 +125,7 @@ def _paths_after(counts: tuple[int, ...], cumulative: tuple[float, ...]) -> _Pat
 
 @lru_cache(maxsize=1024)
 def _critical_value(counts: tuple[int, ...], cumulative: tuple[float, ...]) -> float:
-    """Return the critical value of the last analysis, which spends the difference of the last two values of
-    `cumulative`.
-    """
+    """Return the critical value of the last analysis, which spends the last difference of `cumulative`."""
     before = _paths_after(counts[:-1], cumulative[:-1])
     spend = cumulative[-1] - (cumulative[-2] if len(cumulative) > 1 else 0.0)
     deviation = math.sqrt(counts[-1] - before.groups)

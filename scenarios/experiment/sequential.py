@@ -142,9 +142,7 @@ class SequentialComparison:
 
     @property
     def exact_from(self) -> int:
-        """Return the number of groups from which on the drawn orders alone hold the level: all agree in 2 of
-        2**groups draws.
-        """
+        """Return from how many groups on the drawn orders alone hold the level: all agree in 2 of 2**groups draws."""
         return math.ceil(1 - math.log2(self.alpha_share))
 
     def block_agreement(self, groups: int) -> float:
@@ -204,9 +202,7 @@ class SequentialComparison:
         return len(self.places) == len(self.log_ratios) and len(set(self.places)) < len(self.places)
 
     def place_scatter(self) -> PlaceScatter | None:
-        """Return how much file sets and slices scatter; None where the variants have no file sets or too few were
-        measured.
-        """
+        """Return how much file sets and slices scatter; None without file sets or with too few measured."""
         known_scatters = self._known_scatters()
         if not known_scatters or len(self.places) != len(known_scatters):
             return None
@@ -214,9 +210,7 @@ class SequentialComparison:
 
     @property
     def batch_groups(self) -> int:
-        """Return how many consecutive groups are one unit of inference: more than one where they depend on each
-        other.
-        """
+        """Return how many consecutive groups are one unit of inference: several where they depend on each other."""
         groups = len(self.log_ratios)
         if self._batch[0] != groups:
             self._batch = (groups, batch_length(self.log_ratios))

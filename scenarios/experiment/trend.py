@@ -92,9 +92,7 @@ def _change_per_round(log_slope: float, span: float) -> float:
 
 
 def log_ratios(values: Sequence[float], references: Sequence[float], better: Better) -> list[float] | None:
-    """Return the logs of value over reference, where more is better; None where a value or a reference is missing or
-    0.
-    """
+    """Return the logs of value over reference, where more is better; None where one is missing or 0."""
     sign = 1.0 if better == "more" else -1.0
     pairs = list(zip(values, references, strict=True))
     if any(not (v > 0 and r > 0 and math.isfinite(v) and math.isfinite(r)) for v, r in pairs):
@@ -131,9 +129,7 @@ def fit_rounds(
 
 
 def conclude_trend(line: Coefficient, n: int, a_round: float, interval: Ends, per_gb: PerGB) -> Trend:
-    """Return the verdict on a line through n rounds, with its slope and interval as shares per round, without a
-    reason in words.
-    """
+    """Return the verdict on a line through n rounds, with slope and interval as shares per round, without a reason."""
     shows_after = rounds_to_show(line)
     return Trend(
         verdict=rule.decide(trend_estimate(line, interval, shows_after, n)).word,
@@ -167,9 +163,7 @@ def trend_estimate(
 
 
 def gigabytes_written(written: Sequence[float] | None, rounds: int) -> list[float] | None:
-    """Return the GB written since the first round; None where they are not known for each round, or nothing was
-    written.
-    """
+    """Return the GB written since the first round; None where a round's are not known, or nothing was written."""
     if written is None or len(written) != rounds or written[-1] <= written[0]:
         return None
     return [(b - written[0]) / _GB for b in written]

@@ -67,9 +67,7 @@ def reckoned_s(verdict: ev.RunVerdict) -> float | None:
 
 
 def resolution_words(verdict: ev.RunVerdict) -> str:
-    """Return which effect was too small to be decided, and how long deciding it would take; empty where it was
-    decided.
-    """
+    """Return which effect was too small to be decided, and how long deciding would take; empty where it was decided."""
     if not verdict.is_undecided:
         return ""
     parts = []

@@ -127,9 +127,7 @@ class TrimSetup:
         )
 
     def block_bytes_by_space(self, blocks: int, free: int | None = None) -> float:
-        """Return what each block of a phase and the warm-up may hold at once: the file system's share of what is
-        free.
-        """
+        """Return what each block of a phase and the warm-up may hold at once: the file system's share of free space."""
         if free is None:
             space = self.host.read_statvfs(self.directory)
             free = 0 if isinstance(space, Absent) else space.f_bavail * space.f_frsize

@@ -18,9 +18,7 @@ UNSTEADY = 0.10  # relative standard error of a figure's mean: such a run shows 
 
 
 class Figures:
-    """The rounds' values by load and slot, in order. `dropped_reasons`: what could not be measured (any more), and
-    why.
-    """
+    """The rounds' values by load and slot, in order. `dropped_reasons`: what could not be measured, and why."""
 
     def __init__(self) -> None:
         self.values: dict[tuple[str, Slot], list[float]] = {}

@@ -209,9 +209,7 @@ def highest_khz(frequencies: Frequency | Absent) -> int | None:
 
 
 def source_problem(options: "Options") -> str:
-    """Return what is wrong with the request for the firmware's settings, in one line; empty where they can be asked
-    for.
-    """
+    """Return what is wrong with the request for the firmware's settings, in one line; empty where all is well."""
     path, url, authority = (options.as_string(name) for name in ("bios", "redfish", "redfish-ca"))
     if path and url:
         return "--bios and --redfish are two sources of the same settings: give one of them"

@@ -131,9 +131,7 @@ def rank_classes(
 def suspicion_findings(
     host: Host, target: ComparedDirectory, levels: Sequence[DirectoryLevel]
 ) -> list[Finding]:
-    """Return what cannot be as it claims to be: flushes faster than the medium, a rotating disk that reads like
-    flash.
-    """
+    """Return what cannot be as it claims to be: flushes faster than the medium, a rotating disk read like flash."""
     own = {value.workload: value for value in levels if value.variant == target.letter}
     device = target.single_device
     if device is None:

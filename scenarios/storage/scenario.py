@@ -224,9 +224,7 @@ class StorageMeasurement:
 
 
 def scope_of(plan: Plan, targets: Sequence[ComparedDirectory]) -> str:
-    """Return what a verdict is about. "this disk" only where each lies on a disk of its own and nothing else
-    differs.
-    """
+    """Return what a verdict is about. "this disk" only where each has a disk of its own and nothing else differs."""
     if plan.differs:
         return "this stack"
     kinds = sorted(

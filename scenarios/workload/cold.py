@@ -45,9 +45,7 @@ def paths(cold: Sequence[str], job: CommandVariant) -> tuple[str, ...]:
 
 
 def explain_undroppable(path: str) -> str:
-    """Return why it cannot be dropped, before anything runs; "" where it can, or is not there yet (--prepare may
-    make it).
-    """
+    """Return why it cannot be dropped, before anything runs; "" where it can, or is not there yet (--prepare)."""
     try:
         looked = open_path_only(path)
     except FileNotFoundError:

@@ -242,9 +242,7 @@ JSON = "json:"
 
 
 class ScoreReader:
-    """`read_file_text` is a regular expression whose first group is the number (the last match counts), or
-    `json:a.b.0`.
-    """
+    """`read_file_text` is a pattern whose first group is the number (the last match counts), or `json:a.b.0`."""
 
     def __init__(self, text: str) -> None:
         self._path = text[len(JSON) :].split(".") if text.startswith(JSON) else []

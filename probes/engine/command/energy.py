@@ -48,9 +48,7 @@ def is_readable(root: str = ROOT) -> bool:
 
 
 def counter_access(root: str = ROOT) -> Literal["readable", "permission", "unreadable", "missing"]:
-    """Return whether any of its counters can be read; else whether there are some, and whether rights are what
-    lacks.
-    """
+    """Return whether any of its counters can be read; else whether there are some and rights are lacking."""
     if is_readable(root):
         return "readable"
     for zone in sorted(Path(root).glob("intel-rapl:*")):

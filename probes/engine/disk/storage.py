@@ -385,9 +385,7 @@ class StorageBench:
             await asyncio.sleep(0.002)
 
     def _in_flight(self) -> int:
-        """Return the number of requests under way on the disks (Documentation/ABI/stable/sysfs-block: reads,
-        writes).
-        """
+        """Return the number of requests under way on the disks (ABI/stable/sysfs-block: reads, writes)."""
         return sum(sum(now) for leaf in self.leaves if is_present(now := read_inflight(self.host, leaf)))
 
     async def close(self) -> None:

@@ -234,9 +234,7 @@ class StorageBatches(BatchSource[StorageBench]):
         long: Sequence[float],
         moved: Mapping[tuple[str, ...], int | None],
     ) -> Measured:
-        """Return all slices of one side together. Its bytes on the device are known where no other side uses the
-        same disks.
-        """
+        """Return all slices of one side together. Its device bytes are known where no other uses the same disks."""
         counts = histogram.merge({int(k): int(n) for k, n in reply["h"][number]} for reply in replies)
         operations = sum(reply["n"][at] for reply in replies for at in own)
         # As a block's: of every worker all its operations over all their time, so that a stall weighs what it took.

@@ -57,9 +57,7 @@ def prefer_node(node: int) -> None:
 
 
 def nodes_of(buffer: mmap.mmap) -> dict[int, int]:
-    """Node -> how many of up to 64 pages, spread over the buffer, lie there (move_pages without a target only
-    tells).
-    """
+    """Node -> how many of up to 64 pages, spread over the buffer, lie there (move_pages without a target)."""
     pages = len(buffer) // mmap.PAGESIZE
     step = max(1, pages // _LOOKED_AT)
     starts = [buffer_address(buffer) + page * mmap.PAGESIZE for page in range(0, pages, step)]

@@ -67,9 +67,7 @@ def parse(source: ImportSource) -> ImportResult:
 
 
 def read_columns(source: ImportSource) -> dict[str, ImportResult]:
-    """A table of phases, each column a result of its own. Raises ImportRefusedError where a line does not fit the
-    head.
-    """
+    """A table of phases, each column a result. Raises ImportRefusedError where a line does not fit the head."""
     rows = [line.split("\t") for line in source.read_lines() if line.strip() and not line.startswith("#")]
     if not rows or rows[0][0] != "phase":
         raise ImportRefusedError(

@@ -42,9 +42,7 @@ class GuardedReader:
         self._lock = threading.Lock()
 
     def ask_child(self, operation: str, path: str, *, root: str = "", limit_bytes: int = 0) -> object:
-        """Return what `probes.reading.hang_safe.child.answer` gives for it. Raises OSError from the child, Hung, and
-        NotStarted.
-        """
+        """Return what `hang_safe.child.answer` gives for it. Raises OSError from the child, Hung, and NotStarted."""
         request = json.dumps([operation, path, root, limit_bytes]).encode() + b"\n"
         if len(request) > MAX_REQUEST_BYTES:
             raise OSError(errno.ENAMETOOLONG, os.strerror(errno.ENAMETOOLONG), path[:100])

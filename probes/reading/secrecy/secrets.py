@@ -31,9 +31,7 @@ _PROGRAM = re.compile(rf"\b(?:{'|'.join(TAKING_SECRETS)})\b")
 
 
 def digest_text(text: str) -> str:
-    """Return what stands for a text that is not to be recorded: the same for the same text. A short one can be
-    guessed.
-    """
+    """Return what stands for a text that is not recorded: the same for the same text. A short one can be guessed."""
     import hashlib  # loads OpenSSL, which the first screen does without
 
     return f"sha256:{hashlib.sha256(text.encode('utf-8', 'surrogateescape')).hexdigest()[:12]}"

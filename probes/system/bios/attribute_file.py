@@ -85,9 +85,7 @@ def _parse_lines(text: str) -> dict[str, object]:
 
 
 def _parse_json(text: str) -> tuple[dict[str, object], bool]:
-    """`{"Attributes": {...}}` at any depth down to three, a bare object, or ilorest's list of such. "" is the
-    vendor.
-    """
+    """`{"Attributes": {...}}` to a depth of three, a bare object, or ilorest's list of such. "" is the vendor."""
     try:
         document = json.loads(text)
     except (ValueError, RecursionError):

@@ -15,9 +15,7 @@ Wanted: TypeAlias = Callable[[str], bool]
 
 
 class BiosAttributes(msgspec.Struct, frozen=True, kw_only=True):
-    """Name -> value in the vendor's own words. `pending` holds what will be in force after the next start and
-    differs.
-    """
+    """Name -> value in the vendor's own words. `pending` holds what differs after the next start."""
 
     source: str
     values: dict[str, str]

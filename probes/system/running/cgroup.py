@@ -27,9 +27,7 @@ _V1_IO = {"read_bps": "rbps", "write_bps": "wbps", "read_iops": "riops", "write_
 
 
 class IoLimit(msgspec.Struct, frozen=True):
-    """`limit_name` is rbps, wbps (bytes per second), riops or wiops, as in io.max, or latency; `devno` is
-    major:minor.
-    """
+    """`limit_name` is rbps, wbps (bytes/s), riops or wiops, as in io.max, or latency; `devno` is major:minor."""
 
     devno: str
     what: str
@@ -226,9 +224,7 @@ def cgroup_folders(host: Host, path: str) -> tuple[str, ...]:
 
 
 def cgroup_processes(host: Host, path: str) -> tuple[int, ...] | Absent:
-    """The processes of a control group and of the groups below it. `path`: a folder, or as /proc/PID/cgroup tells
-    it.
-    """
+    """The processes of a control group and of all below it. `path`: a folder, or as /proc/PID/cgroup tells it."""
     folder = next(iter(cgroup_folders(host, path)), None)
     return no_cgroup(path) if folder is None else group_pids(host, folder)
 

@@ -177,9 +177,7 @@ def _fact_difference(
     *,
     is_whole_subject: bool = False,
 ) -> Difference:
-    """`is_whole_subject`: one side has the subject and the other has not. What lies elsewhere than was measured
-    moved nothing.
-    """
+    """`is_whole_subject`: one side has the subject and the other has not. What lies elsewhere moved nothing."""
     subject, name = key
     kind, _, which = subject.partition(":")
     elsewhere = devices is not None and (kind == "mount" or (kind in ("disk", "md") and which not in devices))

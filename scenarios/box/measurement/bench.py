@@ -162,9 +162,7 @@ class CornerBench:
         return f"hard.{self._cycle}" if side == "hard" else f"easy.{self._cycle}.{rank}"
 
     def begin(self, cycle: int, *, last_pilot: bool) -> None:
-        """Begin a cycle. After the last pilot every window keeps its size, because the interval is over equal
-        windows.
-        """
+        """Begin a cycle. After the last pilot every window keeps its size, as the interval is over equal windows."""
         self._cycle = cycle
         self._created_names = {}
         self._since_ns = time.time_ns() - 10**9
@@ -292,9 +290,7 @@ class CornerBench:
         return self._fixed[corner.id]
 
     def _pass_count(self, corner: BoxTest, names: int) -> int:
-        """Return how often what changes nothing goes through the names: a few thousand are looked at in
-        milliseconds.
-        """
+        """Return how often what changes nothing goes through the names: a few thousand take milliseconds."""
         rate = self._rates.get(corner.id, 0.0)
         return max(1, min(MAX_PASSES, int(rate * MIN_PASS_S / max(1, names))))
 

@@ -88,9 +88,7 @@ class Code(msgspec.Struct, frozen=True, tag=True):
 
 
 class Bar(NamedTuple):
-    """One effect in a plot. `ratio` and the ends of its interval are finite and above 0; `size` is the effect in
-    words.
-    """
+    """One effect in a plot. `ratio` and the ends of its interval are finite, above 0; `size` is the effect in words."""
 
     name: str
     ratio: float
@@ -128,9 +126,7 @@ class Tile(NamedTuple):
 
 
 class Tiles(msgspec.Struct, frozen=True, tag=True):
-    """The figures of the summary, side by side on a page. Text forms leave them out, because sentences hold the same
-    figures.
-    """
+    """The summary's figures, side by side on a page. Text forms leave them out: sentences hold the same figures."""
 
     tiles: tuple[Tile, ...]
 

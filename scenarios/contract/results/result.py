@@ -54,16 +54,12 @@ class Result(RunEvent, frozen=True):
 
     @property
     def line_rates(self) -> dict[str, str]:
-        """Return, by disk or card, the rate that it reached alone, in words. Triage adds the words to findings about
-        that device.
-        """
+        """Return, by disk or card, the rate that it reached alone, in words. Triage adds them to findings about it."""
         return {}
 
     @property
     def proofs(self) -> dict[str, str]:
-        """Return, by the key of a finding, what its remedy did on this host, in words. Triage adds the words to the
-        finding.
-        """
+        """Return, by a finding's key, what its remedy did on this host, in words. Triage adds them to the finding."""
         return {}
 
     def on_top(self, now: float) -> ReportSection | None:
@@ -127,9 +123,7 @@ def result_named(name: object) -> type[Result] | None:
 
 @lru_cache(maxsize=1024)  # a foreign recording may hold a hundred thousand
 def result_tagged(tag: str) -> type[Result] | None:
-    """Return the result class with this tag, of a bundled scenario or of another package's; None where it is not
-    known.
-    """
+    """Return the result class with this tag, of a bundled scenario or another package's; None where unknown."""
     if tag in bundled_results():
         return bundled_results()[tag]
     scenario, dot, _ = tag.partition(".")

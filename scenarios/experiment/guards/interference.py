@@ -218,9 +218,7 @@ def foreign_operations(now: MeasuredSurroundings) -> float | None:
 
 
 def list_excesses(history: Sequence[MeasuredSurroundings], now: MeasuredSurroundings) -> list[Excess]:
-    """Return what disturbed `now`, after all that the run has seen before (all loads, and the looks while nothing
-    ran).
-    """
+    """Return what disturbed `now`, after all that the run saw before (all loads, and looks while nothing ran)."""
     excesses = [*_cpu_excess(history, now), *_device_excess(history, now)]
     rule = threshold_of("memory")
     if now.memory is not None and now.memory > rule.limit:

@@ -75,9 +75,7 @@ class GuardedBlocks:
         return measured, disturbed
 
     async def spare_others(self, workload: str, group: int) -> Disturbance | None:
-        """Pause where other programs wait long for their I/O, and find out who causes it. If this run does, it
-        stops.
-        """
+        """Pause where other programs wait long for their I/O, and find out who causes it. A run that does stops."""
         return (
             None
             if self.watch is None

@@ -83,9 +83,7 @@ def slices_in_batch(train: ev.SliceBatch) -> Iterator[tuple[int, str, int]]:
 
 
 def _own_device_bytes(train: ev.SliceBatch, variant: str) -> int | None:
-    """Return a variant's part of the bytes that the disks counted for the whole batch, by the bytes that it asked
-    for.
-    """
+    """Return a variant's part of the bytes that the disks counted for the whole batch, by the bytes it asked for."""
     total_bytes = sum(train.bytes.values())
     if train.device_bytes is None or total_bytes <= 0:
         return train.device_bytes

@@ -18,9 +18,7 @@ def attribute_change(path: str, own: str, value: str, *, risk: str) -> Action:
 
 
 def scheduler_change(leaf: str, current: str, scheduler: str) -> Action:
-    """Return the change of a disk's I/O scheduler. Settings that the kernel resets at a switch are saved and
-    restored with it.
-    """
+    """Return the change of a disk's I/O scheduler. Settings that a switch resets are saved and restored with it."""
     queue = f"/sys/block/{leaf}/queue"
     return Action(
         kind="attribute",

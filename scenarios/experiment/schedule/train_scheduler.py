@@ -155,9 +155,7 @@ CARRY_TEST_S = 5.0
 
 
 class BatchScheduler(LoadScheduler):
-    """Measures in slice batches. `counted` holds the batches of the groups that count, with slices of the length
-    that is used now.
-    """
+    """Measures in slice batches. `counted` holds the batches of groups that count, with slices as long as now."""
 
     noun = "train"
 

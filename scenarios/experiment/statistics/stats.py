@@ -149,9 +149,7 @@ def interval_over_groups(
 
 
 def sign_test(a: int, b: int) -> float:
-    """Return the exact two-sided p of `a` against `b` events where each is as likely on either side; 1 without
-    events.
-    """
+    """Return the exact two-sided p of `a` against `b` events, each as likely on either side; 1 without events."""
     return min(1.0, 2 * binomial_tail(max(a, b), a + b, 0.5))
 
 

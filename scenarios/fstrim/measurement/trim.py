@@ -35,9 +35,7 @@ class TrimPattern(msgspec.Struct, frozen=True, kw_only=True):
     settle_at_most_s: float = 60.0
 
     def for_budget(self, budget_s: float, phases: int) -> TrimPattern:
-        """`budget_s` of measuring: fewer blocks before shorter ones. Raises UsageError where it is too short for
-        any.
-        """
+        """`budget_s` of measuring: fewer blocks before shorter ones. Raises UsageError where too short for any."""
         need = phases * MIN_BLOCKS * MIN_PAIR_S
         if budget_s < need:
             raise UsageError(

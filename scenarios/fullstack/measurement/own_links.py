@@ -66,9 +66,7 @@ def mask(cpus: Sequence[int]) -> str:
 
 
 def _apply_settings(place: str, settings: dict[str, str]) -> str:
-    """Return why not; sysfs shows the network namespace that it was mounted from: so in a child, with mounts of its
-    own.
-    """
+    """Return why not; sysfs shows the network namespace it was mounted from: so in a child with its own mounts."""
     read_end, tell = os.pipe()
     if (child := os.fork()) == 0:
         try:

@@ -121,7 +121,5 @@ def _sum_slices(slices: Sequence[PlacedSlice]) -> Measured:
 
 
 def _quarter_operations(placed_slice: PlacedSlice) -> list[float]:
-    """Of all workers together; turned over for a latency, whose rate is what the finder of the slice's length
-    looks at.
-    """
+    """Of all workers together; turned over for a latency, whose rate the finder of the slice's length looks at."""
     return [sum(w.parts[n] for w in placed_slice.served if len(w.parts) > n) for n in range(4)]

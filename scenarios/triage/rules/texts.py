@@ -118,9 +118,7 @@ class FindingTexts:
         answers: bool = False,
         **fields: object,
     ) -> Finding:
-        """Put the given values before the file's own; evidence, remedies and references come after
-        them.
-        """
+        """Put the given values before the file's own; evidence, remedies and references come after them."""
         text = self._text_entry(FindingText, "finding", name)
         fields["subject"] = subject
         advice = (Remedy(title=self._fill_template(text.advice, fields)),) if text.advice else ()

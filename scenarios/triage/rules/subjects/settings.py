@@ -104,9 +104,7 @@ def settings_of_files(host: Host) -> dict[str, tuple[str, str]] | Absent:
 
 
 def settings_of_tuned(host: Host) -> dict[str, tuple[str, str]]:
-    """Return what the active profiles set, of what is compared here, and those that they include; the outer one
-    wins.
-    """
+    """Return what the active profiles set, of what is compared here, and those they include; the outer one wins."""
     asked: dict[str, tuple[str, str]] = {}
     for path, plugin, options in tuned_sections(host):
         for option, other in _TUNED_OPTIONS.get(plugin, {}).items():
