@@ -106,8 +106,7 @@ class FileSet:
 def part_of(
     files: Sequence[TestFile], index: int, workers: int, block_bytes: int, *, sequential: bool
 ) -> Spec:
-    """Return what worker `index` of `workers` does with these files, all of one size: at random anywhere in all of
-    them.
+    """Return what worker `index` of `workers` does with these files, all of one size: at random anywhere.
 
     In sequence each worker has files of its own; where there are fewer, those that share one have each a part of it,
     or begin at different blocks of it where it is too small for parts.

@@ -108,8 +108,7 @@ def run_operation(
 
 
 def cost_ns() -> int:
-    """Return what `run_reads` itself takes of each operation, in ns: the median around a system call that does
-    nothing.
+    """Return what `run_reads` itself takes of each operation, in ns: the median around an empty system call.
 
     An empty read of the null device. Beside real reads it is more where the CPU slept or served others in between.
     """

@@ -136,9 +136,7 @@ class ForkServer:
         return f"the storage workers ended (status {status}): {last[:200]}"
 
     def kill(self) -> None:
-        """Kill the process and with it all workers, which are tied to it. A worker within an operation dies when
-        that returns.
-        """
+        """Kill the process and all workers, which are tied to it. A worker in an operation dies when that returns."""
         if self.process.returncode is None:
             self.process.kill()
         self._control.close()

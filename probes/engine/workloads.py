@@ -76,8 +76,7 @@ def place_count(size_bytes: int, *, spinning: bool = False) -> int:
 
 
 def place_bytes(size_bytes: int, count: int) -> tuple[int, int]:
-    """Return the sizes of the file that is read and of the one that is written in each of `count` file sets, whole
-    MiB.
+    """Return the sizes of the file that is read and the one written in each of `count` file sets, whole MiB.
 
     The written files have a quarter of the size of those that are read, at most 256 MiB together: every byte of them
     wears the disk.

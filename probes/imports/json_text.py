@@ -98,8 +98,7 @@ def _decode_start(view: memoryview, kind: type[T]) -> tuple[T, int]:
 def iterate_documents(data: bytes | bytearray, kind: type[T], subject: str) -> Iterator[tuple[int, int, T]]:
     """Start, end and value of every document that begins a line. Text between them is left out.
 
-    Raises ImportRefusedError where none can be read at all; a broken one after a good one ends the list with
-    Refused too.
+    Raises ImportRefusedError where none can be read at all; one after a good one ends the list with Refused.
     """
     position, tried, count = 0, 0, 0
     view, is_cleaned = memoryview(data), False

@@ -24,8 +24,7 @@ class SampleTimes(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True)
     """What the times of a file's samples mean.
 
     `first` is the clock time of the first sample in ISO 8601, without a date where the file has none, "" where it has
-    no clock; `unit` then says that times count samples. `zone` is the time zone as the file names it, "" for the
-    host's own.
+    no clock; `unit` then says that times count samples. `zone`: the time zone as the file names it, "" the host's.
     """
 
     first: str = ""

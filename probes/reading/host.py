@@ -67,8 +67,7 @@ class Host:
     def read_file_text(
         self, path: str, limit_bytes: int = 1 << 20, *, may_hang: bool = False
     ) -> str | Absent:
-        """Return a regular file's text without its last line ends; a file larger than `limit_bytes` is Absent, never
-        cut.
+        """Return a regular file's text without its last line ends; one larger than `limit_bytes` is Absent, never cut.
 
         `may_hang` reads through a child process that is abandoned after 2 s: files on a network file system, the
         /proc files of another process, the sysfs files of a dying device.
@@ -206,8 +205,7 @@ class Host:
         return tuple(sorted(path or "/" for path in paths))
 
     def read_command(self, *argv: str, timeout_s: float = 2.0, any_status: bool = False) -> str | Absent:
-        """Return a read-only command's standard output without its last line ends; from a sosreport the stored
-        output.
+        """Return a read-only command's standard output without its last line ends; of a sosreport the stored.
 
         A failure is Absent with the command's message, unless `any_status` (smartctl's status is a bit mask).
         """

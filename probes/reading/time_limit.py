@@ -27,8 +27,7 @@ AGAIN_S = 1.0  # each part that is still busy after the end gets so long, and no
 
 
 def iterate_in_time(parts: Iterable[T], host: Host, most_s: float) -> Iterator[T]:
-    """Yield what `parts` yields. After `most_s` seconds nothing is read any more, and `OutOfTime` is raised where it
-    is busy.
+    """Yield what `parts` yields. After `most_s` seconds nothing is read any more, and `OutOfTime` is raised where busy.
 
     It is raised in `parts` alone, never in the one who takes what it yields; beyond the main thread only reading ends.
     """

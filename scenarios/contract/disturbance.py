@@ -142,8 +142,7 @@ def most_frequent_cause(disturbances: Sequence[Disturbance]) -> str:
     """Return what disturbed most often, in a few words without figures: "I/O of other programs on the measured disk:
     rsync [77]".
 
-    Disturbances are counted by process name or device, else by what happened. Of equally frequent ones the first is
-    returned.
+    Disturbances are counted by process name or device, else by what happened. Of equal ones the first is returned.
     """
     if not disturbances:
         return ""

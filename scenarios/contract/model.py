@@ -57,8 +57,7 @@ class Applied(msgspec.Struct, frozen=True):
 
 
 class OtherRunOutcome(msgspec.Struct, frozen=True, kw_only=True):
-    """The outcome of a run of another scenario (`Run.run_other`): its answer in one sentence, its verdicts and
-    findings.
+    """The outcome of a run of another scenario (`Run.run_other`): its answer, verdicts and findings.
 
     `recording` is the path of the recording. `status` is `interrupted` where the run was stopped: the results until
     then are valid.
@@ -286,8 +285,7 @@ async def own_directory(run: Run, parent: str) -> AsyncIterator[PrivateDirectory
 
 
 class Prepared(NamedTuple):
-    """A plan and the function that carries the plan out. The function keeps what was read for the plan, so nothing is
-    read twice.
+    """A plan and the function that carries the plan out. The function keeps what was read, so nothing is read twice.
 
     `run` emits events. It raises RunRefused where it finds out late that the run cannot be done; a bench's
     BenchRefused may pass.
@@ -301,8 +299,7 @@ class Scenario(Protocol):
     """A question that hostdx answers by measuring. Its texts are declared once, for the screen, the plan, the help
     and the report.
 
-    This class holds all that hostdx needs from a scenario. A subclass need not declare attributes that have a value
-    here.
+    This class holds all that hostdx needs from a scenario. A subclass need not declare what has a value here.
     """
 
     id: ClassVar[str]
@@ -330,8 +327,7 @@ class Scenario(Protocol):
         return "" if host.live else "a captured tree cannot be measured"
 
     def prepare(self, host: Host, options: Options) -> Prepared:
-        """Return the plan and its run; change nothing. Raises UsageError for a wrong request. Not called on a blocked
-        host.
+        """Return the plan and its run; change nothing. Raises UsageError for a wrong request. Not called where blocked.
 
         A plan with a `refusal` is shown and never run.
         """

@@ -91,9 +91,7 @@ def judge_before_after(
 def conclude_before_after(
     effect: float, low: float, high: float, wandered: float, blocks: int, margin: float
 ) -> BeforeAfter:
-    """Return the verdict on an effect with its interval and on the change in the idle control, all as logarithms of
-    ratios.
-    """
+    """Return the verdict on an effect with its interval and on the change in the idle control, all all logarithms."""
     edge = margin_edge(margin)
     near = high - effect if effect < 0 else effect - low  # an end still farther from no effect is no doubt
     ruling = decide(

@@ -72,8 +72,7 @@ class Undecided(NamedTuple):
     half_width: of the widest interval (logarithm) among its undecided comparisons; math.inf where there is no interval
     yet.
     next_s: seconds until its next interim analysis, switching back to it included.
-    decides_s: about how many seconds would decide all of it (`SequentialComparison.seconds_left`); None where that is
-    not known.
+    decides_s: about how many seconds would decide all of it (`SequentialComparison.seconds_left`); None: not known.
     """
 
     load: str

@@ -4,8 +4,7 @@ In the middle of a group (AB|BA) two slices of one side stand side by side: the 
 second one its own. Which side stands there is drawn by a fair coin for each group. So the log of the first over the
 second, counted + where the variant stands in the middle and - where the baseline does, is a fair coin times whatever
 the noise gave, unless the two sides suffer differently from each other. The signed-rank interval over the groups is
-therefore exact, as the effect's own is. What both sides suffer alike (the switch itself) cancels here and in the
-effect.
+therefore exact, as the effect's own is. What both sides suffer alike (the switch itself) cancels in both.
 """
 
 import math

@@ -91,8 +91,7 @@ def means_by_place(
 def estimate_scatter(
     log_ratios: Sequence[float], scatters: Sequence[float], places: Sequence[int], all_pairs: int
 ) -> PlaceScatter | None:
-    """Return the two deviations, from the groups' log ratios and from the scatter of slices of one variant within a
-    group.
+    """Return the two deviations, from the groups' log ratios and from the scatter of a variant's slices in a group.
 
     None before `MIN_PAIRS` pairs were measured again: until then a moment cannot be told from a file set. A deviation
     within two standard errors of 0 is 0.

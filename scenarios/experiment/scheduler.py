@@ -77,9 +77,7 @@ class LoadScheduler(Protocol):
         ...
 
     def shorten_groups(self, factor: float) -> bool:
-        """Change the seconds of a group by `factor`, or as near to it as possible; return False where they stay the
-        same.
-        """
+        """Change the seconds of a group by `factor`, or as near to it as possible; return False if they stay."""
         return False
 
     def begin_anew_if_needed(self, groups: Sequence[GroupBlocks]) -> bool:

@@ -311,8 +311,7 @@ class SequentialComparison:
         return sum(value < 0 for value in self.log_ratios)
 
     def groups_left(self) -> int | None:
-        """Return about how many more groups are needed until an interim analysis decides; None before the first
-        three.
+        """Return about how many more groups are needed until an interim analysis decides; None before three.
 
         It assumes that estimate and deviation stay as they are, and computes what each later analysis would say.
         """

@@ -69,9 +69,7 @@ def _slope_spread(rounds: int, correlation: float) -> float:
 
 
 def rounds_to_show(line: Coefficient, slope: float = MATTERS_A_ROUND) -> int | None:
-    """Return after how many rounds such a slope would be called in about eight of ten cases; None where that is not
-    soon.
-    """
+    """Return after how many rounds such a slope would be called in about eight of ten cases; None: not soon."""
     rho = line.correlation
 
     def would_show(n: int) -> bool:

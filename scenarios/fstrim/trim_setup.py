@@ -148,9 +148,7 @@ class TrimSetup:
 
 
 def cannot_trim_reason(host: Host) -> tuple[str, str]:
-    """Return why this process cannot trim though the disk could be, the right or the tool, and what to do; empty: it
-    can.
-    """
+    """Return why this process cannot trim though the disk could be, the right or tool, and what to do; "": it can."""
     if not may_administer(host):
         return (
             "the trim needs root (CAP_SYS_ADMIN)",

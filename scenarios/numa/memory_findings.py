@@ -1,7 +1,6 @@
 """What the memory's figures mean: a slow link, slow memory and slow cores, told from each other by the matrix of nodes.
 
-The distance slows an access only where both the same cores in their own memory and the same memory's own cores are
-faster.
+The distance slows an access only where both the same cores in their own memory and that memory's own cores are faster.
 """
 
 from collections.abc import Callable, Iterator, Sequence

@@ -46,8 +46,7 @@ def choose_placements(
 ) -> tuple[WorkerPlacement, ...]:
     """Those that this topology has, `unpinned` first; all with the same number of workers.
 
-    `workers` 0: as many as the smallest node has cores, at most MOST_WORKERS, an even number where pairs share a
-    core.
+    `workers` 0: as many as the smallest node has cores, at most MOST_WORKERS, even where pairs share a core.
     """
     allowed = usable.cpus
     nodes: list[tuple[int | None, frozenset[int]]] = [*usable.node_sets] or [(None, allowed)]

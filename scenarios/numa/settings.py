@@ -1,6 +1,4 @@
-"""Every setting that decides: what the kernel tells, what the firmware tells, and what nobody tells and where to
-look.
-"""
+"""Every setting that decides: what the kernel tells, what the firmware tells, and where to look for the rest."""
 
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Literal, TypeAlias
@@ -162,11 +160,9 @@ def _read_clocks(host: Host) -> Iterator[Entry]:
 
 
 def limited_khz(host: Host, frequencies: Frequency | Absent) -> int | None:
-    """Return what somebody set as the highest frequency, where that is lower than what the CPU can; the lowest of
-    all.
+    """Return what somebody set as the highest frequency, where the CPU can more; the lowest of all.
 
-    Where boost is off, against the frequency without it: some drivers lower the limit with it, which is another
-    setting.
+    Where boost is off, against the frequency without it: some drivers lower the limit with it.
     """
     if isinstance(frequencies, Absent):
         return None

@@ -58,9 +58,7 @@ def design_rows(settings: int) -> tuple[tuple[bool, ...], ...]:
 
 
 def draw_pairs(settings: int, rng: random.Random) -> list[tuple[tuple[bool, ...], bool]]:
-    """Return the rows of one replicate in a drawn order, each with whether it is measured before its mirror: half of
-    them are.
-    """
+    """Return the rows of one replicate in a drawn order, each with whether it comes before its mirror: half do."""
     rows = list(design_rows(settings))
     firsts = [number % 2 == 0 for number in range(len(rows))]
     rng.shuffle(rows)

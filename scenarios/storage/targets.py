@@ -53,9 +53,7 @@ def list_other_targets(host: Host, targets: Sequence[ComparedDirectory]) -> tupl
 
 
 def read_traits(host: Host, target: ComparedDirectory) -> dict[str, str]:
-    """Return what can make one side faster than the other without the disk being the reason. Absent traits are left
-    out.
-    """
+    """Return what can make one side faster than the other though the disk is not why. Absent traits are left out."""
     mount = target.place.mount
     trait_texts = {
         "file system": mount.fstype,

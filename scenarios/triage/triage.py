@@ -165,8 +165,7 @@ def _sorted_findings(events: Iterable[ev.AnyEvent]) -> list[Finding]:
 
 
 def examine_host(host: Host, time: Callable[[], float], *, facts: bool = True) -> Iterator[ev.AnyEvent]:
-    """Yield facts, offers, the facts that programs must be asked for, then every rule. `time` gives the `t` of the
-    events.
+    """Yield facts, offers, the facts that programs must be asked for, then every rule. `time` gives their `t`.
 
     Without `facts` only the rules are applied.
     """

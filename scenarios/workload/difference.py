@@ -67,8 +67,7 @@ def lines_of(time_split: Split) -> list[TimePart]:
 
 
 def rank_moved_parts(time_split: Split) -> tuple[list[TimePart], list[TimePart]]:
-    """The parts that moved along with the whole or against it, the largest first, `unmoved` ones last, and those that
-    are alike.
+    """The parts that moved along with the whole or against it, the largest first, `unmoved` ones last, and those alike.
 
     The largest along with the whole comes first even where its interval holds 0, as long as the sure ones are less.
     """

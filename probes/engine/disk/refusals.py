@@ -240,8 +240,7 @@ def suitability_notes(
 
 
 def keeps_inodes(host: Host, placed: DirectoryPlacement) -> bool:
-    """Return whether freed inodes are not used again for some minutes: each deleted file makes the next creations
-    slower.
+    """Return whether freed inodes are not used again for minutes: each deleted file makes the next creations slower.
 
     ext4 without a journal: journal_task_show, recently_deleted and find_inode_bit, fs/ext4/sysfs.c and ialloc.c
     (Linux 6.1).

@@ -289,8 +289,7 @@ def _read_share(reads: str | None, writes: str | None) -> str | None:
 
 
 def job_conditions(job: FioJob) -> dict[str, str]:
-    """Return what the job did, spelled one way: "4 KiB" for 4k and 4096B, fio's own default for what its options
-    leave out.
+    """Return what the job did, spelled one way: "4 KiB" for 4k and 4096B, fio's default for what is left out.
 
     Empty where the file has no options at all.
     """

@@ -1,7 +1,6 @@
 """BIOS settings as the vendor names them, from where they can be read without changing anything.
 
-Only what is asked for is kept: a full answer also holds serial numbers, iSCSI secrets and the hashes of the setup
-password.
+Only what is asked for is kept: a full answer also holds serial numbers, iSCSI secrets and hashes of the password.
 """
 
 from collections.abc import Callable, Mapping

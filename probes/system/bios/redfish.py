@@ -1,5 +1,4 @@
-"""BIOS settings from a management controller's Redfish service (DMTF DSP0266): GET requests only, by the standard
-library.
+"""BIOS settings from a management controller's Redfish service (DMTF DSP0266): GET requests only.
 
 Four requests, no session (which would be an object made on the controller), no redirect, the certificate checked,
 bounded in time and bytes. sushy and DMTF's library do far more, keep the password in objects that they log, and

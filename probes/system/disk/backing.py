@@ -61,8 +61,7 @@ def disks_beneath(host: Host, leaves: Iterable[str]) -> tuple[str, ...]:
 
 
 def served_by_memory(host: Host, leaves: Iterable[str]) -> str:
-    """Return why reads and writes there are served by memory: a loop device without direct I/O, a RAM disk; "" where
-    none is.
+    """Return why reads and writes there are served by memory: a loop device without direct I/O, a RAM disk; "": none.
 
     loop(4): without it, it goes through the page cache of its file. Through the whole stack: the file of a loop
     device with direct I/O may lie on one without.

@@ -91,9 +91,7 @@ def counter_growth(before: int | None, now: int | None) -> int | None:
 
 
 def moved_bytes(host: Host, leaves: Sequence[str], kind: str) -> int | None:
-    """Return what these devices count in a direction ("read", "write", "both"), all together; None where one does
-    not tell.
-    """
+    """Return what these devices count in a direction ("read", "write", "both"), together; None where one is silent."""
     counters = leaf_counters(host, leaves)
     if counters is None:
         return None

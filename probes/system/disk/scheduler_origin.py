@@ -110,9 +110,7 @@ def find_scheduler_origin(host: Host, state: Scheduling) -> SchedulerOrigin:
 
 
 def are_rules_known(host: Host) -> bool:
-    """Return whether it can be known what asks for a scheduler: a live host, or a capture with udev's or tuned's
-    folders.
-    """
+    """Return whether what asks for a scheduler is known: a live host, or a capture with udev's or tuned's folders."""
     return host.live or any(host.path_exists(folder) for folder in (*_UDEV_DIRECTORIES, *FOLDERS))
 
 

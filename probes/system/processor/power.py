@@ -1,6 +1,4 @@
-"""Package power: its limit and what it uses (Documentation/power/powercap/powercap.rst; RAPL on Intel, and AMD
-since 5.8).
-"""
+"""Package power: its limit and what it uses (Documentation/power/powercap/powercap.rst; RAPL on Intel and AMD)."""
 
 import re
 

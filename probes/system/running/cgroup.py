@@ -1,5 +1,4 @@
-"""What the control group that we (or another process) run in is allowed to use; version 1, version 2 and both at
-once.
+"""What the control group that we (or another process) run in is allowed to use; versions 1, 2 and both at once.
 
 A limit holds for everything below it, so that each group up to the root counts and the smallest wins.
 """
@@ -97,8 +96,7 @@ def find_group_folders(host: Host, table: tuple[Mount, ...], controller: str, pa
         )
         if not right or not host.path_exists(mount.mountpoint):
             continue
-        # In a container without a namespace of its own a part of the hierarchy is mounted, and the path has the
-        # whole.
+        # In a container without a namespace of its own a part of the hierarchy is mounted; the path has all.
         below = path.removeprefix(mount.root) if mount.root != "/" and path.startswith(mount.root) else path
         # the kernel's paths have at most 4096 characters: a file that says otherwise is none of its
         parts = [part for part in below[:_MAX_PATH_CHARACTERS].split("/") if part not in ("", "..")][

@@ -33,9 +33,7 @@ def file_findings(file: Imported) -> list[Finding]:
 
 
 def _account_findings(file: Imported) -> list[Finding]:
-    """Return what of the file is not imported; of free text, whose fields nobody can list, what was recognised in
-    it.
-    """
+    """Return what of the file is not imported; of free text, whose fields nobody lists, what was recognised in it."""
     result = file.result
     if result.left_out:
         left_out_names = [

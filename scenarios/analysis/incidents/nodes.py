@@ -39,8 +39,7 @@ class NodeIncident(msgspec.Struct, frozen=True):
 class NodeBook(msgspec.Struct, frozen=True, kw_only=True):
     """What `hostdx incident --format json` says of one node, as far as it is compared.
 
-    `first_s`: of the epoch, the book's first sample; an incident's times count from it. `book` tells such a document
-    from others.
+    `first_s`: of the epoch, the book's first sample; an incident's times count from it. `book` tells it from others.
     """
 
     book: str

@@ -230,8 +230,7 @@ class IntervalWithin(NamedTuple):
 
 
 class EffectEstimate(NamedTuple):
-    """An effect with its interval and margin (`edge`) in one unit in which 0 is no effect, for example logs of
-    ratios.
+    """An effect with its interval and margin (`edge`) in one unit in which 0 is no effect, such as logs of ratios.
 
     units, least: how many units of inference there are, and below how many only a large effect is called; 0 where the
     interval itself is wide enough for few units.

@@ -41,8 +41,7 @@ class WarmUpSlice(NamedTuple):
 
 
 class FirstQuarter(NamedTuple):
-    """How far a variant's rate in the first quarter differs from the rest, as a share of its mean (-0.2: 20 %
-    lower).
+    """How far a variant's rate in the first quarter differs from the rest, a share of its mean (-0.2: 20 % lower).
 
     `low` to `high`: the interval at 99 % for all variants together.
     """

@@ -1,7 +1,6 @@
 """The distributions behind a verdict, in plain Python: scipy costs 143 MB and a second at start.
 
-Normal, Student's t, binomial and Wilcoxon's signed-rank distribution. `scipy` is the oracle in the tests,
-to 1e-6.
+Normal, Student's t, binomial and Wilcoxon's signed-rank distribution. `scipy` is the tests' oracle, to 1e-6.
 """
 
 import math

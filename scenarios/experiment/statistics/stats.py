@@ -159,8 +159,7 @@ STRETCHES = 8
 def level_interval(
     values: Sequence[float], given_value: float | None = None
 ) -> tuple[float, tuple[float, float] | None]:
-    """Return the median of windows or slices in the order measured, and its 95 % interval; None where they are too
-    few.
+    """Return the median of windows or slices in the order measured, and its 95 % interval; None where too few.
 
     The interval is Student's, over the medians of up to eight stretches, because neighbours in time are correlated.
     `given_value`, the value shown beside the effect (`levels`), takes the median's place.

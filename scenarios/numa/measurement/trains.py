@@ -1,6 +1,4 @@
-"""Placements, near and far memory, page sizes as the sides of a train: the same workers are moved from slice to
-slice.
-"""
+"""Placements, near and far memory, page sizes as sides of a train: the same workers are moved at each slice."""
 
 import time
 from collections.abc import Sequence

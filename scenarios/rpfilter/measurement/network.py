@@ -102,8 +102,7 @@ class Network:
     ) -> MeasuredBatch:
         """Send small packets through these pairs in turn; `order` holds their numbers, which number the sides, too.
 
-        Raise VariantsUnfit with the pairs' numbers as text where packets did not arrive, NotApplicable as `measure`
-        does.
+        Raise VariantsUnfit with the pairs' numbers as text where packets were lost, NotApplicable as `measure` does.
         """
         request = MeasureSlices(protocol=protocol, order=list(order), slice_s=slice_s, onset_s=onset_s)
         began = time.perf_counter()

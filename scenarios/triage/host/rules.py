@@ -214,9 +214,7 @@ def _thread_words(user: TopUser) -> str:
 
 
 def _relief_remedy(kind: str, first: TopUser) -> Remedy:
-    """Return what the process that uses most does now: its average since it started is too little to change its
-    priority.
-    """
+    """Return what the process that uses most does now: its average since the start is too little for a new priority."""
     if first.kernel_thread:
         return priority.kernel_thread_remedy(first.pid, first.name)
     return SAYS.remedy("memory" if kind == "memory" else "look", name=first.name, pid=first.pid)

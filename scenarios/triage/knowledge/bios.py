@@ -1,6 +1,4 @@
-"""BIOS settings by the vendors' names (bios.toml): what each is called, what it should be on an I/O server, where
-it is.
-"""
+"""BIOS settings by the vendors' names (bios.toml): what each is called, what suits an I/O server, where it is."""
 
 import datetime
 import re

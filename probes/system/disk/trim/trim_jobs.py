@@ -60,8 +60,7 @@ def fstab_entries(host: Host) -> tuple[tuple[str, tuple[str, ...]], ...]:
 
 
 def explain_fstab_skip(host: Host, mountpoints: Sequence[str]) -> str:
-    """Return why `fstrim --listed-in /etc/fstab:/proc/self/mountinfo` passes over a file system; "" where it does
-    not.
+    """Return why `fstrim --listed-in /etc/fstab:/proc/self/mountinfo` passes over a file system; "": it does not.
 
     It takes the first file that is not empty, so what is mounted by a unit or by hand is skipped where fstab has
     any line (fstrim(8)); one of several mount points is enough. The root file system is added from the kernel's command
