@@ -265,9 +265,9 @@ class Cycles:
         )
         if unmeasured_reason := next(
             (
-                self.unmeasured_reasons[needed_corner.id]
-                for needed_corner in (easy, hard)
-                if needed_corner.id in self.unmeasured_reasons
+                self.unmeasured_reasons[corner.id]
+                for corner in (easy, hard)
+                if corner.id in self.unmeasured_reasons
             ),
             "",
         ):

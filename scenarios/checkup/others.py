@@ -102,15 +102,15 @@ class HostUseSampler:
         return causes
 
     def _cpu_cause(self) -> Item | None:
-        pressures = [use_gap.rates.psi_cpu for use_gap in self.gaps if use_gap.rates.psi_cpu is not None]
-        cpus, used = self.gaps[-1].cpus, fmean(use_gap.used_cpus for use_gap in self.gaps)
+        pressures = [gap.rates.psi_cpu for gap in self.gaps if gap.rates.psi_cpu is not None]
+        cpus, used = self.gaps[-1].cpus, fmean(gap.used_cpus for gap in self.gaps)
         if not cpus or used < 0.5 * cpus or (pressures and fmean(pressures) < WAITED):
             return None  # tasks that wait for a quota wait on an idle host, too
         if not pressures and used < USED * cpus:
             return None
         users = self._top_users("cpu", NAMED_SHARE * used)
         user = users[0] if users else None
-        users_text = self._users_text([(use_gap, f"{use_gap.rate:.1f} CPUs") for use_gap in users])
+        users_text = self._users_text([(gap, f"{gap.rate:.1f} CPUs") for gap in users])
         text_fields = {"cpus": f"{used:.1f}", "all": cpus, "who": users_text}
         words = (
             SAYS.text("cpu", waited=fmean(pressures), **text_fields)
@@ -124,9 +124,7 @@ class HostUseSampler:
         return _cause_item(words, step, fmean(pressures) if pressures else 0.0, user=user)
 
     def _memory_cause(self) -> Item | None:
-        pressures = [
-            use_gap.rates.psi_memory for use_gap in self.gaps if use_gap.rates.psi_memory is not None
-        ]
+        pressures = [gap.rates.psi_memory for gap in self.gaps if gap.rates.psi_memory is not None]
         if not pressures or fmean(pressures) < WAITED:
             return None
         step = SAYS.remedy(
@@ -135,10 +133,10 @@ class HostUseSampler:
         return _cause_item(SAYS.text("memory", waited=fmean(pressures)), step.as_step, fmean(pressures))
 
     def _disk_cause(self) -> Item | None:
-        waited = [use_gap.rates.psi_io for use_gap in self.gaps if use_gap.rates.psi_io is not None]
+        waited = [gap.rates.psi_io for gap in self.gaps if gap.rates.psi_io is not None]
         busy: dict[str, list[tuple[float, float, float]]] = defaultdict(list)
-        for use_gap in self.gaps:
-            for name, rates in use_gap.rates.devices.items():
+        for gap in self.gaps:
+            for name, rates in gap.rates.devices.items():
                 busy[name].append(rates)
         shares = {name: sum(use for _, _, use in rates) / len(self.gaps) for name, rates in busy.items()}
         # a loop device's own disk is busy with it: the busiest is the one that tasks wait for
@@ -152,7 +150,7 @@ class HostUseSampler:
         moved = sum(read + written for read, written, _ in busy[device]) / len(self.gaps)
         users = self._top_users("io", NAMED_SHARE * moved)
         user = users[0] if users else None
-        users_text = self._users_text([(use_gap, units.format_rate(use_gap.rate)) for use_gap in users])
+        users_text = self._users_text([(gap, units.format_rate(gap.rate)) for gap in users])
         text_fields = {"device": device, "busy": min(1.0, shares[device]), "rate": moved, "who": users_text}
         words = (
             SAYS.text("disk", waited=fmean(waited), **text_fields)
@@ -170,16 +168,16 @@ class HostUseSampler:
     def _top_users(self, resource: Resource, least: float) -> list[HostUser]:
         """At most MOST_NAMED, who used most first; `least`: CPUs or bytes a second that make one worth a name."""
         rates: dict[str, dict[int, float]] = defaultdict(lambda: defaultdict(float))
-        for use_gap in self.gaps:
-            for name, pid, rate in use_gap.users[resource]:
+        for gap in self.gaps:
+            for name, pid, rate in gap.users[resource]:
                 rates[name][pid] += rate / len(self.gaps)
         all_users = (
             HostUser(name, sum(own.values()), tuple(sorted(own, key=lambda pid: -own[pid])))
             for name, own in rates.items()
         )
-        return sorted(
-            (use_gap for use_gap in all_users if use_gap.rate >= least), key=lambda use_gap: -use_gap.rate
-        )[:MAX_NAMED_USERS]
+        return sorted((gap for gap in all_users if gap.rate >= least), key=lambda gap: -gap.rate)[
+            :MAX_NAMED_USERS
+        ]
 
     def _users_text(self, users: Sequence[tuple[HostUser, str]]) -> str:
         owners = {pid: owner for user in self.gaps for pid, owner in user.owners.items() if owner}

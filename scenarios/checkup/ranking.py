@@ -98,25 +98,23 @@ def unmeasured_item(scenario: Scenario, reason: str, command: str) -> Item:
 def rank_items(items: Iterable[Item]) -> list[Item]:
     """Return what is critical, then causes, then what rules say and nobody measured; the worst at the top; numbered."""
 
-    def rank_key(ranked_item: Item) -> tuple[bool, int, int]:
-        worst = (
-            SEVERITIES.index(ranked_item.severity) if ranked_item.severity != "unknown" else len(SEVERITIES)
-        )
-        urgent = ranked_item.severity == "critical" and ranked_item.state in ("cause", "rule")
-        return not urgent, ORDER.index(ranked_item.state), worst
+    def rank_key(item: Item) -> tuple[bool, int, int]:
+        worst = SEVERITIES.index(item.severity) if item.severity != "unknown" else len(SEVERITIES)
+        urgent = item.severity == "critical" and item.state in ("cause", "rule")
+        return not urgent, ORDER.index(item.state), worst
 
     sorted_items = sorted(items, key=rank_key)
     return [
-        msgspec.structs.replace(ranked_item, rank=number if ranked_item.state != "resolution" else 0)
-        for number, ranked_item in enumerate(sorted_items, 1)
+        msgspec.structs.replace(item, rank=number if item.state != "resolution" else 0)
+        for number, item in enumerate(sorted_items, 1)
     ]
 
 
 def answer_finding(items: Sequence[Item], *, ended: bool) -> Finding:
     """The whole answer as one finding: the headline, the ranked list, and what to do next."""
-    causes = [ranked_item for ranked_item in items if ranked_item.state in ("cause", "rule")]
-    remarks = [ranked_item for ranked_item in items if ranked_item.state == "remark"]
-    cleared = [ranked_item for ranked_item in items if ranked_item.state == "cleared"]
+    causes = [item for item in items if item.state in ("cause", "rule")]
+    remarks = [item for item in items if item.state == "remark"]
+    cleared = [item for item in items if item.state == "cleared"]
     severity: Severity = "ok"
     if causes:
         words = causes[0].words
@@ -126,20 +124,20 @@ def answer_finding(items: Sequence[Item], *, ended: bool) -> Finding:
     elif remarks:
         words, severity = remarks[0].words, "notice"
     elif cleared:
-        missing = [ranked_item.scenario for ranked_item in items if ranked_item.state == "not measured"]
+        missing = [item.scenario for item in items if item.state == "not measured"]
         severity = "notice" if missing else "ok"
         words = SAYS.text(
             "partly" if missing else "none",
-            cleared="; ".join(ranked_item.words for ranked_item in cleared),
+            cleared="; ".join(item.words for item in cleared),
             missing=join_names(missing, len(missing)),
         )
     else:
         words, severity = SAYS.text("open"), "notice"
     remedies = tuple(
         Remedy(title=step.title, commands=step.all_commands)
-        for ranked_item in items
-        for step in ranked_item.following[:1]
-        if ranked_item.state != "cleared"
+        for item in items
+        for step in item.following[:1]
+        if item.state != "cleared"
     )
     confidence: Confidence = "measured" if causes or remarks or cleared else "hint"
     return SAYS.finding(
@@ -147,9 +145,7 @@ def answer_finding(items: Sequence[Item], *, ended: bool) -> Finding:
         severity=severity,
         confidence="rule" if causes and causes[0].state == "rule" else confidence,
         words=words,
-        evidence=[
-            Evidence(text=ranked_item.ranked_line, source=ranked_item.recording) for ranked_item in items
-        ],
+        evidence=[Evidence(text=item.ranked_line, source=item.recording) for item in items],
         remedy=remedies,
     )
 

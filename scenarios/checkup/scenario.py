@@ -265,31 +265,25 @@ def _all_items(
 ) -> list[Item]:
     """Our own quota stands before all that was measured under it, then what costs most: who uses the host, and the
     parts that measure; before them those that only watch, behind them what triage warns of and none of them names."""
-    scenarios = {item_or_scenario.id: item_or_scenario for item_or_scenario in candidate_scenarios()}
+    scenarios = {item.id: item for item in candidate_scenarios()}
     open_ones = [
-        scenarios[item_or_scenario.scenario].suspect
-        for item_or_scenario in items
-        if item_or_scenario.state == "open" and item_or_scenario.scenario in scenarios
+        scenarios[item.scenario].suspect
+        for item in items
+        if item.state == "open" and item.scenario in scenarios
     ]
-    watched = [
-        item_or_scenario
-        for item_or_scenario in items
-        if item_or_scenario.scenario in scenarios and not scenarios[item_or_scenario.scenario].measures
-    ]
+    watched = [item for item in items if item.scenario in scenarios and not scenarios[item.scenario].measures]
     measured = [
         *others.items(open_ones),
-        *(item_or_scenario for item_or_scenario in items if item_or_scenario not in watched),
+        *(item for item in items if item not in watched),
     ]
     ordered_items = [
         *watched,
         *others.quota_items(findings),
-        *sorted(measured, key=lambda item_or_scenario: -item_or_scenario.loss),
+        *sorted(measured, key=lambda item: -item.loss),
     ]
     return [
         *ordered_items,
-        *_rule_items(
-            findings, fates, {key for item_or_scenario in ordered_items for key in item_or_scenario.about}
-        ),
+        *_rule_items(findings, fates, {key for item in ordered_items for key in item.about}),
     ]
 
 
@@ -326,13 +320,9 @@ def _rule_items(
 ) -> list[Item]:
     """Triage's warnings, but those that a measured cause confirms: it names them itself."""
     open_findings = [
-        open_finding
-        for open_finding in findings
-        if open_finding.severity in LOUD and open_finding.key not in confirmed_keys
+        finding for finding in findings if finding.severity in LOUD and finding.key not in confirmed_keys
     ]
-    return [
-        rule_item(open_finding, fates.get(open_finding.key, "not measured")) for open_finding in open_findings
-    ]
+    return [rule_item(finding, fates.get(finding.key, "not measured")) for finding in open_findings]
 
 
 def _next_step_text(ranked_item: Item) -> str:

@@ -258,19 +258,19 @@ def finish_round(asked: TrimRequest, blocks: PhaseMeasurer, phase: MeasuredPhase
 
 def comparable_rounds(series: RoundSeries, now: Round) -> list[Round]:
     """The rounds that can be compared: of the same source, workload and metric."""
-    return [past_round for past_round in series.rounds if past_round.key == now.key]
+    return [past for past in series.rounds if past.key == now.key]
 
 
 def trend_of_rounds(rounds: Sequence[Round]) -> TreatedTrend:
     """References only where every round has one; bytes only where they are known of every round after the first."""
-    referenced = all(past_round.reference for past_round in rounds)
-    written = [past_round.written_bytes for past_round in rounds[1:]]
+    referenced = all(past.reference for past in rounds)
+    written = [past.written_bytes for past in rounds[1:]]
     known_written = [w for w in written if w is not None]
     totals = [0.0, *accumulate(map(float, known_written))] if len(known_written) == len(written) else None
     return treated_trend(
-        [past_round.value for past_round in rounds],
-        [past_round.reference or 1.0 if referenced else 1.0 for past_round in rounds],
-        [past_round.trim_before for past_round in rounds],
+        [past.value for past in rounds],
+        [past.reference or 1.0 if referenced else 1.0 for past in rounds],
+        [past.trim_before for past in rounds],
         totals,
     )
 
@@ -292,9 +292,9 @@ def judge_rounds(
 
 def rounds_a_day(rounds: Sequence[Round]) -> float | None:
     times = []
-    for past_round in rounds:
+    for past in rounds:
         try:
-            times.append(datetime.fromisoformat(past_round.wall))
+            times.append(datetime.fromisoformat(past.wall))
         except ValueError:
             continue
     if len(times) < 2 or times[-1].tzinfo is None or times[0].tzinfo is None:

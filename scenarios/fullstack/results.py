@@ -90,11 +90,7 @@ class FullstackFigures(msgspec.Struct, frozen=True, kw_only=True):
 
     def find_level(self, direction: str, side: str) -> SideRate | None:
         return next(
-            (
-                side_rate
-                for side_rate in self.levels
-                if (side_rate.direction, side_rate.side) == (direction, side)
-            ),
+            (rate for rate in self.levels if (rate.direction, rate.side) == (direction, side)),
             None,
         )
 
@@ -123,9 +119,9 @@ class Streams(Result, frozen=True, tag="fullstack.streams/1"):
         for device, part in ((value.disk, DISK), (value.card, NETWORK)):
             rates_by_way = [(way, value.find_level(way, part)) for way in ("out", "in")]
             words = [
-                f"{units.format_rate(side_rate.rate)} {DOES[part, way]}"
-                for way, side_rate in rates_by_way
-                if side_rate is not None
+                f"{units.format_rate(rate.rate)} {DOES[part, way]}"
+                for way, rate in rates_by_way
+                if rate is not None
             ]
             if device and words:
                 rate_texts[device] = f"alone it gave {', '.join(words)}"
@@ -161,12 +157,12 @@ def _limits_table(value: FullstackFigures) -> Table:
     return Table(header, tuple(zip(heads, *columns, strict=True)))
 
 
-def _rate_text(side_rate: SideRate) -> str:
+def _rate_text(rate: SideRate) -> str:
     """`942 MB/s (900 to 980 MB/s)`"""
-    if side_rate.ci95 is None:
-        return units.format_rate(side_rate.rate)
-    low, high = (units.scale_decimal(end, "B/s") for end in side_rate.ci95)
-    return f"{units.format_rate(side_rate.rate)} ({low.number if low.unit == high.unit else low} to {high})"
+    if rate.ci95 is None:
+        return units.format_rate(rate.rate)
+    low, high = (units.scale_decimal(end, "B/s") for end in rate.ci95)
+    return f"{units.format_rate(rate.rate)} ({low.number if low.unit == high.unit else low} to {high})"
 
 
 def _part_text(ratio: float | None, ci95: tuple[float, float] | None) -> str:
@@ -176,18 +172,18 @@ def _part_text(ratio: float | None, ci95: tuple[float, float] | None) -> str:
     return f"{units.format_percent(ratio)} ({low.removesuffix(' %')} to {high})"
 
 
-def _table_row(side_rate: SideRate) -> tuple[str, ...]:
+def _table_row(rate: SideRate) -> tuple[str, ...]:
     return (
-        way_words(side_rate.direction),
-        _label(side_rate.side),
-        units.format_rate(side_rate.rate),
-        "–" if side_rate.ci95 is None else " to ".join(map(units.format_rate, side_rate.ci95)),
-        f"{side_rate.cpu_s_per_gb:.2f}",
-        f"{side_rate.peer_cpu_s_per_gb:.2f}",
-        units.format_percent(side_rate.cpus),
-        units.format_percent(side_rate.busy),
-        units.format_percent(side_rate.softirq),
-        "–" if side_rate.memory is None else units.format_number(side_rate.memory),
+        way_words(rate.direction),
+        _label(rate.side),
+        units.format_rate(rate.rate),
+        "–" if rate.ci95 is None else " to ".join(map(units.format_rate, rate.ci95)),
+        f"{rate.cpu_s_per_gb:.2f}",
+        f"{rate.peer_cpu_s_per_gb:.2f}",
+        units.format_percent(rate.cpus),
+        units.format_percent(rate.busy),
+        units.format_percent(rate.softirq),
+        "–" if rate.memory is None else units.format_number(rate.memory),
     )
 
 

@@ -192,12 +192,12 @@ async def _measure(
         private=not layout.peer,
         streams=layout.streams,
         levels=tuple(judged.levels),
-        limits=tuple(limit_or_finding for limit_or_finding in limits if limit_or_finding is not None),
+        limits=tuple(limit for limit in limits if limit is not None),
         card=bounds.card.name if bounds.card is not None else "",
     )
     run.emit(Streams(t=run.elapsed_s(), value=measured))
-    for limit_or_finding in fullstack_findings(measured, judged.verdicts, bounds):
-        run.emit_finding(limit_or_finding)
+    for limit in fullstack_findings(measured, judged.verdicts, bounds):
+        run.emit_finding(limit)
 
 
 def _watch(run: Run, layout: FullstackSetup) -> InterferenceWatch:

@@ -66,8 +66,8 @@ class NumaScenario(Scenario):
         if run.options.as_string("redfish"):  # four answers, 1 to 3 s each
             run.emit_progress("read", "ask the management controller")
         # before any step: what was asked for and does not answer is one line
-        firmware_settings = await asyncio.to_thread(read_firmware, run.host, run.options)
-        read = await self._read(run, layout, firmware_settings)
+        firmware = await asyncio.to_thread(read_firmware, run.host, run.options)
+        read = await self._read(run, layout, firmware)
         all_findings: list[Finding] = [*read]
         verdicts: dict[str, list[ev.RunVerdict]] = {}
         if layout.measures:
@@ -80,14 +80,14 @@ class NumaScenario(Scenario):
         ):
             run.emit_finding(finding)
 
-    async def _read(self, run: Run, layout: NumaSetup, firmware_settings: FirmwareSettings) -> list[Finding]:
+    async def _read(self, run: Run, layout: NumaSetup, firmware: FirmwareSettings) -> list[Finding]:
         with run.begin_step("read", "read topology and settings"):
             run.emit(Shape(t=run.elapsed_s(), value=layout.shape))
             if layout.placement_commands:
                 run.emit(Placements(t=run.elapsed_s(), value=tables.placed_commands(layout)))
             for setting in await asyncio.to_thread(read_settings, run.host):
                 run.emit(ev.fact_event(setting, run.elapsed_s()))
-            self._report_firmware(run, firmware_settings)
+            self._report_firmware(run, firmware)
             devices = read_pci_devices(run.host)
             if is_present(devices) and devices:
                 run.emit(DevicesResult(t=run.elapsed_s(), value=tables.device_rows(devices)))
@@ -101,30 +101,30 @@ class NumaScenario(Scenario):
         return [
             *findings.topology_findings(layout.shape.doubt, nodes, lost_nodes(run.host)),
             *findings.device_findings(devices if is_present(devices) else (), device_tags(run.host)),
-            *findings.firmware_findings(firmware_settings),
+            *findings.firmware_findings(firmware),
         ]
 
-    def _report_firmware(self, run: Run, firmware_settings: FirmwareSettings) -> None:
-        if isinstance(firmware_settings.attributes, Absent):
-            run.emit_fact("bios", "attributes", firmware_settings.attributes)
-        if firmware_settings.readings:
-            run.emit(Bios(t=run.elapsed_s(), value=tables.bios_rows(firmware_settings)))
+    def _report_firmware(self, run: Run, firmware: FirmwareSettings) -> None:
+        if isinstance(firmware.attributes, Absent):
+            run.emit_fact("bios", "attributes", firmware.attributes)
+        if firmware.readings:
+            run.emit(Bios(t=run.elapsed_s(), value=tables.bios_rows(firmware)))
 
     async def _measure(
         self, run: Run, layout: NumaSetup, bench: PlacementBench, verdicts: dict[str, list[ev.RunVerdict]]
     ) -> list[Finding]:
         total, began = run.plan.measuring_s, run.clock.now()
-        new_findings = await self._measure_cpu(run, layout, bench, total * CPU_SHARE)
-        new_findings += await self._measure_memory(run, layout, bench, total * MEMORY_SHARE)
+        results = await self._measure_cpu(run, layout, bench, total * CPU_SHARE)
+        results += await self._measure_memory(run, layout, bench, total * MEMORY_SHARE)
         disk_s = total * DISK_SHARE if layout.disk is not None else 0.0
         # Their figures need MOST_ROUNDS at most: what a long budget has left over decides comparisons.
         shared = total * (1 - CPU_SHARE - MEMORY_SHARE) - disk_s
         left = max(shared, total - disk_s - (run.clock.now() - began))
-        new_findings += await self._compare(run, layout, bench, left, verdicts)
+        results += await self._compare(run, layout, bench, left, verdicts)
         if layout.disk is not None:
             family = len(layout.entries) + len(layout.disk.disk_workloads)
             verdicts |= await locality.measure(run, layout.disk, disk_s, family)
-        return new_findings
+        return results
 
     async def _measure_cpu(
         self, run: Run, layout: NumaSetup, bench: PlacementBench, seconds: float
@@ -208,9 +208,9 @@ class NumaScenario(Scenario):
             for workload, work, sides in layout.entries
         }
         with run.begin_step("prepare", "make the buffers"):
-            for placed_trains in trains.values():
+            for placed in trains.values():
                 with suppress(NotApplicable):  # said by the comparison itself
-                    await placed_trains.start_workers()
+                    await placed.start_workers()
         entries = [schedule_load(workload, trains[workload.id]) for workload, _, _ in layout.entries]
         family = len(layout.entries) + (len(layout.disk.disk_workloads) if layout.disk else 0)
         await run_campaign(run, Budget(seconds, run.clock), entries, family=family)

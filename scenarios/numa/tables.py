@@ -99,7 +99,7 @@ def _rate(bytes_per_s: int | Absent) -> int | None:
     return bytes_per_s // 1_000_000 if is_present(bytes_per_s) else None
 
 
-def bios_rows(firmware_settings: FirmwareSettings) -> tuple[BiosSettingRow, ...]:
+def bios_rows(firmware: FirmwareSettings) -> tuple[BiosSettingRow, ...]:
     return tuple(
         BiosSettingRow(
             setting=reading.title,
@@ -109,7 +109,7 @@ def bios_rows(firmware_settings: FirmwareSettings) -> tuple[BiosSettingRow, ...]
             judgement=reading.judgement if reading.value else None,
             setup=reading.where,
         )
-        for reading in firmware_settings.readings
+        for reading in firmware.readings
     )
 
 

@@ -55,17 +55,17 @@ def list_other_targets(host: Host, targets: Sequence[ComparedDirectory]) -> tupl
 def read_traits(host: Host, target: ComparedDirectory) -> dict[str, str]:
     """Return what can make one side faster than the other though the disk is not why. Absent traits are left out."""
     mount = target.place.mount
-    trait_texts = {
+    traits = {
         "file system": mount.fstype,
         "mount options": ",".join(sorted(o for o in mount.options if o not in _QUIET_OPTIONS)) or "defaults",
         "layers": " on ".join(list_layer_kinds(host, target)) or "none",
     }
     fill = fill_level(host, target.directory)
     if fill is not None:
-        trait_texts["filled"] = f"{100 * fill:.0f} %"
+        traits["filled"] = f"{100 * fill:.0f} %"
     leaf = target.devices[0] if target.devices else None
     if leaf is not None:
-        trait_texts |= {
+        traits |= {
             "transport": text(leaf.transport),
             "model": text(leaf.model),
             "scheduler": text(leaf.scheduler),
@@ -73,8 +73,8 @@ def read_traits(host: Host, target: ComparedDirectory) -> dict[str, str]:
             "write cache": text(leaf.queue.write_cache),
         }
         if len(target.devices) > 1:
-            trait_texts["devices"] = str(len(target.devices))
-    return {k: v for k, v in trait_texts.items() if v}
+            traits["devices"] = str(len(target.devices))
+    return {k: v for k, v in traits.items() if v}
 
 
 def list_layer_kinds(host: Host, target: ComparedDirectory) -> list[str]:
@@ -175,12 +175,10 @@ def _shared_of_pair(host: Host, a: ComparedDirectory, b: ComparedDirectory) -> S
         return None
     differs = None
     if common in ("file system", "subvolumes"):
-        mine, other_traits = (directory_traits(target.directory) for target in (a, b))
-        if mine and other_traits:
+        mine, others = (directory_traits(target.directory) for target in (a, b))
+        if mine and others:
             differs = {
-                n: (mine[n], other_traits[n])
-                for n in sorted(mine.keys() & other_traits.keys())
-                if mine[n] != other_traits[n]
+                n: (mine[n], others[n]) for n in sorted(mine.keys() & others.keys()) if mine[n] != others[n]
             }
     return Shared(
         a=a.letter,

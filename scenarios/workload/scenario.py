@@ -256,9 +256,7 @@ async def _compare(run: Run, wanted: CommandRequest, benches: list[CommandVarian
 def _report_call_paths(run: Run, all_profiles: list[Profiles]) -> None:
     symbols = Symbols()
     if trees := tuple(
-        tree
-        for pair_profiles in all_profiles
-        if (tree := pair_profiles.build_tree(symbols, len(all_profiles)))
+        tree for profiles in all_profiles if (tree := profiles.build_tree(symbols, len(all_profiles)))
     ):
         run.emit(CallPaths(t=run.elapsed_s(), value=trees))
     else:
@@ -266,9 +264,7 @@ def _report_call_paths(run: Run, all_profiles: list[Profiles]) -> None:
             "no call paths: perf events are not there, not allowed (kernel.perf_event_paranoid), would slow a command"
             " that switches so often (as a user), or there were too few groups"
         )
-    if tables := tuple(
-        table for pair_profiles in all_profiles if (table := pair_profiles.build_lock_table(symbols))
-    ):
+    if tables := tuple(table for profiles in all_profiles if (table := profiles.build_lock_table(symbols))):
         run.emit(LocksResult(t=run.elapsed_s(), value=tables))
     elif trees:
         run.emit_note(

@@ -143,11 +143,11 @@ def parse(source: ImportSource) -> ImportResult:
         else:
             text.append(line[:300])
     together = Counter[tuple[str, int]]()  # without group_reporting each of numjobs has a line of its own
-    for printed_job in read:
-        together[printed_job.name, printed_job.group] += printed_job.jobs
+    for printed in read:
+        together[printed.name, printed.group] += printed.jobs
     jobs = [
-        _make_job(printed_job, planned.get(printed_job.name), together[printed_job.name, printed_job.group])
-        for printed_job in read
+        _make_job(printed, planned.get(printed.name), together[printed.name, printed.group])
+        for printed in read
     ]
     if not any(job.rates for job in jobs):
         raise ImportRefusedError(
@@ -159,26 +159,26 @@ def parse(source: ImportSource) -> ImportResult:
     doubts = list_troubles(sums, messages, 1, 1, bool(measures))
     return ImportResult(
         kind="fio-text", tool="fio", version=version, began=to_iso(read[0].ended), measures=tuple(measures),
-        seconds=max((p.runtime_ms / 1000 for printed_job in read for p in printed_job.parts.values()), default=None),
+        seconds=max((p.runtime_ms / 1000 for printed in read for p in printed.parts.values()), default=None),
         facts=tuple(list_facts(jobs)), contradictions=tuple(sums.contradictions),
         troubles=(*doubts, ImportTrouble(id="fio.text")), recomputed=("IOPS from operations and run time",),
         detail=Fio(version=version, jobs=tuple(jobs), totals=sums.totals, messages=tuple(messages)),
     )  # fmt: skip
 
 
-def _make_job(printed_job: _PrintedJob, planned: re.Match[str] | None, numjobs: int) -> FioJob:
+def _make_job(printed: _PrintedJob, planned: re.Match[str] | None, numjobs: int) -> FioJob:
     job = FioJob(
-        name=printed_job.name,
-        group=printed_job.group,
-        error=printed_job.error,
+        name=printed.name,
+        group=printed.group,
+        error=printed.error,
         numjobs=numjobs,
-        rates={direction: part.rate() for direction, part in printed_job.parts.items()},
+        rates={direction: part.rate() for direction, part in printed.parts.items()},
         sync=SyncLatency(
-            count=printed_job.syncs, mean_ns=printed_job.sync_ns, percentiles_ns=printed_job.sync_percentiles
+            count=printed.syncs, mean_ns=printed.sync_ns, percentiles_ns=printed.sync_percentiles
         )
-        if printed_job.sync_ns
+        if printed.sync_ns
         else None,
-        invalid=f"fio ended with error {printed_job.error}" if printed_job.error else "",
+        invalid=f"fio ended with error {printed.error}" if printed.error else "",
     )
     if planned is None:
         return job

@@ -117,15 +117,15 @@ def _mean(run: RunSummary, parts: Parts, metric: Metric) -> LoadFigure:
     """The mean of the parts' mean logs; the variance, where every load has one."""
     weights = [(run.figures[key], 1 / len(parts) / len(part)) for part in parts for key in part]
     log = math.fsum(figure.log_mean * weight for figure, weight in weights)
-    known_variances = [(f.variance, weight, f.stretches) for f, weight in weights if f.variance is not None]
-    has_all_variances = len(known_variances) == len(weights)
-    variance = math.fsum(v * weight**2 for v, weight, _ in known_variances) if has_all_variances else None
+    known = [(f.variance, weight, f.stretches) for f, weight in weights if f.variance is not None]
+    has_all_variances = len(known) == len(weights)
+    variance = math.fsum(v * weight**2 for v, weight, _ in known) if has_all_variances else None
     return LoadFigure(
         log,
         math.exp(log if metric.better == "more" else -log),
         sum(f.blocks for f, _ in weights),
         variance,
-        min((s for _, _, s in known_variances), default=0) if has_all_variances else 0,
+        min((s for _, _, s in known), default=0) if has_all_variances else 0,
     )
 
 

@@ -105,9 +105,9 @@ def compare_fingerprints(
                 varying.append(text)
             else:
                 differing[key] = _fact_difference(key, values_a, values_b, moved, devices)
-        elif key in absent or not all(_kind(subject) in known_names for known_names in kinds):
+        elif key in absent or not all(_kind(subject) in names for names in kinds):
             unknown.append(text)
-        elif all(subject in known_names for known_names in subjects):
+        elif all(subject in names for names in subjects):
             differing[key] = _fact_difference(key, values_a, values_b, moved, devices)
         elif (subject, "") not in differing:
             there: dict[str, Json] = {"": True}
@@ -121,7 +121,7 @@ def compare_fingerprints(
             )
     ranked = sorted(differing.values(), key=lambda d: (-d.rank, d.subject, d.name))
     recorded = all(kinds_of - OF_THE_RUN for kinds_of in kinds)
-    placed = all(known_names & PLACES for known_names in kinds)
+    placed = all(names & PLACES for names in kinds)
     attribution = Attribution(word="no fingerprint")
     if recorded:
         attribution = _attribute_differences([d for d in ranked if d.name or not placed])

@@ -93,20 +93,20 @@ def effects_between(
     level = alpha / max(1, len(both))
     unseen = not boots and {run.boot for run in a} != {run.boot for run in b}
     guest = any(run.in_guest for run in (*a, *b))
-    unnamed_effects = [
+    effects = [
         _load_effect(key, loads[key], *both[key], variances.get(key), margin, level, boots, unseen, guest)
         for key in both
     ]
-    metrics = Counter((e.key.workload, e.key.variant) for e in unnamed_effects)
-    marked_effects = [
+    metrics = Counter((e.key.workload, e.key.variant) for e in effects)
+    marked = [
         msgspec.structs.replace(
             e,
             several=metrics[e.key.workload, e.key.variant] > 1,
             basis="runs" if e.basis == "boots" and not has_boot_ids else e.basis,
         )
-        for e in unnamed_effects
+        for e in effects
     ]
-    return sorted(marked_effects, key=lambda e: (e.ratio, e.key))
+    return sorted(marked, key=lambda e: (e.ratio, e.key))
 
 
 def _count_boots(runs: Sequence[RunSummary]) -> int:
@@ -123,12 +123,10 @@ def _load_side(runs: Sequence[RunSummary], key: FigureKey, boots: bool) -> _Load
         by_boot[run.boot or run.name].append(figure)
     units = list(by_boot.values()) if boots else [[figure] for _, figure in having]
     withins = [_variance_within(unit) for unit in units]
-    known_variances = [w for w in withins if w is not None]
+    known = [w for w in withins if w is not None]
     return _LoadSide(
         values=tuple(math.fsum(f.log_mean for f in unit) / len(unit) for unit in units),
-        within=math.fsum(known_variances) / len(known_variances)
-        if len(known_variances) == len(units)
-        else None,
+        within=math.fsum(known) / len(known) if len(known) == len(units) else None,
         freedom=sum(max(0, f.stretches - 1) for _, f in having),
         natural=math.exp(math.fsum(math.log(f.value) for _, f in having) / len(having)),
         runs=len(having),
@@ -136,12 +134,8 @@ def _load_side(runs: Sequence[RunSummary], key: FigureKey, boots: bool) -> _Load
 
 
 def _variance_within(unit: Sequence[LoadFigure]) -> float | None:
-    known_variances = [f.variance for f in unit if f.variance is not None]
-    return (
-        math.fsum(known_variances) / len(known_variances) / len(unit)
-        if len(known_variances) == len(unit)
-        else None
-    )
+    known = [f.variance for f in unit if f.variance is not None]
+    return math.fsum(known) / len(known) / len(unit) if len(known) == len(unit) else None
 
 
 def _moderated_variances(both: dict[FigureKey, tuple[_LoadSide, _LoadSide]]) -> dict[FigureKey, Variance]:
@@ -151,8 +145,8 @@ def _moderated_variances(both: dict[FigureKey, tuple[_LoadSide, _LoadSide]]) -> 
         freedom = sum(len(side.values) - 1 for side in sides)
         if freedom > 0:
             squares = math.fsum(_sum_of_squares(side.values) for side in sides)
-            known_variances = [side.within for side in sides if side.within is not None]
-            within = math.fsum(known_variances) / len(known_variances) if len(known_variances) == 2 else None
+            known = [side.within for side in sides if side.within is not None]
+            within = math.fsum(known) / len(known) if len(known) == 2 else None
             observed[key] = Observed(squares / freedom, freedom, within)
     return dict(zip(observed, moderate_variances(list(observed.values())), strict=True))
 

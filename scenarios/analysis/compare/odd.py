@@ -95,15 +95,8 @@ def member_of_run(run: RunSummary) -> Member:
 
 def find_outliers(pile: Sequence[Member]) -> OddRuns:
     """Of results of like loads."""
-    names = dict.fromkeys(key for run_or_outlier in pile for key in run_or_outlier.logs)
-    columns = {
-        key: [
-            (n, run_or_outlier.logs[key])
-            for n, run_or_outlier in enumerate(pile)
-            if key in run_or_outlier.logs
-        ]
-        for key in names
-    }
+    names = dict.fromkeys(key for run in pile for key in run.logs)
+    columns = {key: [(n, run.logs[key]) for n, run in enumerate(pile) if key in run.logs] for key in names}
     columns = {key: column for key, column in columns.items() if len(column) >= MIN_RUNS}
     usual = {key: _usual_variance(key, pile) for key in columns}
     leading = list({key.workload: key for key in reversed(columns)}.values())
@@ -112,23 +105,13 @@ def find_outliers(pile: Sequence[Member]) -> OddRuns:
         others = [(columns[other], usual[other]) for other in leading if other.workload != key.workload]
         chosen = _choose_core((columns[key], usual[key]), others, len(columns))
         if chosen is not None:
-            metric = next(
-                run_or_outlier.metrics[key] for run_or_outlier in pile if key in run_or_outlier.metrics
-            )
-            outlier_loads.append(
-                _outlier_load(
-                    key, metric, columns[key], chosen, [run_or_outlier.name for run_or_outlier in pile]
-                )
-            )
-    indices = sorted(
-        {run_or_outlier.index for load in outlier_loads for run_or_outlier in load.apart if not load.groups}
-    )
+            metric = next(run.metrics[key] for run in pile if key in run.metrics)
+            outlier_loads.append(_outlier_load(key, metric, columns[key], chosen, [run.name for run in pile]))
+    indices = sorted({run.index for load in outlier_loads for run in load.apart if not load.groups})
     return OddRuns(
-        runs=tuple(run_or_outlier.name for run_or_outlier in pile),
+        runs=tuple(run.name for run in pile),
         loads=len(columns),
-        found=tuple(
-            sorted(outlier_loads, key=lambda load: min(run_or_outlier.ratio for run_or_outlier in load.apart))
-        ),
+        found=tuple(sorted(outlier_loads, key=lambda load: min(run.ratio for run in load.apart))),
         facts={pile[n].name: facts for n in indices if (facts := _facts_apart(pile, n))},
     )
 

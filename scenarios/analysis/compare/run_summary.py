@@ -271,20 +271,16 @@ def _load_figures(
     figures: dict[FigureKey, LoadFigure] = {}
     loads: dict[FigureKey, PlannedLoad] = {}
     for (workload, variant), measured in blocks.items():
-        undisturbed_indices: Sequence[int] = range(len(measured.groups))
+        indices: Sequence[int] = range(len(measured.groups))
         if disturbed:
-            undisturbed_indices = [
-                n for n in undisturbed_indices if (workload, measured.groups[n]) not in disturbed
-            ]
+            indices = [n for n in indices if (workload, measured.groups[n]) not in disturbed]
         for metric in _judged_metrics(workloads.get(workload)):
             values = measured.values.get(metric.name, [])
             if len(values) != len(measured.groups):
                 continue
             key = _key(workload, metric.name, variant if variants[workload] > 1 else "")
             figure = _load_figure(
-                values
-                if len(undisturbed_indices) == len(values)
-                else [values[n] for n in undisturbed_indices],
+                values if len(indices) == len(values) else [values[n] for n in indices],
                 metric,
                 spread=spread,
             )

@@ -75,16 +75,16 @@ def limit_workloads(measures: tuple[ImportedMeasure, ...]) -> tuple[ImportedMeas
 
 def snapshots_of(files: Sequence[Imported]) -> list[Snapshot]:
     """In the order of time where every one has a date, else in the order given."""
-    all_snapshots: list[Snapshot] = []
+    snapshots: list[Snapshot] = []
     tables = sum(isinstance(file.result.detail, Io500Table) for file in files)
     for file in files:
         result = file.result
         if isinstance(result.detail, Io500Table):
-            all_snapshots += _snapshots_of_table(
+            snapshots += _snapshots_of_table(
                 file, result.detail, f"{file.name.partition('.')[0]} " if tables > 1 else ""
             )
         else:
-            all_snapshots.append(
+            snapshots.append(
                 Snapshot(
                     name=file.name,
                     kind=result.kind,
@@ -95,9 +95,9 @@ def snapshots_of(files: Sequence[Imported]) -> list[Snapshot]:
                     facts=result.facts,
                 )
             )
-    if len(all_snapshots) > 1 and all(s.began for s in all_snapshots):
-        all_snapshots.sort(key=lambda s: s.began or "")
-    return all_snapshots
+    if len(snapshots) > 1 and all(s.began for s in snapshots):
+        snapshots.sort(key=lambda s: s.began or "")
+    return snapshots
 
 
 def _series_name(result: ImportResult) -> str:
@@ -108,7 +108,7 @@ def _series_name(result: ImportResult) -> str:
 
 def without_twin_files(files: Sequence[Imported]) -> tuple[list[Imported], list[tuple[str, str]]]:
     """Each result once; and the names of files that hold the figures of another, each with that one's."""
-    distinct_files: list[Imported] = []
+    distinct: list[Imported] = []
     twins: list[tuple[str, str]] = []
     names_by_figures: dict[tuple[tuple[str, str, float], ...], str] = {}
     for file in files:
@@ -118,8 +118,8 @@ def without_twin_files(files: Sequence[Imported]) -> tuple[list[Imported], list[
                 twins.append((file.name, names_by_figures[figures]))
                 continue
             names_by_figures[figures] = file.name
-        distinct_files.append(file)
-    return distinct_files, twins
+        distinct.append(file)
+    return distinct, twins
 
 
 def rename_snapshot_loads(unnamed_snapshots: Sequence[Snapshot]) -> list[Snapshot]:

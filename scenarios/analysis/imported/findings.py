@@ -37,16 +37,12 @@ def _account_findings(file: Imported) -> list[Finding]:
     result = file.result
     if result.left_out:
         left_out_names = [
-            left_out_group.name
-            if left_out_group.fields == 1
-            else f"{left_out_group.name} ({units.count_noun(left_out_group.fields, 'field')})"
-            for left_out_group in result.left_out
+            group.name if group.fields == 1 else f"{group.name} ({units.count_noun(group.fields, 'field')})"
+            for group in result.left_out
         ]
         evidence = [
-            Evidence(f"{name}: {left_out_group.reason}", file.name)
-            for name, left_out_group in zip(
-                left_out_names[:_MAX_EVIDENCE_LINES], result.left_out, strict=False
-            )
+            Evidence(f"{name}: {group.reason}", file.name)
+            for name, group in zip(left_out_names[:_MAX_EVIDENCE_LINES], result.left_out, strict=False)
         ]
         return [
             SAYS.finding(

@@ -138,17 +138,17 @@ class _Night(msgspec.Struct):
         return self.first.changes
 
     def merge_figures(self) -> dict[FigureKey, NightFigure]:
-        merged_figures: dict[FigureKey, NightFigure] = {}
+        merged: dict[FigureKey, NightFigure] = {}
         for run in self.runs:
             for figure in run.figures:
-                earlier = merged_figures.setdefault(figure.key, figure)
+                earlier = merged.setdefault(figure.key, figure)
                 if abs(figure.log - earlier.log) > MARGIN:
-                    merged_figures[figure.key] = max(figure, earlier, key=lambda f: f.log)
+                    merged[figure.key] = max(figure, earlier, key=lambda f: f.log)
                 else:
-                    merged_figures[figure.key] = msgspec.structs.replace(
+                    merged[figure.key] = msgspec.structs.replace(
                         figure, log=(figure.log + earlier.log) / 2, value=(figure.value + earlier.value) / 2
                     )
-        return merged_figures
+        return merged
 
 
 class _Span(msgspec.Struct):
@@ -232,15 +232,15 @@ def _judge_courses(
     retest = False
     for number, span in enumerate(spans, 1):
         last = number == len(spans)
-        references_by_key = _baseline_references(figures, span)
+        references = _baseline_references(figures, span)
         if last:
-            standing = {key: (to, 0.0, False) for key, to in references_by_key.items()}
-        for key, to in references_by_key.items():
+            standing = {key: (to, 0.0, False) for key, to in references.items()}
+        for key, to in references.items():
             there = [(n, figures[n][key]) for n in span.watched if key in figures[n]]
             if not there:
                 continue
             logs = [figure.log for _, figure in there]
-            cusum = cusum_of_nights(logs, to, len(references_by_key), margin)
+            cusum = cusum_of_nights(logs, to, len(references), margin)
             if last:
                 standing[key] = (to, cusum.sums[-1], cusum.slow)
                 retest = retest or _should_retest(logs, to, cusum.sums, there[-1][0] == len(figures) - 1)

@@ -55,13 +55,11 @@ def judge_fleet(
     judged = suspect_standings(screened, rounds)
     places = table.node_places()
     titles = _column_titles(screened.columns, loads)
-    odd = tuple(
-        dict.fromkeys(standing_or_item.node for standing_or_item in judged if standing_or_item.is_different)
-    )
+    odd = tuple(dict.fromkeys(item.node for item in judged if item.is_different))
     groups = [[places[name] for name in group.nodes if name in places] for group in screened.groups]
     return FleetJudgement(
         what=tuple(measurement_names),
-        nodes=len({*(node.name for node in nodes), *(standing_or_item.node for standing_or_item in missing)}),
+        nodes=len({*(node.name for node in nodes), *(item.node for item in missing)}),
         compared=len({name for column in screened.columns for name in column.logs}),
         rounds=len(rounds),
         margin=margin,
@@ -71,19 +69,9 @@ def judge_fleet(
             for n, column in enumerate(screened.columns)
         ),
         odd=tuple(_fleet_outlier(name, screened, judged, nodes, table, groups) for name in odd),
-        suspects=tuple(
-            standing_or_item
-            for standing_or_item in judged
-            if standing_or_item.node not in odd and _is_open(standing_or_item, margin)
-        ),
-        cleared=tuple(
-            standing_or_item
-            for standing_or_item in judged
-            if standing_or_item.node not in odd and not _is_open(standing_or_item, margin)
-        ),
-        rare=tuple(
-            standing_or_item for group in groups for standing_or_item in find_rare_values(table, group)
-        ),
+        suspects=tuple(item for item in judged if item.node not in odd and _is_open(item, margin)),
+        cleared=tuple(item for item in judged if item.node not in odd and not _is_open(item, margin)),
+        rare=tuple(item for group in groups for item in find_rare_values(table, group)),
         findings=_findings_by_node(nodes),
         missing=tuple(missing),
         sums=_rate_sums(nodes, loads, rounds) if together else (),

@@ -111,12 +111,12 @@ def _open_standings(screened: Screen, rounds: Sequence[Round]) -> list[RetestedS
     ]
 
 
-def _peer_distances(screened: Screen, place: int, round_nodes: Round) -> list[float]:
+def _peer_distances(screened: Screen, place: int, nodes: Round) -> list[float]:
     """Return how far a round's peers lie from their centre at the screen: suspects in another measure are peers."""
     column = screened.columns[place]
     return [
         node.logs[column.key] - column.centre_of(name)
-        for name, node in round_nodes.items()
+        for name, node in nodes.items()
         if name in column.logs and column.key in node.logs and place not in screened.suspects.get(name, ())
     ]
 
@@ -126,8 +126,8 @@ def _measure_spread(screened: Screen, place: int, rounds: Sequence[Round]) -> tu
     column = screened.columns[place]
     square, freedom = column.spread**2, _median_freedom(len(column.logs))
     total = square * freedom
-    for round_nodes in rounds:
-        distances = _peer_distances(screened, place, round_nodes)
+    for nodes in rounds:
+        distances = _peer_distances(screened, place, nodes)
         if len(distances) >= _MIN_PEERS:
             middle = math.fsum(distances) / len(distances)
             total += math.fsum((log - middle) ** 2 for log in distances)
@@ -151,11 +151,11 @@ def _suspect_standing(
     column = node_screen.columns[place]
     screened = ratio_of(column.log_distance(name))
     effects, noise = [], 0.0
-    for round_nodes in rounds:
-        distances = _peer_distances(node_screen, place, round_nodes)
-        if len(distances) >= _MIN_PEERS and name in round_nodes and column.key in round_nodes[name].logs:
+    for nodes in rounds:
+        distances = _peer_distances(node_screen, place, nodes)
+        if len(distances) >= _MIN_PEERS and name in nodes and column.key in nodes[name].logs:
             level_then = median(distances)
-            effects.append(round_nodes[name].logs[column.key] - column.centre_of(name) - level_then)
+            effects.append(nodes[name].logs[column.key] - column.centre_of(name) - level_then)
             noise += 1 + _MEDIAN / len(distances)
     if not effects:
         return RetestedSuspect(node=name, column=place, verdict=NOT_YET, screened=screened)

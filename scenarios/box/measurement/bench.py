@@ -275,15 +275,11 @@ class CornerBench:
         """Files of a worker: as many as are made in `TARGET_S` and deleted, asked or read in `SLOWEST_S`."""
         if corner.id not in self._fixed:
             of_side = [
-                other_test
-                for other_test in CORNERS
-                if other_test.side == corner.side and other_test.what in ("delete", "stat", "open")
+                other
+                for other in CORNERS
+                if other.side == corner.side and other.what in ("delete", "stat", "open")
             ]
-            rates = [
-                self._rates[other_test.id] * SLOWEST_S
-                for other_test in of_side
-                if other_test.id in self._rates
-            ]
+            rates = [self._rates[other.id] * SLOWEST_S for other in of_side if other.id in self._rates]
             create_rate = self._rates.get(corner.id)
             wanted = 0 if create_rate is None else int(min(create_rate * TARGET_S, *rates) / self.workers)
             self._fixed[corner.id] = max(1, min(max(MIN_NAMES, wanted), self.most_names))

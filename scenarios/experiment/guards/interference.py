@@ -97,9 +97,9 @@ def compute_surroundings(
     read, written, requests, elsewhere = _bytes_moved_on(before.host, after.host, devices)
     earlier, later = before.host.disks, after.host.disks
     through = sum(
-        later[loop_name].total_bytes - earlier[loop_name].total_bytes
-        for loop_name in loops
-        if loop_name in later and loop_name in earlier
+        later[name].total_bytes - earlier[name].total_bytes
+        for name in loops
+        if name in later and name in earlier
     )
     own_read, own_written = (max(0, b - a) for a, b in zip(before.ours_io, after.ours_io, strict=True))
     if others is not None:

@@ -61,7 +61,7 @@ class PlacedTrains(BatchSource[PlacementSide]):
         began = time.monotonic()
         sides = tuple(self._variants.values())
         slices = [await self._measure_slice(sides[number], slice_s, onset_s, quarters) for number in order]
-        values = [_values(placed_slice) for placed_slice in slices]
+        values = [_values(piece) for piece in slices]
         names = [metric.name for metric in metrics_for(self._work)]
         return MeasuredBatch(
             seconds=time.monotonic() - began,
@@ -72,9 +72,9 @@ class PlacedTrains(BatchSource[PlacementSide]):
                 _sum_slices([s for s, n in zip(slices, order, strict=True) if n == number])
                 for number in range(len(sides))
             ],
-            lengths=[max((w.seconds for w in placed_slice.served), default=0.0) for placed_slice in slices],
-            operations=[sum(w.operations for w in placed_slice.served) for placed_slice in slices],
-            quarters=[_quarter_operations(placed_slice) for placed_slice in slices] if quarters else [],
+            lengths=[max((w.seconds for w in piece.served), default=0.0) for piece in slices],
+            operations=[sum(w.operations for w in piece.served) for piece in slices],
+            quarters=[_quarter_operations(piece) for piece in slices] if quarters else [],
         )
 
     async def _measure_slice(
@@ -94,30 +94,30 @@ class PlacedTrains(BatchSource[PlacementSide]):
             raise VariantsUnfit((side.id,), str(failed)) from failed
 
 
-def _values(placed_slice: PlacedSlice) -> dict[str, float]:
-    if placed_slice.work in ("chase", ASKING):
-        done = sum(w.operations for w in placed_slice.served) * CALLS.get(placed_slice.work, 1)
-        spent = sum(w.seconds for w in placed_slice.served)
-        return {LATENCY: spent / done * (1e6 if placed_slice.work == ASKING else 1e9) if done else 0.0}
-    per = placed_slice.cpu_per_operation_s or 0.0
-    if placed_slice.work in BYTES:
+def _values(piece: PlacedSlice) -> dict[str, float]:
+    if piece.work in ("chase", ASKING):
+        done = sum(w.operations for w in piece.served) * CALLS.get(piece.work, 1)
+        spent = sum(w.seconds for w in piece.served)
+        return {LATENCY: spent / done * (1e6 if piece.work == ASKING else 1e9) if done else 0.0}
+    per = piece.cpu_per_operation_s or 0.0
+    if piece.work in BYTES:
         return {
-            THROUGHPUT: placed_slice.bytes_per_s() / 1e6,
-            CPU_TIME: per * 1e6 / (BYTES[placed_slice.work] / 1e6),
+            THROUGHPUT: piece.bytes_per_s() / 1e6,
+            CPU_TIME: per * 1e6 / (BYTES[piece.work] / 1e6),
         }
-    return {THROUGHPUT: placed_slice.rate, CPU_TIME: per * 1e6}
+    return {THROUGHPUT: piece.rate, CPU_TIME: per * 1e6}
 
 
 def _sum_slices(slices: Sequence[PlacedSlice]) -> Measured:
-    served = [w for placed_slice in slices for w in placed_slice.served]
+    served = [w for piece in slices for w in piece.served]
     return Measured(
-        seconds=sum(max((w.seconds for w in placed_slice.served), default=0.0) for placed_slice in slices),
+        seconds=sum(max((w.seconds for w in piece.served), default=0.0) for piece in slices),
         values={},
         operations=sum(w.operations for w in served),
         cpu_s=sum(w.cpu_s for w in served),
     )
 
 
-def _quarter_operations(placed_slice: PlacedSlice) -> list[float]:
+def _quarter_operations(piece: PlacedSlice) -> list[float]:
     """Of all workers together; turned over for a latency, whose rate the finder of the slice's length looks at."""
-    return [sum(w.parts[n] for w in placed_slice.served if len(w.parts) > n) for n in range(4)]
+    return [sum(w.parts[n] for w in piece.served if len(w.parts) > n) for n in range(4)]

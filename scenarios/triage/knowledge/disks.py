@@ -108,11 +108,9 @@ def cloud_disks(host: Host, device: BlockDevice) -> tuple[CloudDisk, ...]:
     machine = "\n".join(text for text in texts if is_present(text))
     model = device.model.strip() if is_present(device.model) else ""
     return tuple(
-        cloud_disk
-        for cloud_disk in cloud_disks_of_size(device)
-        if machine
-        and matches_pattern(cloud_disk.machine, machine)
-        and matches_pattern(cloud_disk.model, model)
+        disk
+        for disk in cloud_disks_of_size(device)
+        if machine and matches_pattern(disk.machine, machine) and matches_pattern(disk.model, model)
     )
 
 
@@ -120,9 +118,7 @@ def cloud_disks_of_size(device: BlockDevice) -> tuple[CloudDisk, ...]:
     """Return what any cloud sells in this size; none for what is no virtual disk."""
     gib = _size_gib(device) if is_virtual_disk(device.transport, device.model) else 0.0
     return tuple(
-        cloud_disk
-        for cloud_disk in load("storage", "offer", CloudDisk).entries
-        if cloud_disk.gib[0] < gib <= cloud_disk.gib[1]
+        disk for disk in load("storage", "offer", CloudDisk).entries if disk.gib[0] < gib <= disk.gib[1]
     )
 
 

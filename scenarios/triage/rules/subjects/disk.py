@@ -142,10 +142,10 @@ def _ata_value(host: Host, d: BlockDevice, name: str, factor: float | None = Non
 
 def _mean_request_ns(host: Host, name: str, which: str) -> Value:
     """Mean time of a request since boot, in ns."""
-    all_counters = host.compute_once(disk_counters)
-    if isinstance(all_counters, Absent):
-        return all_counters
-    disk = all_counters.get(name)
+    counters = host.compute_once(disk_counters)
+    if isinstance(counters, Absent):
+        return counters
+    disk = counters.get(name)
     if disk is None:
         return Absent(f"/proc/diskstats has no {name}")
     count, wait = (disk.reads, disk.read_wait_s) if which == "read" else (disk.writes, disk.write_wait_s)
@@ -153,10 +153,10 @@ def _mean_request_ns(host: Host, name: str, which: str) -> Value:
 
 
 def _in_flight(host: Host, name: str) -> Value:
-    all_counters = host.compute_once(disk_counters)
-    if isinstance(all_counters, Absent):
-        return all_counters
-    return all_counters[name].in_flight if name in all_counters else Absent(f"/proc/diskstats has no {name}")
+    counters = host.compute_once(disk_counters)
+    if isinstance(counters, Absent):
+        return counters
+    return counters[name].in_flight if name in counters else Absent(f"/proc/diskstats has no {name}")
 
 
 def partition_rows(host: Host) -> list[SubjectRow]:
@@ -179,7 +179,7 @@ def mount_rows(host: Host) -> list[SubjectRow] | Absent:
     table = read_mounts(host)
     if isinstance(table, Absent):
         return table
-    mounts_by_source: dict[tuple[str, str, str], Mount] = {}
+    mounts: dict[tuple[str, str, str], Mount] = {}
     for mount in table:
         real = (
             mount.source.startswith("/dev/")
@@ -188,8 +188,8 @@ def mount_rows(host: Host) -> list[SubjectRow] | Absent:
         )
         if real:
             key = (mount.source, mount.fstype, mount.mountpoint if mount.fstype == "tmpfs" else "")
-            mounts_by_source.setdefault(key, mount)
-    return [_mount_row(host, mount) for mount in mounts_by_source.values()]
+            mounts.setdefault(key, mount)
+    return [_mount_row(host, mount) for mount in mounts.values()]
 
 
 def _mount_row(host: Host, mount: Mount) -> SubjectRow:

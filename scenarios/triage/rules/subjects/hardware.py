@@ -121,22 +121,18 @@ def volume_rows(host: Host) -> list[SubjectRow] | Absent:
     cloud = host.compute_once(_find_cloud)
     rows = []
     for disk in block_devices(host).values():
-        is_whole_disk = not disk.parent and not disk.slaves and disk.name in counters
-        if not is_whole_disk or not is_virtual_disk(disk.transport, disk.model):
+        whole = not disk.parent and not disk.slaves and disk.name in counters
+        if not whole or not is_virtual_disk(disk.transport, disk.model):
             continue
-        disk_counts = counters[disk.name]
-        enough = disk_counts.reads + disk_counts.writes >= 1000
+        counts = counters[disk.name]
+        enough = counts.reads + counts.writes >= 1000
         few = Absent(f"{disk.name} has served too few requests")
         columns: dict[str, Value] = {
             "name": disk.name,
             "size": disk.size_bytes,
-            "read_wait": disk_counts.read_wait_s / disk_counts.reads * 1e9
-            if enough and disk_counts.reads
-            else few,
-            "write_wait": disk_counts.write_wait_s / disk_counts.writes * 1e9
-            if enough and disk_counts.writes
-            else few,
-            "in_flight": disk_counts.in_flight,
+            "read_wait": counts.read_wait_s / counts.reads * 1e9 if enough and counts.reads else few,
+            "write_wait": counts.write_wait_s / counts.writes * 1e9 if enough and counts.writes else few,
+            "in_flight": counts.in_flight,
             "cloud": cloud.name if cloud else Absent("no cloud is known by the firmware's names"),
             "volume": cloud.volume if cloud else "a virtual disk",
             "limits": cloud.limits if cloud else "the hypervisor or the storage behind it may limit it",
