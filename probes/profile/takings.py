@@ -47,9 +47,7 @@ def _read(folder: int, below: str, names: tuple[str, ...]) -> dict[str, int]:
         for name in names:
             number, layout = (_text(folder, f"{below}{name}/{file}") for file in ("id", "format"))
             expected = (f" {field};\toffset:{at};\tsize:{size};" for field, at, size in LAYOUTS[name])
-            if (parsed := parse_unsigned(number)) is None or not all(
-                field_line in layout for field_line in expected
-            ):
+            if (parsed := parse_unsigned(number)) is None or not all(line in layout for line in expected):
                 return {}
             numbers[name] = parsed
     except OSError:

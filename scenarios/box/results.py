@@ -71,9 +71,7 @@ class CornerFigures(msgspec.Struct, frozen=True, kw_only=True):
     levels: tuple[CornerLevel, ...]
 
     def corner_median(self, corner: str) -> float | None:
-        return next(
-            (corner_level.median for corner_level in self.levels if corner_level.corner == corner), None
-        )
+        return next((level.median for level in self.levels if level.corner == corner), None)
 
 
 class Corners(Result, frozen=True, tag="box.corners/1"):

@@ -76,10 +76,8 @@ def checkup_parts(host: Host, options: Options) -> tuple[CheckupPart, ...]:
     """Every scenario that takes part in a checkup, the ones that cannot run here with the reason."""
     only = options.as_strings("only")
     with host.hold_static():
-        unordered_parts = [
-            _checkup_part(host, options, s) for s in candidate_scenarios() if not only or s.id in only
-        ]
-    return tuple(sorted(unordered_parts, key=_order_key))
+        parts = [_checkup_part(host, options, s) for s in candidate_scenarios() if not only or s.id in only]
+    return tuple(sorted(parts, key=_order_key))
 
 
 def candidate_scenarios() -> Iterable[Scenario]:

@@ -132,14 +132,12 @@ async def _find_busiest(run: Run) -> tuple[JobTarget, list[BusyProcess]]:
 
 def _target_of_options(options: Options) -> JobTarget | None:
     """None: the busiest process. Raises UsageError where several are named."""
-    named_jobs = [
-        (kind, options.as_string(kind)) for kind in ("pid", "cgroup", "user") if options.as_string(kind)
-    ]
-    if not named_jobs:
+    jobs = [(kind, options.as_string(kind)) for kind in ("pid", "cgroup", "user") if options.as_string(kind)]
+    if not jobs:
         return None
-    if len(named_jobs) != 1:
+    if len(jobs) != 1:
         raise UsageError("cpuwatch: name one job: --pid N, --cgroup PATH or --user NAME")
-    kind, value = named_jobs[0]
+    kind, value = jobs[0]
     if kind == "user":
         return JobTarget("user", _number_of(value))
     return JobTarget("pid" if kind == "pid" else "cgroup", value)

@@ -126,10 +126,8 @@ class DstateReport:
         task = stuck.sleep.task
         function = task.wchan if is_present(task.wchan) else cause.function
         inside = f" in {function}" if function else ""
-        place_suffix = f" on {stuck.place.text}" if stuck.place and stuck.place.text else ""
-        self._emit_guard(
-            "stuck", f"{task.comm} ({task.tid}) is in D for {seconds:.0f} s{inside}{place_suffix}"
-        )
+        suffix = f" on {stuck.place.text}" if stuck.place and stuck.place.text else ""
+        self._emit_guard("stuck", f"{task.comm} ({task.tid}) is in D for {seconds:.0f} s{inside}{suffix}")
 
     def _report_ended(self, sleep: Sleep) -> None:
         if self._reported_s.pop(sleep.task.key, None) is not None:

@@ -49,8 +49,7 @@ def read_bounds(host: Host, leaves: tuple[str, ...]) -> StreamBounds:
     devices = [devices_by_name[name] for name in leaves if name in devices_by_name]
     near, far = _near_and_far_cpus(host, devices)
     bounds = {
-        way: tuple(_disk_bounds(host, devices, limit_kind))
-        for way, limit_kind in (("out", "rbps"), ("in", "wbps"))
+        way: tuple(_disk_bounds(host, devices, kind)) for way, kind in (("out", "rbps"), ("in", "wbps"))
     }
     return StreamBounds(disk=bounds, near=near, far=far)
 

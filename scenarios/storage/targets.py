@@ -162,9 +162,7 @@ class Shared(msgspec.Struct, frozen=True, kw_only=True):
 def find_shared(host: Host, targets: Sequence[ComparedDirectory]) -> tuple[Shared, ...]:
     """Of every two directories that have something in common; live, for it reads the directories."""
     return tuple(
-        shared_part
-        for a, b in combinations(targets, 2)
-        if (shared_part := _shared_of_pair(host, a, b)) is not None
+        part for a, b in combinations(targets, 2) if (part := _shared_of_pair(host, a, b)) is not None
     )
 
 
@@ -258,10 +256,7 @@ def describe_shared(part: Shared) -> str:
 def _what_differs(part: Shared) -> str:
     if part.differs is None:
         return "the place; their attributes could not be read"
-    traits = [
-        f"{name} ({part.a} {mine}, {part.b} {other_value})"
-        for name, (mine, other_value) in part.differs.items()
-    ]
+    traits = [f"{name} ({part.a} {mine}, {part.b} {value})" for name, (mine, value) in part.differs.items()]
     return f"the place and {', '.join(traits)}" if traits else "the place; their attributes are equal"
 
 

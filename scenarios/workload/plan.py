@@ -40,10 +40,8 @@ def make_variant(job: CommandVariant, *, private: bool) -> Variant:
 def list_commands(wanted: CommandRequest, *, private: bool) -> tuple[str, ...]:
     """All that is started, as it would be typed."""
     helper_commands = [argv for argv in (wanted.prepare, wanted.cleanup, wanted.treat) if argv]
-    command_lines = [
-        shlex.join(argv) for argv in (*dict.fromkeys(j.argv for j in wanted.jobs), *helper_commands)
-    ]
-    return tuple(digest_text(text) if private else text for text in command_lines)
+    lines = [shlex.join(argv) for argv in (*dict.fromkeys(j.argv for j in wanted.jobs), *helper_commands)]
+    return tuple(digest_text(text) if private else text for text in lines)
 
 
 def list_actions(wanted: CommandRequest, root: str | Absent, own: InheritedLimits) -> tuple[Action, ...]:

@@ -87,15 +87,13 @@ def parse_request(options: Options, cwd: str) -> CommandRequest:
         (len(jobs) > MAX_VARIANTS, f"at most {MAX_VARIANTS} variants in a run"),
         (len(names) < len(jobs), "two variants have the same name"),
     )
-    helper_commands = {
-        k: split_words(str(words.get(k) or ""), f"--{k}") for k in ("prepare", "cleanup", "treat")
-    }
-    for option, argv in helper_commands.items():
+    commands = {k: split_words(str(words.get(k) or ""), f"--{k}") for k in ("prepare", "cleanup", "treat")}
+    for option, argv in commands.items():
         for variant in jobs if argv else ():
             check_startable(argv, variant.env, variant.cwd, f"--{option}")
     cold = tuple(str(path) for path in words.get("cold") or ())
     every = int(words.get("every") or EVERY)
-    treat = helper_commands["treat"]
+    treat = commands["treat"]
     needs_series = bool(treat or words.get("every"))
     _refuse_first(
         (
@@ -122,7 +120,7 @@ def parse_request(options: Options, cwd: str) -> CommandRequest:
         every=every,
         cold=cold,
         most_bytes=int(words.get("most-bytes") or 0),
-        **helper_commands,
+        **commands,
     )
 
 

@@ -26,10 +26,7 @@ class Splits(Result, frozen=True, tag="workload.where/1"):
         from scenarios.workload.difference import LIKELY, MIN_NAMED_SHARE, build_views
 
         tables = [
-            table
-            for time_split in self.value
-            if time_split.parts
-            for table in build_views(time_split, MIN_NAMED_SHARE)
+            table for split in self.value if split.parts for table in build_views(split, MIN_NAMED_SHARE)
         ]
         return ReportSection("where the time went", (*tables, paragraph_of(LIKELY))) if tables else None
 

@@ -69,17 +69,13 @@ class ForeignWait:
         worst: float | None = None
         longer = False
         for way, waited in self._wait_since_last().items():
-            foreign_wait = waited if way != direction else _foreign_part(waited, our_requests, our_wait_s)
+            wait = waited if way != direction else _foreign_part(waited, our_requests, our_wait_s)
             usual = self._baseline[way]
-            if (
-                foreign_wait is None
-                or foreign_wait.requests < MIN_REQUESTS
-                or usual.requests < MIN_BASELINE_REQUESTS
-            ):
+            if wait is None or wait.requests < MIN_REQUESTS or usual.requests < MIN_BASELINE_REQUESTS:
                 continue
-            ratio = foreign_wait.each_s / max(usual.each_s, 1e-6)
+            ratio = wait.each_s / max(usual.each_s, 1e-6)
             worst = ratio if worst is None else max(worst, ratio)
-            longer |= ratio >= FACTOR and foreign_wait.each_s - usual.each_s >= MIN_LONGER_S
+            longer |= ratio >= FACTOR and wait.each_s - usual.each_s >= MIN_LONGER_S
         self._lasting_s = self._lasting_s + seconds if longer else 0.0
         if longer and self._lasting_s >= LASTING_S and not self.stopped:
             self.stopped = (

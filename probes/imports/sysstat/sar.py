@@ -88,9 +88,7 @@ class _SarReader:
         try:
             columns = list(zip(*map(str.split, lines), strict=True))
             has_half = columns[1][0] in ("AM", "PM")
-            clock_texts = (
-                [" ".join(pair) for pair in zip(*columns[:2], strict=True)] if has_half else columns[0]
-            )
+            texts = [" ".join(pair) for pair in zip(*columns[:2], strict=True)] if has_half else columns[0]
             body = columns[2 if has_half else 1 :]
             subjects = body[0] if has_subject else ("",) * len(lines)
             values = {
@@ -99,10 +97,7 @@ class _SarReader:
             }
         except (ValueError, IndexError):
             return False
-        if (
-            len(body) != len(self._columns)
-            or (times := self.clock.read_all(clock_texts, self._activity)) is None
-        ):
+        if len(body) != len(self._columns) or (times := self.clock.read_all(texts, self._activity)) is None:
             return False
         places: dict[str, list[int]] = {}
         for place, subject in enumerate(subjects):

@@ -88,13 +88,12 @@ def _mask_shell_words(
     text: str, mask_some: Callable[[Sequence[str]], list[str | None]], mask_inner: Callable[[str], str]
 ) -> str:
     """As a shell reads it; what a quoted word holds may be a command again."""
-    word_matches = list(_WORD.finditer(text))
+    matches = list(_WORD.finditer(text))
     bare = [
-        _QUOTES.sub(lambda quoted: quoted[1] or quoted[2] or quoted[3] or "", word[0])
-        for word in word_matches
+        _QUOTES.sub(lambda quoted: quoted[1] or quoted[2] or quoted[3] or "", word[0]) for word in matches
     ]
     out, at = "", 0
-    for word, inside, replacement in zip(word_matches, bare, mask_some(bare), strict=True):
+    for word, inside, replacement in zip(matches, bare, mask_some(bare), strict=True):
         quote = word[0][0]
         if replacement is None and quote in "'\"" and word[0] == f"{quote}{inside}{quote}" and " " in inside:
             replacement = f"{quote}{mask_inner(inside)}{quote}"

@@ -201,14 +201,12 @@ def _fact_difference(
 
 def _attribute_differences(ranked: Sequence[Difference]) -> Attribution:
     """Facts of which nothing is known that they move make no second change."""
-    component_names = dict.fromkeys(d.component for d in ranked if d.component != OTHER)
+    names = dict.fromkeys(d.component for d in ranked if d.component != OTHER)
     along: dict[str, None] = {}
-    for name in component_names:
+    for name in names:
         component = component_of(name)
-        along |= dict.fromkeys(
-            other for other in (component.along if component else ()) if other in component_names
-        )
-    components = tuple(name for name in component_names if name not in along)
+        along |= dict.fromkeys(other for other in (component.along if component else ()) if other in names)
+    components = tuple(name for name in names if name not in along)
     if not components:
         return Attribution(word="nothing differs")
     known_components = [c for name in components if (c := component_of(name)) is not None]

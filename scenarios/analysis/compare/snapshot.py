@@ -65,11 +65,9 @@ MAX_WORKLOADS = 1000  # of one result: a plan that names more does not fit a rec
 
 def limit_workloads(measures: tuple[ImportedMeasure, ...]) -> tuple[ImportedMeasure, ...]:
     """Those of the first thousand workloads."""
-    first_workloads = set(list(dict.fromkeys(m.workload for m in measures))[:MAX_WORKLOADS])
+    workloads = set(list(dict.fromkeys(m.workload for m in measures))[:MAX_WORKLOADS])
     return (
-        measures
-        if len(measures) <= MAX_WORKLOADS
-        else tuple(m for m in measures if m.workload in first_workloads)
+        measures if len(measures) <= MAX_WORKLOADS else tuple(m for m in measures if m.workload in workloads)
     )
 
 

@@ -169,26 +169,24 @@ def make_result_set(files: Sequence[Imported], *, series: bool = False) -> Resul
     )
     is_series = len(order) > 1 and (series or (len({s.series for s in order}) == 1 and bool(order[0].series)))
     together = make_histories(order) if is_series else []
-    all_findings = [f for box in all_boxes for f in box_findings(box)]
-    all_findings += odd_findings(odd) if odd is not None else []
-    all_findings += history_findings(together, order)
+    findings = [f for box in all_boxes for f in box_findings(box)]
+    findings += odd_findings(odd) if odd is not None else []
+    findings += history_findings(together, order)
     if twins:
         first, of = twins[0]
-        all_findings.append(
-            note_finding("import.twins", f"{first}: {of}", count=count_noun(len(twins), "file"))
-        )
+        findings.append(note_finding("import.twins", f"{first}: {of}", count=count_noun(len(twins), "file")))
     hosts = sorted({s.host for s in order if s.host})
     if len(order) > 1 and not is_series:
-        all_findings.append(
+        findings.append(
             note_finding(
                 "import.several-hosts" if len(hosts) > 1 else "import.no-series", ", ".join(hosts)[:500]
             )
         )
     elif len(order) > 1 and not have_dates(order):
-        all_findings.append(note_finding("import.not-dated", ""))
+        findings.append(note_finding("import.not-dated", ""))
     return ResultSet(
         files=tuple(files), order=tuple(order), boxes=tuple(all_boxes), odd=odd, courses=tuple(together),
-        twins=tuple(twins[:_MAX_TWINS]), findings=tuple(all_findings),
+        twins=tuple(twins[:_MAX_TWINS]), findings=tuple(findings),
     )  # fmt: skip
 
 

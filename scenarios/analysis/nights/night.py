@@ -98,16 +98,14 @@ def _night_figures(take: RunSummary) -> Iterator[NightFigure]:
 
 def changed_facts(before: RunSummary, after: RunSummary) -> tuple[ChangedFact, ...]:
     """Facts that both have, and that are known to move figures. What comes and goes (disks, modules) is none."""
-    all_changes = [
+    changes = [
         ChangedFact(subject=key[0], name=key[1], before=before.facts[key], after=value, component=component)
         for key, value in after.facts.items()
         if key in before.facts
         and not _is_same_value(key, before.facts[key], value)
         and (component := _component_of(key))
     ]
-    return tuple(
-        sorted(all_changes, key=lambda c: (c.component not in BREAKS, c.subject, c.name))[:_MAX_CHANGES]
-    )
+    return tuple(sorted(changes, key=lambda c: (c.component not in BREAKS, c.subject, c.name))[:_MAX_CHANGES])
 
 
 def _component_of(key: FactKey) -> str:

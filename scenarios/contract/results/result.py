@@ -139,9 +139,5 @@ def result_tagged(tag: str) -> type[Result] | None:
 
 
 def _results_in_module(module: ModuleType) -> dict[str, type[Result]]:
-    result_types = [
-        kind for kind in vars(module).values() if isinstance(kind, type) and issubclass(kind, Result)
-    ]
-    return {
-        str(kind.__struct_config__.tag): kind for kind in result_types if kind.__module__ == module.__name__
-    }
+    types = [kind for kind in vars(module).values() if isinstance(kind, type) and issubclass(kind, Result)]
+    return {str(kind.__struct_config__.tag): kind for kind in types if kind.__module__ == module.__name__}

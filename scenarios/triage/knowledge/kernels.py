@@ -98,11 +98,9 @@ def kernel_faults() -> Loaded[KernelFault]:
 
 def faults_here(host: Host, release: str = "") -> tuple[KernelFault, ...]:
     """Of the running kernel; of the one with this `uname -r` where it is named."""
-    running_kernel = read_kernel(host)
-    release_name = release or (running_kernel.release if is_present(running_kernel.release) else "")
-    return faults_of(
-        release_name, running_kernel.build if is_present(running_kernel.build) and not release else ""
-    )
+    kernel = read_kernel(host)
+    release_name = release or (kernel.release if is_present(kernel.release) else "")
+    return faults_of(release_name, kernel.build if is_present(kernel.build) and not release else "")
 
 
 def faults_of(release: str, version: str = "") -> tuple[KernelFault, ...]:

@@ -29,17 +29,13 @@ def service_state(host: Host, name: str) -> State | Absent:
     unit = name if name.endswith((".service", ".timer", ".socket")) else f"{name}.service"
     if name.removesuffix(".service") in host.compute_once(running_names):
         return "running"
-    listed_units = host.compute_once(_listed_units)
-    if unit in listed_units:
-        return listed_units[unit]
+    units = host.compute_once(_listed_units)
+    if unit in units:
+        return units[unit]
     listings = [names for folder in _UNIT_FOLDERS if is_present(names := host.list_names(folder))]
     if any(unit in names for names in listings):
         return "installed"
-    return (
-        "missing"
-        if listings or listed_units
-        else Absent("no folder of systemd's units can be read", "captured")
-    )
+    return "missing" if listings or units else Absent("no folder of systemd's units can be read", "captured")
 
 
 def running_names(host: Host) -> frozenset[str]:

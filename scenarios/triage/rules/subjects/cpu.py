@@ -85,25 +85,19 @@ def _has_name(name: str | Absent) -> Value:
 
 
 def _node_count(host: Host) -> Value:
-    topology_of_nodes = read_numa(host)
-    if isinstance(topology_of_nodes, Absent):
-        return topology_of_nodes
-    return (
-        Absent(topology_of_nodes.doubt, "invalid")
-        if topology_of_nodes.doubt
-        else len(topology_of_nodes.nodes)
-    )
+    nodes = read_numa(host)
+    if isinstance(nodes, Absent):
+        return nodes
+    return Absent(nodes.doubt, "invalid") if nodes.doubt else len(nodes.nodes)
 
 
 def _deepest_latency_us(host: Host, *, disabled_too: bool = False) -> Value:
     """Exit latency, in µs, of the deepest idle state that is not disabled on all CPUs."""
-    idle_states = host.compute_once(read_idle_states)
-    if isinstance(idle_states, Absent):
-        return idle_states
+    states = host.compute_once(read_idle_states)
+    if isinstance(states, Absent):
+        return states
     usable = [
-        s.wake_us
-        for s in idle_states.states
-        if (disabled_too or s.disabled_on < s.cpus) and is_present(s.wake_us)
+        s.wake_us for s in states.states if (disabled_too or s.disabled_on < s.cpus) and is_present(s.wake_us)
     ]
     return max(usable, default=0)
 
