@@ -69,11 +69,9 @@ def _system_facts(host: Host) -> Iterator[Entry]:
         "/proc/cmdline",
     )
     virtual_state = read_virtualisation(host)
-    evidence_text = "; ".join(virtual_state.evidence) or "CPU flags, DMI, namespaces"
+    text = "; ".join(virtual_state.evidence) or "CPU flags, DMI, namespaces"
     for word, value in (("hypervisor", virtual_state.hypervisor), ("container", virtual_state.container)):
-        yield make_entry(
-            "virtualisation", word, value if isinstance(value, Absent) else value or NONE, evidence_text
-        )
+        yield make_entry("virtualisation", word, value if isinstance(value, Absent) else value or NONE, text)
 
 
 def _processor_facts(host: Host) -> Iterator[Entry]:

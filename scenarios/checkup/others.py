@@ -151,12 +151,8 @@ class HostUseSampler:
         users = self._top_users("io", NAMED_SHARE * moved)
         user = users[0] if users else None
         users_text = self._users_text([(gap, units.format_rate(gap.rate)) for gap in users])
-        text_fields = {"device": device, "busy": min(1.0, shares[device]), "rate": moved, "who": users_text}
-        words = (
-            SAYS.text("disk", waited=fmean(waited), **text_fields)
-            if waited
-            else SAYS.text("busy", **text_fields)
-        )
+        fields = {"device": device, "busy": min(1.0, shares[device]), "rate": moved, "who": users_text}
+        words = SAYS.text("disk", waited=fmean(waited), **fields) if waited else SAYS.text("busy", **fields)
         if user:
             step = SAYS.remedy("disk", name=user.name, pid=user.pids[0]).as_step
         else:

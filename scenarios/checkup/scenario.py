@@ -315,13 +315,9 @@ def _is_about(finding: Finding, directories: Sequence[str]) -> bool:
     return not named_directories or any(directory in directories for directory in named_directories)
 
 
-def _rule_items(
-    findings: Sequence[Finding], fates: Mapping[str, State], confirmed_keys: Set[str]
-) -> list[Item]:
+def _rule_items(findings: Sequence[Finding], fates: Mapping[str, State], keys: Set[str]) -> list[Item]:
     """Triage's warnings, but those that a measured cause confirms: it names them itself."""
-    open_findings = [
-        finding for finding in findings if finding.severity in LOUD and finding.key not in confirmed_keys
-    ]
+    open_findings = [finding for finding in findings if finding.severity in LOUD and finding.key not in keys]
     return [rule_item(finding, fates.get(finding.key, "not measured")) for finding in open_findings]
 
 

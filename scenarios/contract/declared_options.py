@@ -75,10 +75,8 @@ def _all_options(options_file: _OptionsFile) -> tuple[Option, ...]:
     )
 
 
-def _read_options_file(scenario_path: Path, **values: Json) -> _OptionsFile:
-    return msgspec.convert(
-        _fill_names(read_tables(scenario_path.parent / "options.toml"), values), _OptionsFile
-    )
+def _read_options_file(path: Path, **values: Json) -> _OptionsFile:
+    return msgspec.convert(_fill_names(read_tables(path.parent / "options.toml"), values), _OptionsFile)
 
 
 def _fill_names(value: Json, values: Mapping[str, Json]) -> Json:

@@ -48,16 +48,14 @@ def _another_scheduler(name: str, device: DeviceState | None) -> Remedy:
     )
 
 
-def _holder_remedies(
-    name: str, device: DeviceState | None, kernel_fault: KernelFault | None
-) -> tuple[Remedy, ...]:
+def _holder_remedies(name: str, device: DeviceState | None, fault: KernelFault | None) -> tuple[Remedy, ...]:
     """Return what can hold a request above an idle driver, the likeliest first, each with what shows it."""
     unread = device is None or not is_present(device.scheduler_holds)
     scheduled = device is None or device.scheduler != "none"
     throttle = SAYS.remedy("perhaps-limit")
     scheduler_remedies = (SAYS.remedy("perhaps-scheduler", device=name),) if unread and scheduled else ()
-    order = (*scheduler_remedies, throttle) if kernel_fault is not None else (throttle, *scheduler_remedies)
-    return (*_update_remedies(kernel_fault), *order, SAYS.remedy("perhaps-layer"))
+    order = (*scheduler_remedies, throttle) if fault is not None else (throttle, *scheduler_remedies)
+    return (*_update_remedies(fault), *order, SAYS.remedy("perhaps-layer"))
 
 
 SAYS = texts("dstate")

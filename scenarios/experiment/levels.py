@@ -60,17 +60,15 @@ def values_of_pair(
     return (baseline, variant) if fits else None
 
 
-def with_difference(
-    verdict: ev.RunVerdict, pair_values: tuple[float, float] | None, sign: int
-) -> ev.RunVerdict:
+def with_difference(verdict: ev.RunVerdict, values: tuple[float, float] | None, sign: int) -> ev.RunVerdict:
     """Return the verdict with the difference of its values, and with that difference's interval.
 
     The interval has the ends of the effect's interval, times the baseline's value. So the difference excludes 0 where
     the effect excludes 1. How the level itself wandered is not in it: within a group the level cancels.
     """
     delta, ends = None, None
-    if pair_values is not None:
-        baseline, variant = pair_values
+    if values is not None:
+        baseline, variant = values
         delta = variant - baseline
         if verdict.ci95 is not None and min(verdict.ci95) > 0:
             low, high = sorted(baseline * end**sign - baseline for end in verdict.ci95)

@@ -153,17 +153,15 @@ class Iosched(Scenario):
             run.emit_finding(held)
 
     @staticmethod
-    def _share_seconds(budget: Budget, waiting_jobs: Sequence[PairLoad], bench: MixedBench) -> float:
+    def _share_seconds(budget: Budget, jobs: Sequence[PairLoad], bench: MixedBench) -> float:
         """What it needs for its fewest groups comes first; the writers' seconds are bounded by their bytes."""
-        job = waiting_jobs[0]
-        seconds = seconds_for_first(budget.left_s, [estimate_need(j) for j in waiting_jobs])
+        job = jobs[0]
+        seconds = seconds_for_first(budget.left_s, [estimate_need(j) for j in jobs])
         if not job.mix.has_writers:
             return seconds
         # What the budget does not reach to has no bytes planned either.
         own = needed_seconds(job.workload)
-        later = sum(
-            needed_seconds(j.workload) for j in waiting_jobs[1:] if j.mix.has_writers and j.allotted_s
-        )
+        later = sum(needed_seconds(j.workload) for j in jobs[1:] if j.mix.has_writers and j.allotted_s)
         bytes_for_it = bench.budget.left_bytes * own / (own + later)
         return min(seconds, bytes_for_it / (job.write_rate * job.mix.writer_count))
 

@@ -114,10 +114,8 @@ def _restored_finding(leaf: str, files: int) -> Finding:
     return SAYS.finding("restored", subject=leaf, files=files)
 
 
-def _changed_meanwhile_finding(
-    leaf: str, change_lines: Sequence[str], kept_reasons: Sequence[str]
-) -> Finding:
-    evidence = [Evidence(line) for line in (*change_lines, *dict.fromkeys(kept_reasons))]
+def _changed_meanwhile_finding(leaf: str, change_lines: Sequence[str], reasons: Sequence[str]) -> Finding:
+    evidence = [Evidence(line) for line in (*change_lines, *dict.fromkeys(reasons))]
     return SAYS.finding("changed-meanwhile", subject=leaf, evidence=evidence)
 
 

@@ -81,7 +81,7 @@ def link_speed(card: NetworkCard | None, link_gbit: float) -> float | Absent:
     return card.mbit_per_s if isinstance(card.mbit_per_s, Absent) else card.mbit_per_s * 1e6
 
 
-def cost_severity(cost_answer: CostAnswer, *, loaded: bool, narrowed: bool = False) -> Severity:
+def cost_severity(answer: CostAnswer, *, loaded: bool, narrowed: bool = False) -> Severity:
     """A check that is not loaded, or not shown to cost anything, is no finding.
 
     One that only some packets meet (`narrowed`) is a notice: nobody counted them.
@@ -89,22 +89,22 @@ def cost_severity(cost_answer: CostAnswer, *, loaded: bool, narrowed: bool = Fal
     One that costs is never told more quietly than the rule that only read it: the frames may come unmerged, too.
     One whose cost was not decided is what the rule says, for it could not be refuted.
     """
-    fast = not isinstance(cost_answer.bits_per_s, Absent) and cost_answer.bits_per_s >= FAST_MBIT * 1e6
-    if not loaded or not (cost_answer.verdict.is_slower or cost_answer.verdict.is_undecided):
+    fast = not isinstance(answer.bits_per_s, Absent) and answer.bits_per_s >= FAST_MBIT * 1e6
+    if not loaded or not (answer.verdict.is_slower or answer.verdict.is_undecided):
         return "ok"
     if narrowed:
         return "notice"
-    if cost_answer.verdict.is_undecided:
+    if answer.verdict.is_undecided:
         return "warning" if fast else "notice"
-    now = cost_answer.now.cores if cost_answer.now is not None else 0.0
+    now = answer.now.cores if answer.now is not None else 0.0
     if now >= SHARE_WARNS:
-        busiest = None if isinstance(cost_answer.rates, Absent) else cost_answer.rates.busiest_softirq
+        busiest = None if isinstance(answer.rates, Absent) else answer.rates.busiest_softirq
         return "critical" if busiest is not None and busiest >= SOFTIRQ_FULL else "warning"
-    unmerged = any(not line.merged and line.check.cores >= 1 for line in cost_answer.lines)
+    unmerged = any(not line.merged and line.check.cores >= 1 for line in answer.lines)
     return "warning" if fast or unmerged else "notice"
 
 
-def check_cost(cost_answer: CostAnswer, facts: Facts, chosen: MeasuredCheck) -> CheckCost:
+def check_cost(answer: CostAnswer, facts: Facts, chosen: MeasuredCheck) -> CheckCost:
     rule = chosen.rule
     return CheckCost(
         protocol=chosen.protocol,
@@ -113,22 +113,22 @@ def check_cost(cost_answer: CostAnswer, facts: Facts, chosen: MeasuredCheck) -> 
         loaded={"loaded": True, "not loaded": False, "unknown": None}[chosen.here],
         place=rule.place_text if rule is not None else None,
         every_packet=rule.every_packet if rule is not None else None,
-        cost_ns=round(cost_answer.cost.ns, 1),
-        cost_ns_ci95=(round(cost_answer.cost.ci95[0], 1), round(cost_answer.cost.ci95[1], 1)),
-        path_ns=round(cost_answer.cost.path_ns, 1),
-        packets_per_s_now=None if cost_answer.packets_now is None else round(cost_answer.packets_now, 1),
-        cores_now=None if cost_answer.now is None else round(cost_answer.now.cores, 5),
+        cost_ns=round(answer.cost.ns, 1),
+        cost_ns_ci95=(round(answer.cost.ci95[0], 1), round(answer.cost.ci95[1], 1)),
+        path_ns=round(answer.cost.path_ns, 1),
+        packets_per_s_now=None if answer.packets_now is None else round(answer.packets_now, 1),
+        cores_now=None if answer.now is None else round(answer.now.cores, 5),
         cores_now_ci95=None
-        if cost_answer.now is None
-        else (round(cost_answer.now.ci95[0], 5), round(cost_answer.now.ci95[1], 5)),
+        if answer.now is None
+        else (round(answer.now.ci95[0], 5), round(answer.now.ci95[1], 5)),
         card=facts.fastest_card.name if facts.fastest_card is not None else None,
-        merges=cost_answer.merges,
-        link_bits_per_s=None if isinstance(cost_answer.bits_per_s, Absent) else cost_answer.bits_per_s,
+        merges=answer.merges,
+        link_bits_per_s=None if isinstance(answer.bits_per_s, Absent) else answer.bits_per_s,
         model=MODEL,
     )
 
 
-def line_rates(cost_answer: CostAnswer) -> tuple[LineRate, ...]:
+def line_rates(answer: CostAnswer) -> tuple[LineRate, ...]:
     return tuple(
         LineRate(
             mtu=line.mtu,
@@ -140,7 +140,7 @@ def line_rates(cost_answer: CostAnswer) -> tuple[LineRate, ...]:
             core_holds_gbit_per_s=round(line.core_gbit_per_s, 2),
             without_check=round(line.core_gbit_without, 2),
         )
-        for line in cost_answer.lines
+        for line in answer.lines
     )
 
 

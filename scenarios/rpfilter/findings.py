@@ -18,46 +18,44 @@ SAYS = texts("rpfilter")
 
 
 def list_cost_sentences(
-    cost_answer: CostAnswer, card: NetworkCard | None, protocol: str, *, loaded: bool = True
+    answer: CostAnswer, card: NetworkCard | None, protocol: str, *, loaded: bool = True
 ) -> list[Evidence]:
     """One fact a line: the cost, what it takes now, both bounds at line rate, what one core holds."""
-    cost = cost_answer.cost
+    cost = answer.cost
     takes = "takes" if loaded else "would take"
     low, high = (f"{end:.0f}" for end in cost.ci95)
     lines = [
         SAYS.evidence("a-check", ns=f"{cost.ns:.0f}", low=low, high=high, path=f"{cost.path_ns:.0f}"),
     ]
-    if cost_answer.packets_now is not None and cost_answer.packets_now < 1:
+    if answer.packets_now is not None and answer.packets_now < 1:
         costs = "costs this host nothing" if loaded else "would cost this host nothing if it were loaded"
         lines.append(SAYS.evidence("no-packet", protocol=protocol, costs=costs))
-    elif cost_answer.now is not None and cost_answer.packets_now is not None:
+    elif answer.now is not None and answer.packets_now is not None:
         lines.append(
             SAYS.evidence(
                 "now",
-                packets=f"{cost_answer.packets_now:,.0f}",
+                packets=f"{answer.packets_now:,.0f}",
                 protocol=protocol,
-                counted=_counting_note(cost_answer.rates),
+                counted=_counting_note(answer.rates),
                 takes=takes,
-                cores=_format_cores(cost_answer.now),
+                cores=_format_cores(answer.now),
             )
         )
-    if isinstance(cost_answer.bits_per_s, Absent):
-        rate = cost_answer.bits_per_s
+    if isinstance(answer.bits_per_s, Absent):
+        rate = answer.bits_per_s
         lines.append(SAYS.evidence("no-line-rate", reason=rate.reason, source=rate.source))
     else:
-        name = units.format_bit_rate(cost_answer.bits_per_s) + (f" ({card.name})" if card is not None else "")
-        for line in cost_answer.lines:
-            frames_text = "all in 64 KiB aggregates" if line.merged else "none merged"
-            set_now = " (as it is set: GRO on)" if line.merged and cost_answer.merges else ""
-            set_now = (
-                " (as it is set: GRO off)" if not line.merged and cost_answer.merges is False else set_now
-            )
+        name = units.format_bit_rate(answer.bits_per_s) + (f" ({card.name})" if card is not None else "")
+        for line in answer.lines:
+            text = "all in 64 KiB aggregates" if line.merged else "none merged"
+            set_now = " (as it is set: GRO on)" if line.merged and answer.merges else ""
+            set_now = " (as it is set: GRO off)" if not line.merged and answer.merges is False else set_now
             lines.append(
                 SAYS.evidence(
                     "line-rate",
                     name=name,
                     mtu=line.mtu,
-                    how=frames_text + set_now,
+                    how=text + set_now,
                     packets=f"{line.packets_per_s:,.0f}",
                     takes=takes,
                     cores=_format_cores(line.check),
@@ -68,11 +66,9 @@ def list_cost_sentences(
             without = core_holds(cost.path_ns, mtu, merged=merged)
             with_it = core_holds(cost.path_ns + cost.ns, mtu, merged=merged)
             most = "at most " if merged else "about "  # of an aggregate the copying is not counted
-            frames_text = (
-                f"frames of MTU {mtu} in 64 KiB aggregates" if merged else f"unmerged frames of MTU {mtu}"
-            )
+            text = f"frames of MTU {mtu} in 64 KiB aggregates" if merged else f"unmerged frames of MTU {mtu}"
             holds = {"with": f"{with_it:,.1f}", "without": f"{without:,.1f}"}
-            lines.append(SAYS.evidence("core-holds", most=most, how=frames_text, **holds))
+            lines.append(SAYS.evidence("core-holds", most=most, how=text, **holds))
     lines.append(Evidence(MODEL))
     return lines
 
@@ -90,7 +86,7 @@ def _format_cores(value: Share) -> str:
     return f"{value.cores:.1f} cores (95 %: {low:.1f} to {high:.1f})"
 
 
-def cost_finding(cost_answer: CostAnswer, facts: Facts, chosen: MeasuredCheck) -> Finding:
+def cost_finding(answer: CostAnswer, facts: Facts, chosen: MeasuredCheck) -> Finding:
     """Severity by the share of a core now, and by what the card could bring where the check is loaded."""
     rule, loaded = chosen.rule, chosen.here == "loaded"
     lines = []
@@ -103,7 +99,7 @@ def cost_finding(cost_answer: CostAnswer, facts: Facts, chosen: MeasuredCheck) -
         lines.append(SAYS.evidence("applies-to", who=condition_text))
     if chosen.setting and loaded:
         lines.append(SAYS.evidence("early"))
-    lines += list_cost_sentences(cost_answer, facts.fastest_card, chosen.protocol, loaded=loaded)
+    lines += list_cost_sentences(answer, facts.fastest_card, chosen.protocol, loaded=loaded)
     if rule is not None:
         lines += check_evidence(facts, rule)
     else:
@@ -111,7 +107,7 @@ def cost_finding(cost_answer: CostAnswer, facts: Facts, chosen: MeasuredCheck) -
     if chosen.here == "not loaded" and (setting := describe_active_modes(facts)):
         lines.append(SAYS.evidence("own-setting", setting=setting))
     lines += [Evidence(text) for text in chosen.left_out]
-    for other in cost_answer.others:
+    for other in answer.others:
         if other.delta is not None and other.delta_ci95 is not None:
             low, high = (f"{end:.0f}" for end in other.delta_ci95)
             lines.append(
@@ -124,27 +120,27 @@ def cost_finding(cost_answer: CostAnswer, facts: Facts, chosen: MeasuredCheck) -
                     verdict=other.verdict,
                 )
             )
-    lines += _observed_rates(cost_answer.rates)
+    lines += _observed_rates(answer.rates)
     paid = loaded and (rule is None or rule.every_flow)
     narrowed = chosen.setting > 0 or (rule is not None and bool(rule.conditions))
     return SAYS.finding(
         "cost",
-        severity=cost_severity(cost_answer, loaded=paid, narrowed=narrowed),
-        confidence="hint" if cost_answer.verdict.is_undecided else "measured",
-        cost=_title(cost_answer, chosen),
+        severity=cost_severity(answer, loaded=paid, narrowed=narrowed),
+        confidence="hint" if answer.verdict.is_undecided else "measured",
+        cost=_title(answer, chosen),
         subject=chosen.protocol,
         answers=not loaded,
         evidence=lines,
         remedy=_choose_remedies(facts, chosen)
-        if paid and (cost_answer.verdict.is_slower or cost_answer.verdict.is_undecided)
+        if paid and (answer.verdict.is_slower or answer.verdict.is_undecided)
         else (),
         references=remedies.REFERENCES,
     )
 
 
-def _title(cost_answer: CostAnswer, chosen: MeasuredCheck) -> str:
+def _title(answer: CostAnswer, chosen: MeasuredCheck) -> str:
     """Where no check is loaded that stands first: nobody is told to be slowed by what is not there."""
-    ns, rule = cost_answer.cost.ns, chosen.rule
+    ns, rule = answer.cost.ns, chosen.rule
     name = "the firewall's reverse-path check" if rule is not None else chosen.name
     whom = f"every {chosen.protocol} packet"
     if rule is not None:
@@ -154,10 +150,10 @@ def _title(cost_answer: CostAnswer, chosen: MeasuredCheck) -> str:
         "not loaded": "the firewall here has no reverse-path check: ",
         "unknown": "whether a reverse-path check is loaded could not be read: ",
     }[chosen.here]
-    if cost_answer.verdict.is_slower:
+    if answer.verdict.is_slower:
         costs = "costs" if chosen.here == "loaded" else "would cost"
         return f"{before}{name} {costs} {units.metric_quantity(ns, 'ns')} on {whom}"
-    if cost_answer.verdict.is_undecided:
+    if answer.verdict.is_undecided:
         return f"{before}inconclusive: the cost of {name}"
     makes = "makes" if chosen.here == "loaded" else "would make"
     return f"{before}{name} {makes} no material difference to a packet's cost ({units.format_signed(ns)} ns)"

@@ -157,12 +157,10 @@ def _fewer_packets_remedy(facts: Facts, rule: ReversePathRule | None) -> Remedy:
     Without a card it is the interface that routes lead out by. A profile's UUID needs no quoting, its name does.
     """
     protocols: tuple[Protocol, ...] = rule.protocols if rule is not None else ("IPv6",)
-    card_names = [card.name for card in facts.cards[:1]] or [
+    names = [card.name for card in facts.cards[:1]] or [
         w for p in protocols for w in facts.uplink_interfaces(p)
     ]
-    return SAYS.remedy(
-        "fewer-packets", card=card_names[0] if card_names else "INTERFACE", mtu=_card_mtu(facts)
-    )
+    return SAYS.remedy("fewer-packets", card=names[0] if names else "INTERFACE", mtu=_card_mtu(facts))
 
 
 def _card_mtu(facts: Facts) -> int:

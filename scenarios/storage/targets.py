@@ -188,13 +188,10 @@ def _shared_of_pair(host: Host, a: ComparedDirectory, b: ComparedDirectory) -> S
     )
 
 
-def on_one_file_system(shared_parts: Sequence[Shared], count: int) -> bool:
+def on_one_file_system(parts: Sequence[Shared], count: int) -> bool:
     """All of so many directories, with equal attributes as far as they are told."""
     pairs = count * (count - 1) // 2
-    return (
-        bool(pairs)
-        and sum(part.common == "file system" and not part.differs for part in shared_parts) == pairs
-    )
+    return bool(pairs) and sum(part.common == "file system" and not part.differs for part in parts) == pairs
 
 
 def _find_common(

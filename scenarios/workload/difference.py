@@ -60,20 +60,20 @@ def name_part(part: str) -> str:
     return WORDS.get(part, part)
 
 
-def lines_of(time_split: Split) -> list[TimePart]:
+def lines_of(split: Split) -> list[TimePart]:
     """Return what the first line chooses from: each second of the wall time in one of them."""
-    parts = [part for part in time_split.parts[1:] if not time_split.waits or part.name not in DIVIDED]
-    return [*parts, *time_split.waits]
+    parts = [part for part in split.parts[1:] if not split.waits or part.name not in DIVIDED]
+    return [*parts, *split.waits]
 
 
-def rank_moved_parts(time_split: Split) -> tuple[list[TimePart], list[TimePart]]:
+def rank_moved_parts(split: Split) -> tuple[list[TimePart], list[TimePart]]:
     """The parts that moved along with the whole or against it, the largest first, `unmoved` ones last, and those alike.
 
     The largest along with the whole comes first even where its interval holds 0, as long as the sure ones are less.
     """
-    wall_part = time_split.parts[0]
+    wall_part = split.parts[0]
     least = MIN_NAMED_SHARE * wall_part.baseline_s
-    ranked = sorted(lines_of(time_split), key=lambda part: (part.unmoved, -abs(part.difference_s)))
+    ranked = sorted(lines_of(split), key=lambda part: (part.unmoved, -abs(part.difference_s)))
     sure = [part for part in ranked if part.differs and abs(part.difference_s) >= least]
     along = [part for part in ranked if part.difference_s * wall_part.difference_s > 0]
     # no word of "equal" where the table says "likely"
@@ -86,33 +86,31 @@ def rank_moved_parts(time_split: Split) -> tuple[list[TimePart], list[TimePart]]
     return sure[:NAMED], [part for part in alike if max(map(abs, part.ci95_s)) <= edge]
 
 
-def moved_words(time_split: Split) -> str:
+def moved_words(split: Split) -> str:
     """`+14 points blocked in unlink and openat on a directory lock (rwsem), +3 points system CPU; user CPU equal`."""
-    largest, alike = rank_moved_parts(time_split)
+    largest, alike = rank_moved_parts(split)
     parts_text = ", ".join(
-        f"{_format_points(part, time_split)} {_part_words(part)}{_part_note(part, time_split)}"
-        for part in largest
+        f"{_format_points(part, split)} {_part_words(part)}{_part_note(part, split)}" for part in largest
     )
     parts_text = parts_text or "no part of it stands out"
     equal = [name_part(part.name) for part in alike if part not in largest]
     parts_text += f"; {' and '.join(equal)} equal" if equal else ""
-    return parts_text + (f"; {counters}" if (counters := counter_words(time_split)) else "")
+    return parts_text + (f"; {counters}" if (counters := counter_words(split)) else "")
 
 
 def _part_words(part: TimePart) -> str:
     return wait_words(part) if isinstance(part, BlockedOn) else name_part(part.name)
 
 
-def _part_note(part: TimePart, time_split: Split) -> str:
+def _part_note(part: TimePart, split: Split) -> str:
     if not part.differs:
         return " (inconclusive)"
     if part.unmoved:
         return f" (as many CPU seconds, {'less' if part.difference_s > 0 else 'more'} at once)"
-    if part.name != SYSTEM or time_split.faults is None:
+    if part.name != SYSTEM or split.faults is None:
         return ""
     return (
-        f" ({format_number(abs(time_split.faults))} page faults a run "
-        f"{'more' if time_split.faults > 0 else 'fewer'})"
+        f" ({format_number(abs(split.faults))} page faults a run {'more' if split.faults > 0 else 'fewer'})"
     )
 
 
@@ -122,29 +120,27 @@ def wait_words(wait: BlockedOn) -> str:
     return f"{'blocked' if wait.hard else 'asleep'}{calls} on {words_for_wait(wait.name)}"
 
 
-def _format_points(part: TimePart, time_split: Split) -> str:
+def _format_points(part: TimePart, split: Split) -> str:
     """Of the baseline's wall time; of a difference of a factor of two or more its seconds."""
-    wall_part = time_split.parts[0]
+    wall_part = split.parts[0]
     if wall_part.baseline_s <= 0 or not 1 / FACTOR < wall_part.variant_s / wall_part.baseline_s < FACTOR:
         return f"{format_signed(part.difference_s)} s of {format_signed(wall_part.difference_s)} s"
     return f"{format_signed(100 * part.difference_s / wall_part.baseline_s)} points"
 
 
-def build_table(time_split: Split) -> Iterator[Part]:
+def build_table(split: Split) -> Iterator[Part]:
     """The first line, then each part and what was waited for; of a foreign one without parts nothing."""
-    if not time_split.parts:
+    if not split.parts:
         return
-    yield paragraph_of(
-        Strong(f"{time_split.variant} against {time_split.baseline}: "), moved_words(time_split)
-    )
-    yield from build_views(time_split)
-    if none := [name_part(part.name) for part in time_split.parts[1:] if not max_seconds(part)]:
+    yield paragraph_of(Strong(f"{split.variant} against {split.baseline}: "), moved_words(split))
+    yield from build_views(split)
+    if none := [name_part(part.name) for part in split.parts[1:] if not max_seconds(part)]:
         yield paragraph_of(f"none on either side: {', '.join(none)}")
-    if time_split.rates:
-        yield _counter_table(time_split)
+    if split.rates:
+        yield _counter_table(split)
     looks = (
-        f"; waits divided by {format_number(time_split.looks)} samples a run"
-        if time_split.waits and time_split.looks
+        f"; waits divided by {format_number(split.looks)} samples a run"
+        if split.waits and split.looks
         else ""
     )
     yield paragraph_of(
@@ -152,10 +148,10 @@ def build_table(time_split: Split) -> Iterator[Part]:
     )
 
 
-def counter_words(time_split: Split) -> str:
+def counter_words(split: Split) -> str:
     """`instructions per cycle −14 %, back-end bound +12 points`: what of the CPU's counters surely moved."""
     phrases = []
-    for rate in time_split.rates:
+    for rate in split.rates:
         if rate.differs and rate.unit == "of the slots":
             phrases.append(f"{rate.name} {format_signed(100 * rate.difference)} points")
         elif rate.differs and rate.baseline:
@@ -163,17 +159,17 @@ def counter_words(time_split: Split) -> str:
     return ", ".join(phrases)
 
 
-def _counter_table(time_split: Split) -> Table:
+def _counter_table(split: Split) -> Table:
     header = (
         "counters of the CPU",
-        time_split.baseline,
-        time_split.variant,
+        split.baseline,
+        split.variant,
         "difference",
         "95 % CI",
         "differs",
     )
     rows: list[tuple[Cell, ...]] = []
-    for rate in time_split.rates:
+    for rate in split.rates:
         scale, unit = (
             (100.0, " (% of the slots)") if rate.unit == "of the slots" else (1.0, f" {rate.unit}".rstrip())
         )
@@ -204,29 +200,27 @@ class TimeViewLine(NamedTuple):
     part: TimePart | None
 
 
-def lines_by_state(time_split: Split, least_s: float = 0.0) -> list[TimeViewLine]:
+def lines_by_state(split: Split, least_s: float = 0.0) -> list[TimeViewLine]:
     """Each second of the wall time in one state; what is less than `least_s` on both sides is together in the last."""
-    return _build_lines(time_split, [(name_part(part.name), part) for part in time_split.parts[1:]], least_s)
+    return _build_lines(split, [(name_part(part.name), part) for part in split.parts[1:]], least_s)
 
 
-def lines_by_call(time_split: Split, least_s: float = 0.0) -> list[TimeViewLine]:
+def lines_by_call(split: Split, least_s: float = 0.0) -> list[TimeViewLine]:
     """The same seconds, with block I/O, other waits and the rest by what was waited for; none where that is unknown."""
-    if not time_split.waits:
+    if not split.waits:
         return []
-    parts = [(name_part(part.name), part) for part in time_split.parts[1:] if part.name not in DIVIDED]
-    return _build_lines(
-        time_split, [*parts, *((wait_words(wait), wait) for wait in time_split.waits)], least_s
-    )
+    parts = [(name_part(part.name), part) for part in split.parts[1:] if part.name not in DIVIDED]
+    return _build_lines(split, [*parts, *((wait_words(wait), wait) for wait in split.waits)], least_s)
 
 
 def _build_lines(
-    time_split: Split, named_parts: Sequence[tuple[str, TimePart]], least_s: float
+    split: Split, named_parts: Sequence[tuple[str, TimePart]], least_s: float
 ) -> list[TimeViewLine]:
     """They sum to the wall time of either side."""
-    wall_part = time_split.parts[0]
+    wall_part = split.parts[0]
     shown = [
         TimeViewLine(
-            name + (_part_note(part, time_split) if part.differs else ""),
+            name + (_part_note(part, split) if part.differs else ""),
             part.baseline_s,
             part.variant_s,
             part,
@@ -241,15 +235,15 @@ def _build_lines(
     return shown
 
 
-def build_views(time_split: Split, least: float = 0.0) -> list[Part]:
+def build_views(split: Split, least: float = 0.0) -> list[Part]:
     """Two tables that each sum to the wall time. `least`: of the wall time; smaller parts stand in one line."""
-    wall_part = time_split.parts[0]
+    wall_part = split.parts[0]
     wall = max_seconds(wall_part)
     places = 4 - math.ceil(math.log10(wall)) if wall > 0 else 4  # no digit of less than a thousandth of it
     tables: list[Part] = []
     for name, lines in (
-        ("time by state", lines_by_state(time_split, least * wall)),
-        ("time by call", lines_by_call(time_split, least * wall)),
+        ("time by state", lines_by_state(split, least * wall)),
+        ("time by call", lines_by_call(split, least * wall)),
     ):
         if not lines:
             continue
@@ -257,8 +251,8 @@ def build_views(time_split: Split, least: float = 0.0) -> list[Part]:
         total = TimeViewLine("wall time", wall_part.baseline_s, wall_part.variant_s, wall_part)
         header = (
             name,
-            f"{time_split.baseline} s",
-            f"{time_split.variant} s",
+            f"{split.baseline} s",
+            f"{split.variant} s",
             "difference s (95 % CI)",
             "differs",
         )

@@ -272,7 +272,7 @@ def _stored_medians(w: HepWorkload) -> list[Contradiction]:
 
 
 def list_facts(detail: HepScore) -> list[Noted]:
-    noted_facts = make_noted(
+    facts = make_noted(
         ("scaling", detail.scaling),
         ("repetitions", detail.repetitions),
         ("reference machine", detail.reference),
@@ -282,11 +282,9 @@ def list_facts(detail: HepScore) -> list[Noted]:
     for w in detail.workloads:
         if w.copies is not None and w.threads_per_copy is not None:
             both = (("copies", w.copies), ("threads per copy", w.threads_per_copy))
-            noted_facts += make_noted(*both, subject=f"workload:{w.name}")
+            facts += make_noted(*both, subject=f"workload:{w.name}")
     words = _uname_words(detail)
-    return (
-        [*noted_facts, *make_noted(("release", words[2][:200]), subject="kernel")] if words else noted_facts
-    )
+    return [*facts, *make_noted(("release", words[2][:200]), subject="kernel")] if words else facts
 
 
 def host_name(detail: HepScore) -> str | None:

@@ -213,18 +213,16 @@ def make_measures(tables: Mapping[str, Mapping[str, Mapping[str, SampleStat]]]) 
 @lru_cache(maxsize=20_000)
 def _find_meaning(activity: str, subject: str, column: str) -> tuple[str, str, float, str] | None:
     """Workload, metric, factor and unit of a column; None where it is not imported."""
-    known_columns, bare = load_columns(), _bare_name(column)
-    if subject in ("all", "-1", "cpu") and bare in known_columns.cpu:
-        return ("CPU", f"{known_columns.cpu[bare]} share", 0.01, "")
+    columns, bare = load_columns(), _bare_name(column)
+    if subject in ("all", "-1", "cpu") and bare in columns.cpu:
+        return ("CPU", f"{columns.cpu[bare]} share", 0.01, "")
     if ":" in subject:
-        meaning = known_columns.device.get(column) or known_columns.device.get(bare)
+        meaning = columns.device.get(column) or columns.device.get(bare)
         return (subject, *meaning) if meaning and not subject.startswith("cpu:") else None
     if subject not in ("", "cpu"):
         return None
     is_share = "%" in column or column.endswith("-percent")
-    meaning = known_columns.host.get(f"{activity}/{column}") or known_columns.host.get(
-        column if is_share else bare
-    )
+    meaning = columns.host.get(f"{activity}/{column}") or columns.host.get(column if is_share else bare)
     return ("host", *meaning) if meaning else None
 
 

@@ -160,13 +160,13 @@ def harmless_value(name: str, value: str, with_names: bool = False) -> str:
     return harmless_text(value, _FIRST if " " in value else _NOTHING, with_names)
 
 
-def _keep_harmless(word: str, known_words: Collection[str], with_names: bool, depth: int) -> str:
+def _keep_harmless(word: str, words: Collection[str], with_names: bool, depth: int) -> str:
     """The word, its harmless part, or "…". A quoted command is judged word by word."""
     if depth > _MAX_DEPTH:
         return LEFT_OUT
     if url := harmless_part_of_url(word):
         return url if url == word else f"{url}{LEFT_OUT}"
-    if is_harmless(word, known_words) or word in (MASK, LEFT_OUT):
+    if is_harmless(word, words) or word in (MASK, LEFT_OUT):
         return word
     assigned = _ASSIGNED.fullmatch(word)
     if (
@@ -186,9 +186,9 @@ def _keep_harmless(word: str, known_words: Collection[str], with_names: bool, de
         ):
             return word
         if " " in value:
-            return f"{name}{sign}" + _keep_harmless(value, known_words, with_names, depth + 1)
+            return f"{name}{sign}" + _keep_harmless(value, words, with_names, depth + 1)
         return f"{name}{sign}" + ",".join(
-            _keep_harmless(part, known_words, with_names, depth + 1) for part in value.split(",")
+            _keep_harmless(part, words, with_names, depth + 1) for part in value.split(",")
         )
     try:
         inner = _split_shell(word) if " " in word else []
@@ -196,9 +196,7 @@ def _keep_harmless(word: str, known_words: Collection[str], with_names: bool, de
         inner = []
     if len(inner) < 2:
         return LEFT_OUT
-    return _kept_command(
-        inner, known_words, with_names, _FIRST if _is_command(inner) else _NOTHING, depth + 1
-    )
+    return _kept_command(inner, words, with_names, _FIRST if _is_command(inner) else _NOTHING, depth + 1)
 
 
 def _is_command(words: list[str]) -> bool:

@@ -252,16 +252,14 @@ def _read_rotational(
     return bool(flag)
 
 
-def _read_link(
-    host: Host, path: str, disk_transport: str | Absent, folders: tuple[str, ...]
-) -> BusLink | Absent:
-    if disk_transport == "nvme" and folders:
+def _read_link(host: Host, path: str, transport: str | Absent, folders: tuple[str, ...]) -> BusLink | Absent:
+    if transport == "nvme" and folders:
         controller = folders[0].rsplit("/", 1)[-1].startswith("nvme")
         device = host.resolve_path(f"{folders[0]}/device") if controller else folders[0]
         return pcie_link(host, device if is_present(device) else re.sub(r"/nvme/nvme\d+$", "", folders[0]))
-    if disk_transport == "sata":
+    if transport == "sata":
         return sata_link(host, path)
-    if disk_transport == "sas":
+    if transport == "sas":
         return sas_link(host, path)
     return Absent("its transport has no link that can be read", "unsupported", path)
 

@@ -122,23 +122,21 @@ def _numbered_cpus(host: Host) -> frozenset[int]:
 
 
 def _split_online(
-    host: Host, numbered_cpus: frozenset[int], listed: frozenset[int]
+    host: Host, cpus: frozenset[int], listed: frozenset[int]
 ) -> tuple[frozenset[int], frozenset[int]]:
     """A tree may hold folders for CPUs that can be plugged in later, and old ones tell offline only by leaving out."""
-    off = frozenset(n for n in numbered_cpus if host.read_file_text(f"{ROOT}/cpu{n}/online", 64) == "0")
-    if not numbered_cpus:
+    off = frozenset(n for n in cpus if host.read_file_text(f"{ROOT}/cpu{n}/online", 64) == "0")
+    if not cpus:
         return listed or read_cpu_list(host, "online") or frozenset(), frozenset()
-    online = numbered_cpus - off
+    online = cpus - off
     reported = read_cpu_list(host, "online")
-    if reported is not None and reported & numbered_cpus:
+    if reported is not None and reported & cpus:
         online &= reported
-    elif listed & numbered_cpus:
+    elif listed & cpus:
         # The kernel takes the topology of a CPU away while that is offline, and /proc/cpuinfo leaves it out.
         online = frozenset(n for n in online if n in listed or host.path_exists(f"{ROOT}/cpu{n}/topology"))
-    plugged = read_cpu_list(host, "present") or numbered_cpus
-    return online, (
-        off | (read_cpu_list(host, "offline") or frozenset()) | (numbered_cpus - online)
-    ) & plugged
+    plugged = read_cpu_list(host, "present") or cpus
+    return online, (off | (read_cpu_list(host, "offline") or frozenset()) | (cpus - online)) & plugged
 
 
 def _read_sets(host: Host, online: frozenset[int], *names: tuple[str, str]) -> Sets:

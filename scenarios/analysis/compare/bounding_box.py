@@ -134,13 +134,11 @@ def _bounding_box(
     )  # fmt: skip
 
 
-def mark_outliers(
-    unmarked_boxes: Sequence[BoundingBoxFigures], odd: OddRuns | None
-) -> list[BoundingBoxFigures]:
+def mark_outliers(boxes: Sequence[BoundingBoxFigures], odd: OddRuns | None) -> list[BoundingBoxFigures]:
     """With the corners that lie apart from the other runs'."""
     return [
         msgspec.structs.replace(box, odd=(*box.odd, *(_corner_outliers(box, odd) if odd is not None else ())))
-        for box in unmarked_boxes
+        for box in boxes
     ]
 
 

@@ -51,13 +51,11 @@ _MAX_STEPS = 10
 _FLOOR = 0.002  # of the level: printed digits make two results equal that were not
 
 
-def make_histories(all_snapshots: Sequence[Snapshot]) -> list[WorkloadHistory]:
+def make_histories(snapshots: Sequence[Snapshot]) -> list[WorkloadHistory]:
     """Every judged value that all results have, in the order of the first result."""
-    if len(all_snapshots) < 2:
+    if len(snapshots) < 2:
         return []
-    tables = [
-        {(m.workload, m.metric): m for m in s.measures if m.judged and m.value > 0} for s in all_snapshots
-    ]
+    tables = [{(m.workload, m.metric): m for m in s.measures if m.judged and m.value > 0} for s in snapshots]
     all_histories = []
     common = [key for key in tables[0] if all(key in table for table in tables)]
     for key in common:

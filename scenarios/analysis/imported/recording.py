@@ -209,14 +209,13 @@ def _all_findings(pile: ResultSet) -> list[Finding]:
     return _with_answer(collected)
 
 
-def _with_answer(all_findings: Sequence[Finding]) -> list[Finding]:
+def _with_answer(findings: Sequence[Finding]) -> list[Finding]:
     """Where nothing is wrong the last summary answers, not the first remark."""
-    if any(f.severity in ("critical", "warning") for f in all_findings):
-        return list(all_findings)
-    summaries = [f for f in all_findings if f.severity == "ok" and f.id in _SUMMARIES]
+    if any(f.severity in ("critical", "warning") for f in findings):
+        return list(findings)
+    summaries = [f for f in findings if f.severity == "ok" and f.id in _SUMMARIES]
     last = max(reversed(summaries), key=lambda f: f.id == QUIET, default=None)
     answered = (
-        msgspec.structs.replace(f, answers=True, confidence="measured") if f is last else f
-        for f in all_findings
+        msgspec.structs.replace(f, answers=True, confidence="measured") if f is last else f for f in findings
     )
     return list(answered)

@@ -16,13 +16,11 @@ MAX_FINDINGS = 8
 _SECONDS_BELOW_S = 600  # an incident shorter than this is told with seconds
 
 
-def incident_findings(timeline: Timeline, file_name: str) -> list[Finding]:
+def incident_findings(timeline: Timeline, name: str) -> list[Finding]:
     """Return one an incident, the worst first; without any one that says so."""
     if not timeline.incidents:
-        return [SAYS.finding("quiet", id=QUIET, subject=file_name, span=_span_text(timeline))]
-    return [
-        _incident_finding(incident, timeline, file_name) for incident in timeline.incidents[:MAX_FINDINGS]
-    ]
+        return [SAYS.finding("quiet", id=QUIET, subject=name, span=_span_text(timeline))]
+    return [_incident_finding(incident, timeline, name) for incident in timeline.incidents[:MAX_FINDINGS]]
 
 
 def _incident_finding(incident: Incident, timeline: Timeline, file_name: str) -> Finding:

@@ -323,9 +323,7 @@ def _overlap(one: Symptom, other: Symptom) -> bool:
     return common_s > 0 and common_s >= shorter_s / 2
 
 
-def _make_incident(
-    group: Sequence[tuple[int, Symptom, Cause]], all_series: Sequence[SampleSeries]
-) -> Incident:
+def _make_incident(group: Sequence[tuple[int, Symptom, Cause]], series: Sequence[SampleSeries]) -> Incident:
     ordered = sorted(group, key=lambda entry: (entry[0], -_excess(entry[1])))
     leading = ordered[0]
     own = [symptom for _, symptom, cause in ordered if cause == leading[2]]
@@ -333,7 +331,7 @@ def _make_incident(
     return Incident(
         cause=leading[2], began_s=began_s, ended_s=ended_s,
         symptoms=tuple(_longest_of_each(symptom for _, symptom, _ in ordered))[:MAX_SYMPTOMS],
-        culprit=find_culprit(all_series, _TAKING.get(leading[2], {}), began_s, ended_s),
+        culprit=find_culprit(series, _TAKING.get(leading[2], {}), began_s, ended_s),
     )  # fmt: skip
 
 

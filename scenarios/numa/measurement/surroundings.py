@@ -145,8 +145,6 @@ def _package_watts(
     return max(known_watts, default=None)
 
 
-def _lowest_power_limit(power_packages: tuple[Package, ...] | Absent) -> float | None:
-    limits = (
-        [p.limit_w for p in power_packages if is_present(p.limit_w)] if is_present(power_packages) else []
-    )
+def _lowest_power_limit(packages: tuple[Package, ...] | Absent) -> float | None:
+    limits = [p.limit_w for p in packages if is_present(p.limit_w)] if is_present(packages) else []
     return min(limits, default=None)

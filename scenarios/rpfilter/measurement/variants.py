@@ -73,15 +73,13 @@ def _set_durations(trial: Trial, block_s: float) -> Trial:
 
 
 def _main_trial(chosen: MeasuredCheck, everything: bool, again: bool) -> Trial:
-    def make_treatment(
-        rule_kind: Literal["none", "trivial", "check"], flags: tuple[str, ...] = ()
-    ) -> Treatment:
+    def make_treatment(kind: Literal["none", "trivial", "check"], flags: tuple[str, ...] = ()) -> Treatment:
         if chosen.setting and not flags:
-            own = chosen.setting if rule_kind == "check" else 0
-            rule: Literal["none", "trivial"] = "trivial" if rule_kind == "trivial" else "none"
+            own = chosen.setting if kind == "check" else 0
+            rule: Literal["none", "trivial"] = "trivial" if kind == "trivial" else "none"
             return Treatment(what=rule, protocol="IPv4", ends="input", rp_filter=own, catches=own > 0)
         return Treatment(
-            what=rule_kind,
+            what=kind,
             protocol=chosen.protocol,
             loader=chosen.loader,
             hook=chosen.hook,
@@ -89,7 +87,7 @@ def _main_trial(chosen: MeasuredCheck, everything: bool, again: bool) -> Trial:
             flags=flags or chosen.flags,
             table=chosen.table,
             ends="input" if chosen.hook == "input" or chosen.setting else "prerouting",
-            catches=rule_kind == "check",
+            catches=kind == "check",
         )
 
     compared = [

@@ -95,22 +95,20 @@ def lower_levels_to_caps(
     return limited_levels
 
 
-def throttle_findings(
-    host: Host, target: ComparedDirectory, disk_throttles: Sequence[Throttle]
-) -> list[Finding]:
+def throttle_findings(host: Host, target: ComparedDirectory, throttles: Sequence[Throttle]) -> list[Finding]:
     """One for all caps of the disk; none where it is not throttled."""
-    if not disk_throttles:
+    if not throttles:
         return []
     return [
         SAYS.finding(
             "throttled",
             subject=target.leaf_names,
-            caps=" and ".join(cap_words(each) for each in disk_throttles),
+            caps=" and ".join(cap_words(each) for each in throttles),
             evidence=(
-                *(e for each in disk_throttles for e in _throttle_evidence(each)),
+                *(e for each in throttles for e in _throttle_evidence(each)),
                 *_other_limits(host, target),
             ),
-            remedy=(_throttle_remedy(target.leaf_names, disk_throttles),),
+            remedy=(_throttle_remedy(target.leaf_names, throttles),),
         )
     ]
 

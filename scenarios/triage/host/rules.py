@@ -127,20 +127,16 @@ def _stack_evidence(host: Host, thread: BusyThread) -> Iterator[Evidence]:
         yield SAYS.evidence("thread-stack", stack=" <- ".join(stack.functions[:5]), source=stack.source)
 
 
-def _advise(host: Host, thread: BusyThread, thread_kind: KernelThread | None) -> tuple[Remedy, ...]:
+def _advise(host: Host, thread: BusyThread, kind: KernelThread | None) -> tuple[Remedy, ...]:
     looks = priority.kernel_thread_remedy(thread.pid, thread.name)
-    setting_lines = (
-        settings.setting_lines(host, thread_kind.set, "kernel-thread")
-        if thread_kind is not None and thread_kind.set
-        else None
-    )
-    if thread_kind is None or setting_lines is None or not setting_lines.commands:
+    lines = settings.setting_lines(host, kind.set, "kernel-thread") if kind is not None and kind.set else None
+    if kind is None or lines is None or not lines.commands:
         return (looks,)
     setting_remedy = Remedy(
-        title=thread_kind.advice,
-        commands=setting_lines.commands,
-        verify=setting_lines.verify,
-        undo=setting_lines.undo,
+        title=kind.advice,
+        commands=lines.commands,
+        verify=lines.verify,
+        undo=lines.undo,
     )
     return (setting_remedy, looks)
 

@@ -70,13 +70,11 @@ def commands_for_rows(line: str, rows: Sequence[Names]) -> list[str]:
 
 def fill_plain(line: str, names: Names) -> str:
     """With values in it and unquoted; empty where one is not known."""
-    holes = [hole_match for hole_match in _PLAIN.finditer(line) if hole_match[1] in names]
+    holes = [match for match in _PLAIN.finditer(line) if match[1] in names]
     if any(isinstance(names[hole[1]], Absent) for hole in holes):
         return ""
     return _PLAIN.sub(
-        lambda hole_match: (
-            value_text(names[hole_match[1]], hole_match[2] or "") if hole_match[1] in names else hole_match[0]
-        ),
+        lambda match: value_text(names[match[1]], match[2] or "") if match[1] in names else match[0],
         line,
     )
 
