@@ -38,7 +38,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "plan": ("app.cli.measuring.plan", "Show what a run would do; changes nothing."),
     "run": ("app.cli.measuring.run", "Run an experiment: measure, judge, record."),
     "attach": ("app.cli.screen", "Follow a run that is under way."),
-    "stop": ("app.cli.measuring.stop", "Stop a run that is under way; its changes are undone."),
+    "stop": ("app.cli.screen", "Stop a run that is under way; its changes are undone."),
     "replay": ("app.cli.screen", "Play a recording in the app."),
     "compare": (
         "app.cli.recorded.compare",

@@ -1,7 +1,10 @@
 """How the output looks: colours, the width of a line, and of the commands that open the app its own options."""
 
+import re
 import shutil
 import sys
+from collections.abc import Callable
+from typing import Any
 
 import click
 
@@ -32,7 +35,7 @@ def add_color_option(command: click.Command) -> click.Command:
 def line_width() -> int:
     """Of the terminal that stdout is; else of a line in a file."""
     if sys.stdout is None or not sys.stdout.isatty():
-        from app.report.end_of_run import WIDE  # not for every command
+        from app.report.delivery import WIDE  # not for every command
 
         return WIDE
     return min(MAX_COLUMNS, max(MIN_COLUMNS, shutil.get_terminal_size((80, 24)).columns))
@@ -46,3 +49,24 @@ def look_options() -> list[click.Parameter]:
             ("--theme",), type=click.Choice(THEMES), help="Colours of the app (default: dark; Ctrl-T changes them)."
         ),
     ]  # fmt: skip
+
+
+def recording_argument(*, default: str | None = None) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    return click.argument("recording", required=False, default=default, shell_complete=complete_recording)
+
+
+def complete_recording(_ctx: click.Context, _parameter: click.Parameter, incomplete: str) -> list[Any]:
+    from click.shell_completion import CompletionItem
+
+    from app.recordings import store as recordings
+
+    names = ["last", *recordings.list_demos(), *recordings.list_names()]
+    items = [CompletionItem(name) for name in names if name.startswith(incomplete) and name.isprintable()]
+    return items or [CompletionItem(incomplete, type="file")]
+
+
+def check_clock(_context: click.Context, _parameter: click.Parameter, value: str | None) -> str | None:
+    """Return HH:MM as it is. Raises BadParameter where the text is none."""
+    if value is not None and not re.fullmatch(r"([01][0-9]|2[0-3]):[0-5][0-9]", value):
+        raise click.BadParameter(f"{value!r} is no time of day; write 02:30")
+    return value

@@ -2,11 +2,18 @@
 
 import shlex
 import sys
+from pathlib import Path
 
+from app.recordings.session import RunSession
+from app.recordings.store import shortest_argument
+from app.report.first_page import first_page
 from app.report.forms import html, markdown
+from app.report.forms.cells import brief_lines, fold_spans
+from app.report.headline import find_answer
 from app.report.json_document import encode_document
 from app.report.short_forms import shorten
-from app.terminal.invocation import NAME
+from app.terminal.invocation import NAME, command_to_paste
+from app.terminal.lines import Line, clean_line
 from app.terminal.output_file import deliver_text
 from scenarios.contract.results.document import ReportDocument
 
@@ -27,3 +34,21 @@ def deliver_document(
         deliver_text(subject, path, html.render_html(document))
     else:
         deliver_text(subject, path, encode_document(document))
+
+
+WIDE = 100  # cells where no terminal says how many it has
+
+
+def summary_lines(session: RunSession, recording: Path | None, width: int = WIDE) -> list[Line]:
+    """Lines of at most `width` cells, but for a command, which is to be copied."""
+    ended = session.ended
+    lines: list[Line] = []
+    if ended is None or ended.status in ("done", "interrupted"):
+        headline = find_answer(session)
+        role = headline.weight if headline.weight != "notice" else "strong"
+        lines += map(clean_line, fold_spans([(headline.sentence, role)], width, hang="  "))
+    name = shortest_argument(recording) if recording is not None else ""
+    lines += brief_lines(first_page(session, name, narrow=width <= WIDE), width)
+    if recording is not None:
+        lines += [[], [(f"report: {command_to_paste(f'hostdx report {shlex.quote(name)}')}", "dim")]]
+    return lines

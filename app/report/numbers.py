@@ -10,7 +10,7 @@ from typing import NamedTuple, TypeAlias
 from app.recordings.session import RunSession
 from app.recordings.values import counted_values, is_counted, shown_value
 from app.report import wording
-from app.report.figures.histogram import latency_histograms
+from app.report.figures.latency import latency_histograms
 from app.report.figures.plot import nice_axis
 from probes import units
 from scenarios.contract import events as ev

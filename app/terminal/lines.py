@@ -255,3 +255,20 @@ def merge_spans(line: Iterable[Span]) -> Line:
         else:
             out.append((part, role))
     return out
+
+
+DIGIT = "digit:"
+
+
+def load_target(workload: str) -> str:
+    return f"load:{workload}"
+
+
+def process_target(pid: int | None) -> str:
+    """Empty where nobody knows the process id."""
+    return "" if pid is None else f"process:{pid}"
+
+
+def digit_target(number: int) -> str:
+    """What the digit key opens on this screen."""
+    return f"{DIGIT}{number}"

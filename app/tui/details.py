@@ -9,9 +9,18 @@ from app.report.results.finding_parts import finding_parts, finding_title
 from app.report.validity import MARKS, TONES, Sign
 from app.terminal.glyphs import clean_text
 from app.terminal.invocation import command_to_paste
-from app.terminal.lines import Line, crop_line, flow_parts, link_line, split_line, text_line, wrap_text
+from app.terminal.lines import (
+    Line,
+    crop_line,
+    digit_target,
+    flow_parts,
+    link_line,
+    process_target,
+    split_line,
+    text_line,
+    wrap_text,
+)
 from app.tui.option_values import is_scenario, keeps_all_options
-from app.tui.targets import digit_target, process_target
 from scenarios.contract.events import ScenarioOffer
 from scenarios.contract.finding import Finding, Remedy
 from scenarios.contract.results.document import Toned, paragraph_of

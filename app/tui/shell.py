@@ -23,6 +23,7 @@ from textual.screen import Screen
 from app.feature import call_target, external_screens, screens_at
 from app.terminal.failure import COULD_NOT, Failure
 from app.terminal.glyphs import clean_text
+from app.terminal.lines import DIGIT
 from app.terminal.printable import make_printable
 from app.terminal.process import boot_id
 from app.tui import theme
@@ -30,7 +31,6 @@ from app.tui.children.event_child import EventChild
 from app.tui.ending import ends_from_outside, resume_only_after_suspend
 from app.tui.requests import Errands
 from app.tui.screens.base import MIN_SIZE_CELLS, Base
-from app.tui.targets import DIGIT
 from probes.reading.other_package import load_entry
 from scenarios.contract.card import bundled_cards
 from scenarios.contract.events import Pulse

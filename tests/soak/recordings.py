@@ -24,7 +24,7 @@ from app.recordings.reader import load, read_events
 from app.recordings.sides import read_run_summaries
 from app.recordings.store import examine_recording
 from app.report import json_document
-from app.report.end_of_run import summary_lines
+from app.report.delivery import summary_lines
 from app.report.forms import html, markdown
 from app.report.forms.cells import document_lines
 from app.report.full_report import report

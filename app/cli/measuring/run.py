@@ -102,7 +102,7 @@ def _run(
             document["against"] = {"baseline": against, **msgspec.to_builtins(compared)}
         print_result(json_document.encode_document(document))
     elif events != "-" and ended.exit != failure.USAGE:  # nothing was begun: its one line says all
-        from app.report.end_of_run import summary_lines
+        from app.report.delivery import summary_lines
 
         for line in summary_lines(session, execution.recording_path, line_width()):
             print_parts(line)

@@ -120,7 +120,7 @@ def _print_outliers(
         )
     else:
         from app.report.delivery import deliver_document
-        from app.report.results.odd_runs import outlier_document
+        from app.report.results.comparison import outlier_document
 
         deliver_document("compare", output, outlier_document(outliers, twins), form)
     if not outliers.loads:

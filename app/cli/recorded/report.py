@@ -4,9 +4,8 @@ import shlex
 
 import click
 
-from app.cli.look import add_color_option
+from app.cli.look import add_color_option, recording_argument
 from app.cli.options import form_option, output_option
-from app.cli.recording_argument import recording_argument
 from app.feature import call_target, report_forms
 from app.recordings import store as recordings
 from app.recordings.reader import load

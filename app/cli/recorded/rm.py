@@ -4,7 +4,7 @@ from pathlib import Path
 
 import click
 
-from app.cli.recording_argument import complete_recording
+from app.cli.look import complete_recording
 from app.recordings import store
 from app.run.consent import ask_yes_no
 from app.state import recordings_dir

@@ -18,8 +18,7 @@ from app.terminal.printable import make_printable
 from app.undo import killed_ending
 from app.undo import undo as undoing
 from app.undo.change_report import ChangeReport, UndoneChange
-from app.undo.damaged_journal import discard_journal, read_legible_entries
-from app.undo.journal import Busy, list_journals
+from app.undo.journal import Busy, discard_journal, list_journals, read_legible_entries
 from scenarios.contract.events import SCHEMA
 
 _ROLES = {"open": "warning", "reverted": "ok", "kept": "warning"}

@@ -16,9 +16,9 @@ import msgspec
 from app.features.export.rows import RunFile, RunRows
 from app.recordings import store
 from app.recordings.baselines import baselines_dir
-from app.recordings.folder_walk import files_below
 from app.recordings.limits import SIZE_LIMIT
 from app.recordings.reader import BrokenRecording, RecordingFollower
+from app.recordings.store import files_below
 from app.terminal.failure import USAGE, Failure
 from probes.files.named_file import open_regular
 from probes.files.safe_read import read_named

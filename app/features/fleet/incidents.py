@@ -8,10 +8,10 @@ from pathlib import Path
 import msgspec
 
 from app.features.fleet.summary import is_answer_file
-from app.recordings.folder_walk import files_below
+from app.recordings.store import files_below
 from app.report.delivery import deliver_document
-from app.report.incident_parts import incident_parts
 from app.report.json_document import encode_document
+from app.report.results.finding_parts import incident_parts
 from app.terminal.failure import USAGE, Failure
 from app.terminal.output import print_note
 from app.terminal.output_file import deliver_text

@@ -16,7 +16,7 @@ from typing import NamedTuple
 
 from app.features.fleet.folder import FleetFolder
 from app.features.fleet.summary import AnswerSummary, is_answer_file, summarise_answer
-from app.recordings.folder_walk import files_below
+from app.recordings.store import files_below
 from app.terminal.failure import USAGE, Failure
 from probes.children.parent_death import tie_to
 from probes.files.rights import KILLED

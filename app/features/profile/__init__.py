@@ -7,7 +7,7 @@ CALLS = "where.calls/1"
 FEATURE = Feature(
     screens=(
         ScreenEntry(
-            "paths", "z", "call paths", "run", "app.features.profile.screen:CallPathsScreen", result_tag=CALLS
+            "paths", "z", "call paths", "run", "app.features.profile.icicle:CallPathsScreen", result_tag=CALLS
         ),
     ),
     result_parts={CALLS: "app.features.profile.flame:call_path_parts"},

@@ -3,10 +3,13 @@
 Red and `+`: more in the variant, blue and `−`: less, grey: within its interval. What one side alone has is there too.
 """
 
-from collections.abc import Sequence
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
 from itertools import zip_longest
 
 from textual.binding import Binding
+from textual.widget import Widget
 
 from app.features.profile.flame import (
     FlameBox,
@@ -18,9 +21,10 @@ from app.features.profile.flame import (
 )
 from app.terminal.glyphs import clean_text
 from app.terminal.lines import Line, crop_line, pad_line, split_line, text_line, wrap_text
+from app.tui.screens.run import RunScreen
 from app.tui.widgets.reader import Reader
 from probes.units import format_percent
-from scenarios.analysis.profile.results import PathTree
+from scenarios.analysis.profile.results import CallPaths, PathTree
 
 TOLD = 3  # lines about the box under the cursor
 NAMES_CELLS, MIN_CELLS_WITH_NAMES = 40, 100  # of the list beside the picture, and of a panel that has one
@@ -160,3 +164,21 @@ class Icicle(Reader):
             at = next((n for n in hits if n > self.at), hits[0])
             self._show(self.root if at in self._boxes else -1, at)
         return bool(hits)
+
+
+class CallPathsScreen(RunScreen):
+    """Of a command under two variants, to zoom and to search: what the page has as a flame graph."""
+
+    BINDINGS = [Binding("slash", "filter", "search", priority=True), Binding("q", "back", "back")]
+    title_words = "call paths"
+    step_words = "call paths"
+
+    def compose_body(self) -> Iterable[Widget]:
+        paths_result = self.current_session().find_result(CallPaths)
+        yield Icicle(paths_result.value if paths_result is not None else ())
+
+    def action_back(self) -> None:
+        self.shell.show_run()
+
+    def action_clear(self) -> None:
+        self.action_back()

@@ -9,9 +9,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from app.cli.look import add_color_option
+from app.cli.look import add_color_option, check_clock
 from app.cli.options import Directory
-from app.features.watch.clock import check_clock
 from app.terminal.failure import COULD_NOT, USAGE, Failure
 from app.terminal.output import print_complaint, print_parts, print_result
 from app.terminal.printable import make_printable

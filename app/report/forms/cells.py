@@ -90,7 +90,7 @@ def _part_lines(part: doc.Part, width: int, mark: str = "· ") -> list[Line]:
         case doc.Tiles():
             return []
         case doc.Histogram():
-            from app.report.figures.histogram import histogram_lines  # triage draws none, and is to be quick
+            from app.report.figures.latency import histogram_lines  # triage draws none, and is to be quick
 
             return [*fold_spans([(part.title, "strong")], width), BLANK, *histogram_lines(part, width)]
         case doc.Chart():

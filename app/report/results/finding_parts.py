@@ -1,9 +1,12 @@
 """A finding in a document: what it stands on, what to do with each step's commands, and what would prove it."""
 
+from collections.abc import Iterator
+
 from app.recordings.session import RunSession
 from app.report import confirmation, wording
 from app.report.numbers import is_imported
 from scenarios.contract.finding import Finding, Remedy
+from scenarios.contract.results import document as doc
 from scenarios.contract.results.document import Bullets, Code, Mono, Part, Strong, paragraph_of
 
 
@@ -62,3 +65,12 @@ def _remedy_parts(remedy: Remedy) -> list[Part]:
                 parts.append(paragraph_of(title))
             parts.append(Code(tuple(commands), "sh"))
     return parts
+
+
+def incident_parts(finding: Finding) -> Iterator[doc.Part]:
+    if finding.evidence:
+        yield doc.Bullets(tuple((row.text,) for row in finding.evidence))
+    for remedy in finding.remedy:
+        yield doc.paragraph_of(f"What to do: {remedy.title}.")
+    if finding.prove:
+        yield doc.paragraph_of("To measure it now: ", doc.Mono(f"hostdx run {finding.prove}"))

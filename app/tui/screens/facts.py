@@ -12,7 +12,7 @@ from app.recordings.session import RunSession
 from app.terminal.glyphs import clean_text
 from app.terminal.lines import BLANK, Line, cell_width, pad_line, text_line, wrap_text
 from app.tui.screens.base import Base
-from app.tui.widgets.fact_words import value_words
+from app.tui.widgets.home.host_table import value_words
 from app.tui.widgets.reader import Reader
 
 NAME, SOURCE = 26, 40  # cells: most are shorter

@@ -8,8 +8,8 @@ from textual.binding import Binding
 from textual.widget import Widget
 
 from app.recordings.session import RunSession
+from app.terminal.lines import load_target
 from app.tui.screens.run import RunScreen, left_changed
-from app.tui.targets import load_target
 from app.tui.widgets.measuring.forest import MAX_ROWS, Forest
 from app.tui.widgets.measuring.host_panel import HostPanel
 from app.tui.widgets.measuring.levels import MAX_WAITING_VARIANTS

@@ -21,6 +21,7 @@ from textual.widget import Widget
 
 from app.terminal.glyphs import ascii_text
 from app.terminal.lines import (
+    DIGIT,
     HIGHLIGHT,
     TARGET,
     Line,
@@ -30,7 +31,6 @@ from app.terminal.lines import (
     pad_line,
     target_of,
 )
-from app.tui.targets import DIGIT
 from app.tui.theme import role_style
 
 if TYPE_CHECKING:

@@ -10,7 +10,7 @@ import pytest
 from app.recordings.reader import BrokenRecording, load
 from app.recordings.store import examine_recording
 from app.report import json_document
-from app.report.end_of_run import summary_lines
+from app.report.delivery import summary_lines
 from app.report.forms import html as document_html
 from app.report.forms import markdown as document_markdown
 from app.report.full_report import report

@@ -11,7 +11,7 @@ from app.recordings.limits import RATIO_LIMIT
 from app.recordings.reader import BrokenRecording, load
 from app.recordings.session import CAPS, RunSession
 from app.report import json_document
-from app.report.end_of_run import summary_lines
+from app.report.delivery import summary_lines
 from app.report.forms import markdown
 from app.report.full_report import report
 from scenarios.contract import events as ev

@@ -15,7 +15,7 @@ from app.recordings.reader import BrokenRecording, load, read_events
 from app.recordings.sides import read_run_summaries, read_run_summary
 from app.recordings.store import examine_recording, list_demos, resolve_recording
 from app.report import json_document
-from app.report.end_of_run import summary_lines
+from app.report.delivery import summary_lines
 from app.report.forms import markdown
 from app.report.full_report import report
 from app.report.headline import headline_of

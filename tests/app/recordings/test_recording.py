@@ -144,7 +144,7 @@ def test_where_nothing_could_be_written_nothing_is_left(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, named: bool
 ) -> None:
     from app.recordings.stream import Stream
-    from app.report.end_of_run import summary_lines
+    from app.report.delivery import summary_lines
 
     def full(descriptor: int, data: object) -> int:
         raise OSError(errno.ENOSPC, "No space left on device")

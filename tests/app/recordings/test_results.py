@@ -14,7 +14,7 @@ from app.recordings.reader import FORMER, decode_result, load, read_events
 from app.recordings.store import list_demos, resolve_recording
 from app.recordings.writer import encode_event
 from app.report import json_document
-from app.report.end_of_run import summary_lines
+from app.report.delivery import summary_lines
 from app.report.forms import html, markdown
 from app.report.full_report import report
 from probes.reading import other_package

@@ -10,7 +10,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
         "app.features.fleet.cli.run",
         "Run a scenario on many nodes; measure the outliers again together with peers.",
     ),
-    "triage": ("app.features.fleet.cli.triage", "Check many nodes with every read-only rule."),
+    "triage": ("app.features.fleet.cli.run", "Check many nodes with every read-only rule."),
     "show": ("app.features.fleet.cli.show", "Open the app on a folder of many nodes."),
     "judge": (
         "app.features.fleet.cli.judge",

@@ -3,12 +3,22 @@
 import click
 
 from app.cli.scenario_command import Scenarios
-from app.features.fleet.cli.launch_options import launch_parameters, make_campaign
-from app.features.fleet.cli.outcome import report_outcome
+from app.features.fleet.cli.launch_options import launch_parameters, make_campaign, report_outcome
 from probes.types import Json
 from scenarios.contract.model import Scenario
 from scenarios.contract.option_value import command_arguments
 from scenarios.contract.plan import Option
+
+
+@click.command(params=launch_parameters())
+def triage(**values: object) -> int:
+    """Check many nodes with every read-only rule. Needs only Python 3.11 there; writes nothing that stays."""
+    from app.features.fleet.folder import TRIAGE
+    from app.features.fleet.launch.rounds import MARGIN
+
+    fleet = make_campaign(TRIAGE, {}, values)
+    fleet.triage_nodes()
+    return report_outcome(fleet, MARGIN)
 
 
 def _run(scenario: Scenario, options: tuple[Option, ...], chosen: dict[str, Json], **values: object) -> int:

@@ -5,9 +5,8 @@ import re
 
 import click
 
-from app.cli.look import add_color_option
+from app.cli.look import add_color_option, check_clock
 from app.cli.options import form_option, output_option
-from app.features.watch.clock import check_clock
 from app.terminal.failure import COULD_NOT, Failure
 
 _SINCE = re.compile(r"([1-9][0-9]{0,4})(m|h|d)")

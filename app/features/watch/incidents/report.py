@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 
 from app.features.watch.incidents.answer import BookAnswer
 from app.report.figures.timeline import timeline_lines, timeline_svg
-from app.report.incident_parts import incident_parts
+from app.report.results.finding_parts import incident_parts
 from probes.units import count_noun, format_duration
 from scenarios.analysis.incidents.findings import period_text
 from scenarios.analysis.incidents.incidents import Incident

@@ -8,17 +8,56 @@ from itertools import takewhile
 
 import msgspec
 from textual import events
+from textual.app import App
 from textual.binding import Binding
 from textual.widget import Widget
 
+from app.terminal.glyphs import clean_text
 from app.terminal.lines import Line, cell_width, crop_line, pad_line, shorten_middle, text_line, wrap_text
 from app.tui.children.command import CommandOutcome, run_hostdx
+from app.tui.screens.ask import AskScreen
 from app.tui.screens.base import Base
-from app.tui.screens.before.paths import LETTERS, normalize_path, path_prompt
 from app.tui.widgets.panel import DrawnPanel
 from app.tui.widgets.picker import Picker, PickerRow
 from probes import units
 from probes.reading.lossless_json import Decoder
+
+PATH_HINT = "an absolute path; Tab completes it, Enter adds it, Esc cancels"
+NONE_SUCH = "no directory begins like that"
+LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
+
+
+class Completion(msgspec.Struct, frozen=True):
+    text: str
+    choices: list[str]
+
+
+def normalize_path(path: str) -> str:
+    return "/" + path.strip("/") if path.startswith("/") else path.rstrip("/")
+
+
+def path_prompt(app: App[int], question: str, beginning: str = "/") -> AskScreen:
+    complete = partial(_complete_path, app, PATH_HINT)
+    return AskScreen(question, beginning, hint=PATH_HINT, check=_explain_no_path, complete=complete)
+
+
+def _complete_path(app: App[int], hint: str, words: str, then: Callable[[str, str], None]) -> None:
+    """In a child: a directory on a mount that does not answer would hold the screen."""
+
+    def show_completion(outcome: CommandOutcome) -> None:
+        if not outcome.error:
+            completion = Decoder(Completion).decode(outcome.output.encode())
+            certain = NONE_SUCH if completion.text == words else hint
+            then(completion.text, "  ".join(map(clean_text, completion.choices)) or certain)
+
+    run_hostdx(app, ["places", f"--complete={words}"], show_completion)
+
+
+def _explain_no_path(words: str) -> str:
+    if not words.startswith("/"):
+        return "a path that begins with /"
+    return "" if words.strip("/") else "the path continues after the /; Tab completes it, Esc cancels"
+
 
 COLUMNS = ("directory", "disk", "model", "type", "free")
 

@@ -5,8 +5,16 @@ from app.recordings.session import RunSession
 from app.report.results.checkup import sign_of
 from app.terminal.glyphs import clean_text
 from app.terminal.invocation import command_to_paste
-from app.terminal.lines import Line, crop_line, link_line, ruled_head, text_line, wrap_text
-from app.tui.targets import digit_target, process_target
+from app.terminal.lines import (
+    Line,
+    crop_line,
+    digit_target,
+    link_line,
+    process_target,
+    ruled_head,
+    text_line,
+    wrap_text,
+)
 from scenarios.contract.finding import SuggestedStep
 from scenarios.contract.results.result import Item
 

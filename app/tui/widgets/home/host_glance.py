@@ -6,7 +6,7 @@ from app.recordings.answers import other_findings
 from app.recordings.session import RunSession
 from app.terminal.glyphs import SIGNS, clean_text
 from app.terminal.lines import Line, cell_width, crop_line, ground_line, shorten_middle, text_line
-from app.tui.widgets.fact_words import fact_words, missing_reason, value_words
+from app.tui.widgets.home.host_table import fact_words, missing_reason, value_words
 from app.tui.widgets.panel import SessionPanel
 from scenarios.contract.finding import LOUD
 

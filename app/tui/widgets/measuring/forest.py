@@ -12,8 +12,16 @@ from app.report.figures.interval_chart import (
     interval_lines,
     scale_for_bars,
 )
-from app.terminal.lines import Line, cell_width, frame_rows, link_line, pad_line, shorten_middle, text_line
-from app.tui.targets import load_target
+from app.terminal.lines import (
+    Line,
+    cell_width,
+    frame_rows,
+    link_line,
+    load_target,
+    pad_line,
+    shorten_middle,
+    text_line,
+)
 from app.tui.widgets.measuring.load_cards import title
 from app.tui.widgets.measuring.standing import margin_of, pairs_of, planned_words
 from app.tui.widgets.panel import SessionPanel

@@ -17,11 +17,11 @@ from app.terminal.lines import (
     crop_line,
     frame_rows,
     link_line,
+    load_target,
     merge_spans,
     split_line,
     text_line,
 )
-from app.tui.targets import load_target
 from app.tui.widgets.measuring.graphs import Scale, block_graph_lines
 from app.tui.widgets.measuring.standing import margin_of, title_of
 from app.tui.widgets.measuring.variants import variant_label, variant_marks

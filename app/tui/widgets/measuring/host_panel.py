@@ -2,8 +2,16 @@
 
 from app.recordings.session import RunSession
 from app.terminal.glyphs import SIGNS, clean_text
-from app.terminal.lines import BLANK, Line, crop_line, frame_rows, link_line, text_line, wrap_text
-from app.tui.targets import process_target
+from app.terminal.lines import (
+    BLANK,
+    Line,
+    crop_line,
+    frame_rows,
+    link_line,
+    process_target,
+    text_line,
+    wrap_text,
+)
 from app.tui.widgets.measuring.pulse_line import pulse_lines
 from app.tui.widgets.measuring.transport import format_clock
 from app.tui.widgets.measuring.variants import variant_marks

@@ -16,6 +16,7 @@ from app.terminal.lines import (
     frame_rows,
     half_width,
     link_line,
+    load_target,
     merge_spans,
     pad_line,
     shorten_middle,
@@ -24,7 +25,6 @@ from app.terminal.lines import (
     wrap_text,
 )
 from app.terminal.lines import two_columns as side_by_side
-from app.tui.targets import load_target
 from app.tui.widgets.measuring.graphs import Scale, block_graph_lines, dot_rows, format_short, run_graph_lines
 from app.tui.widgets.measuring.group_plot import group_plot_lines, pair_ratios
 from app.tui.widgets.measuring.levels import VariantLevels, group_marks, variant_levels

@@ -8,8 +8,8 @@ from app.recordings.answers import ranked_items
 from app.recordings.session import RunSession
 from app.terminal.glyphs import clean_text
 from app.terminal.lines import BLANK, Line, frame_rows, split_line, text_line, wrap_text
-from app.tui.widgets.fact_words import value_words
 from app.tui.widgets.home.checkup_lines import checkup_lines
+from app.tui.widgets.home.host_table import value_words
 from app.tui.widgets.measuring.figures_table import figure_lines
 from app.tui.widgets.measuring.graphs import run_graph_lines
 from app.tui.widgets.measuring.levels import MAX_WAITING_VARIANTS

@@ -3,8 +3,7 @@
 import msgspec
 
 from app.recordings.session import RunSession
-from app.report.figures.histogram import latency_histograms
-from app.report.figures.latency import LatencySummary, pool_histograms, summarise_side
+from app.report.figures.latency import LatencySummary, latency_histograms, pool_histograms, summarise_side
 from app.terminal.lines import Line, area_lines, cell_width, crop_line, pad_line, split_line, text_line
 from app.tui.widgets.measuring.variants import variant_marks
 from probes import units

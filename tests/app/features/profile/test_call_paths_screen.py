@@ -6,8 +6,7 @@ import msgspec
 import pytest
 
 from app.features.profile.flame import merge_addresses
-from app.features.profile.icicle import Icicle
-from app.features.profile.screen import CallPathsScreen
+from app.features.profile.icicle import CallPathsScreen, Icicle
 from app.tui.children.feed import RunFeed
 from app.tui.screens.verdict import VerdictScreen
 from scenarios.analysis.profile.results import CallNode, CallPaths, PathTree

@@ -1,7 +1,7 @@
 """The times of a load's operations as a histogram: of blocks that are given, in each of its forms."""
 
 from app.recordings.session import RunSession
-from app.report.figures.histogram import latency_histograms
+from app.report.figures.latency import latency_histograms
 from scenarios.contract import events as ev
 
 

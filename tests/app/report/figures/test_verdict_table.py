@@ -4,7 +4,7 @@ from pathlib import Path
 
 from app.recordings.reader import load
 from app.recordings.session import RunSession
-from app.report.end_of_run import WIDE, summary_lines
+from app.report.delivery import WIDE, summary_lines
 from app.report.next_steps import list_remedies
 from app.report.validity import list_trust_signs
 from probes import units

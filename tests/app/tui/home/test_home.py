@@ -15,9 +15,8 @@ from app.tui.screens.facts import fact_lines
 from app.tui.screens.finding import FindingScreen
 from app.tui.screens.home import HomeScreen
 from app.tui.shell import Shell
-from app.tui.widgets.fact_words import missing_reason, value_words
 from app.tui.widgets.home.host_glance import devices_line, host_lines
-from app.tui.widgets.home.host_table import draw_table, firewall_words
+from app.tui.widgets.home.host_table import draw_table, firewall_words, missing_reason, value_words
 from app.tui.widgets.home.scenario_list import ScenarioList
 from app.tui.widgets.picker import Picker
 from app.tui.widgets.selected_line import Whole

@@ -14,8 +14,7 @@ from app.tui.children.command import CommandOutcome
 from app.tui.questions import card_for, fill_in_options
 from app.tui.questions import list_questions as known
 from app.tui.screens.ask import AskScreen, Words
-from app.tui.screens.before.directories import DirectoriesScreen
-from app.tui.screens.before.paths import NONE_SUCH, PATH_HINT
+from app.tui.screens.before.directories import NONE_SUCH, PATH_HINT, DirectoriesScreen
 from app.tui.screens.before.plan import PlanScreen
 from app.tui.screens.recordings import RecordingsScreen
 from app.tui.screens.undo import UndoScreen
@@ -181,7 +180,7 @@ async def test_directories_are_marked_in_order_typed_and_completed(
 
     monkeypatch.setattr("app.tui.screens.before.plan.start_planner", planner)
     monkeypatch.setattr("app.tui.screens.before.directories.run_hostdx", child)
-    monkeypatch.setattr("app.tui.screens.before.paths.run_hostdx", child)
+    monkeypatch.setattr("app.tui.screens.before.directories.run_hostdx", child)
     async with opened(tmp_path, triage="triage") as (app, pilot):
         app.open_plan("storage")
         await until(pilot, lambda: isinstance(app.screen, PlanScreen) and app.screen.is_plan_final)
@@ -213,7 +212,7 @@ async def test_a_slash_begins_a_path_and_what_cannot_be_added_is_said(
 
     monkeypatch.setattr("app.tui.screens.before.plan.start_planner", lambda argv: recorded("storage"))
     monkeypatch.setattr("app.tui.screens.before.directories.run_hostdx", child)
-    monkeypatch.setattr("app.tui.screens.before.paths.run_hostdx", child)
+    monkeypatch.setattr("app.tui.screens.before.directories.run_hostdx", child)
     taken: list[list[str]] = []
     async with opened(tmp_path, triage="triage") as (app, pilot):
         screen = DirectoriesScreen(["/var/tmp"], True, taken.append)

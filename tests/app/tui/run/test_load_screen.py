@@ -7,13 +7,12 @@ import msgspec
 import pytest
 
 from app.recordings import store
-from app.terminal.lines import target_of
+from app.terminal.lines import load_target, process_target, target_of
 from app.terminal.process import boot_id
 from app.tui.children.feed import RunFeed
 from app.tui.screens.groups import GroupsScreen
 from app.tui.screens.live import LiveScreen
 from app.tui.screens.load import LoadScreen, load_lines, raw_lines
-from app.tui.targets import load_target, process_target
 from app.tui.widgets.measuring.host_panel import HostPanel
 from app.tui.widgets.measuring.loads_panel import LoadsPanel
 from scenarios.contract.disturbance import Disturbance, InterferenceCulprit

@@ -217,7 +217,7 @@ def test_what_is_no_node_is_refused(text: str) -> None:
 def test_where_most_did_not_answer_it_could_not_be_done(
     fleet: FakeFleet, nodes: tuple[str, ...], status: int
 ) -> None:
-    from app.features.fleet.cli.outcome import report_outcome
+    from app.features.fleet.cli.launch_options import report_outcome
 
     found = campaign(fleet, TRIAGE, *nodes)
     found.triage_nodes()
