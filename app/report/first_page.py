@@ -7,7 +7,7 @@ from app.report.figures.verdict_table import effects_part, is_aside, notes_on_va
 from app.report.headline import alone_texts, list_remarks
 from app.report.next_steps import list_remedies
 from app.report.numbers import measured_alone
-from app.report.results import checkup
+from app.report.results.finding_parts import checkup_parts
 from app.report.validity import MARKS, TONES, list_trust_signs
 from probes.units import format_duration
 from scenarios.contract import events as ev
@@ -66,7 +66,7 @@ def _ending_parts(session: RunSession) -> list[Part]:
 
 
 def _result_parts(session: RunSession, *, narrow: bool) -> list[Part]:
-    parts = checkup.checkup_parts(session)
+    parts = checkup_parts(session)
     compared = [v for v in session.verdicts.values() if not v.control]
     sections = [top for result in session.results.values() if (top := result.on_top(session.time))]
     tables = [part for section in sections for part in section.parts if isinstance(part, Table)]

@@ -9,13 +9,13 @@ from app.recordings.progress import share_done
 from app.recordings.reader import BrokenRecording, load
 from app.recordings.session import RunSession
 from app.report.validity import list_trust_signs
-from app.report.verdict_style import verdict_role
 from app.report.wording import (
     detectable_text,
     is_measured,
     metric_title,
     series_sentence,
     variant_title,
+    verdict_role,
     verdict_sentence,
     verdict_title,
     workload_title,

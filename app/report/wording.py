@@ -8,8 +8,26 @@ from probes import units
 from scenarios.contract import events as ev
 from scenarios.contract.finding import Severity
 from scenarios.contract.plan import Variant
-from scenarios.contract.verdict.verdict import Interval
+from scenarios.contract.verdict.verdict import Interval, Word
 from scenarios.experiment.wording import effect_cells, explain_verdict, not_measured_text, title_of_workload
+
+_ROLES = {Word.SLOWER: "critical", Word.FASTER: "ok", Word.EQUAL: "strong"}
+_COLOURS = {Word.SLOWER: "#d64545", Word.FASTER: "#2f9e5b"}
+
+
+def word_role(word: Word) -> str:
+    return _ROLES.get(word, "unknown")
+
+
+def verdict_role(verdict: ev.RunVerdict) -> str:
+    """A control is no result: one that moved is a warning, as is a difference between two places of one file system."""
+    doubted = verdict.control or verdict.one_file_system
+    return "warning" if doubted and verdict.is_different else word_role(verdict.verdict)
+
+
+def word_colour(word: Word) -> str:
+    return _COLOURS.get(word, "currentColor")
+
 
 SIGNS: dict[Severity, str] = {"critical": "!", "warning": "▲", "notice": "·", "ok": "✓"}
 QUARTERS = ("1st quarter", "2nd", "3rd", "4th")  # columns of a course

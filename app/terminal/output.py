@@ -65,6 +65,11 @@ def print_parts(parts: Sequence[tuple[str, str]]) -> None:
     _write(1, (line + "\n").encode("utf-8", "backslashreplace"))
 
 
+def print_line(text: str) -> None:
+    """One line of any text to stdout, made printable."""
+    print_result(make_printable(text))
+
+
 def print_raw(data: bytes) -> bool:
     """Writes the lines of events to stdout as they are; False when nobody reads any more."""
     return _write(1, data)

@@ -11,8 +11,7 @@ from app.report import json_document
 from app.report.figures import verdict_table
 from app.report.figures.interval_chart import drawable_interval, is_drawable_value
 from app.report.headline import find_answer
-from app.report.verdict_style import verdict_role
-from app.report.wording import is_measured
+from app.report.wording import is_measured, verdict_role
 from app.tui.widgets.measuring.standing import list_standings
 from app.tui.widgets.verdict_list import list_effects
 from scenarios.contract import events as ev

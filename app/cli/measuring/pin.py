@@ -56,9 +56,7 @@ def pin(cores: int, dry_run: bool, command: tuple[str, ...]) -> int:
         )
     nodes = f", memory on node {', '.join(map(str, chosen.nodes))}" if chosen.nodes else ""
     crowded = "; other pinned processes use some of them" if chosen.shared else ""
-    print_complaint(
-        make_printable(f"pin: {count_noun(chosen.cores, 'core')}, {chosen.cpu_words}{nodes}{crowded}")
-    )
+    print_complaint(f"pin: {count_noun(chosen.cores, 'core')}, {chosen.cpu_words}{nodes}{crowded}")
     if dry_run:
         return 0
     os.sched_setaffinity(0, chosen.cpus)

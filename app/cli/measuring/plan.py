@@ -18,8 +18,7 @@ from app.report.plan_text import plan_lines
 from app.state import journal_dir
 from app.terminal import failure
 from app.terminal.failure import Failure
-from app.terminal.output import print_complaint, print_parts, print_raw, print_result
-from app.terminal.printable import make_printable
+from app.terminal.output import print_complaint, print_line, print_parts, print_raw, print_result
 from app.undo.journal_disk import refusal_reason
 from app.undo.leftovers import leftover_lines
 from probes.reading.host import Host
@@ -64,7 +63,7 @@ def _plan(
         for parts in plan_lines(plan):
             print_parts(parts)
     elif plan is not None and plan.reads and scenario.reads_anyway:
-        print_result(make_printable(f"hostdx run {scenario.id} only reads here: {'; '.join(plan.reads)}"))
+        print_line(f"hostdx run {scenario.id} only reads here: {'; '.join(plan.reads)}")
     if reason:
         raise Failure(failure.of_scenario("plan", scenario.id, reason), status)
     return status

@@ -16,8 +16,7 @@ from app.report import json_document
 from app.terminal import failure
 from app.terminal.failure import Failure
 from app.terminal.invocation import command_to_paste
-from app.terminal.output import print_complaint, print_parts, print_result
-from app.terminal.printable import make_printable
+from app.terminal.output import print_complaint, print_line, print_parts, print_result
 from probes.reading.host import Host
 from probes.types import Json
 from scenarios.analysis.compare.comparison import ComparedRecordings
@@ -108,10 +107,10 @@ def _run(
             print_parts(line)
         if several and ended.status == "done":
             for text in describe_progress(scenario):
-                print_result(make_printable(text))
+                print_line(text)
         if compared is not None and execution.recording_path is not None:
             for text in _comparison_lines(against, compared, execution.recording_path.name):
-                print_result(make_printable(text))
+                print_line(text)
     if ended.exit == 0 and fail_on and json_document.has_severity(session, fail_on):
         return 1
     return ended.exit

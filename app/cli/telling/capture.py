@@ -5,9 +5,8 @@ import os
 
 import click
 
-from app.terminal.output import print_complaint, print_result
+from app.terminal.output import print_complaint, print_line
 from app.terminal.output_file import check_outputs, write_bytes
-from app.terminal.printable import make_printable
 from probes.reading.recorded_host import RecordedHost, write_archive
 from probes.reading.secrecy.redaction import Redaction, list_people, strip_secrets
 from probes.reading.time_limit import iterate_in_time
@@ -49,5 +48,5 @@ def capture(output: str, redact: bool) -> int:
         if redact
         else "as they are read: --redact replaces names"
     )
-    print_result(make_printable(f"{output}: {count} files, {format_size(packed.tell())}; {redaction_text}"))
+    print_line(f"{output}: {count} files, {format_size(packed.tell())}; {redaction_text}")
     return 0

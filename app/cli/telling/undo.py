@@ -13,8 +13,7 @@ from app.run import consent
 from app.run.signals import hold_back_signals
 from app.state import journal_dir
 from app.terminal.failure import Failure
-from app.terminal.output import print_complaint, print_parts, print_result
-from app.terminal.printable import make_printable
+from app.terminal.output import print_complaint, print_line, print_parts, print_result
 from app.undo import killed_ending
 from app.undo import undo as undoing
 from app.undo.change_report import ChangeReport, UndoneChange
@@ -69,7 +68,7 @@ def undo(dry_run: bool, forget: str | None, yes: bool, as_json: bool) -> int:
             encode_document(msgspec.to_builtins(ChangeReport(schema=SCHEMA, changes=tuple(changes))))
         )
     elif not changes and not failed:
-        print_result(make_printable(f"nothing to undo in {journal_dir()}{_elsewhere_hint()}"))
+        print_line(f"nothing to undo in {journal_dir()}{_elsewhere_hint()}")
     return 3 if failed else 0
 
 
@@ -93,21 +92,11 @@ def _forget_changes(identifier: str, *, yes: bool, dry_run: bool) -> int:
     entries = [e for e in leftover.entries if identifier in (run, e.id)] if leftover is not None else []
     if leftover is None or not entries:
         run_names = ", ".join(candidate.header.run for candidate in leftovers if candidate.entries) or "none"
-        raise Failure(
-            make_printable(
-                f"undo: {identifier}: no such run has anything to undo; those that have: {run_names}"
-            )
-        )
+        raise Failure(f"undo: {identifier}: no such run has anything to undo; those that have: {run_names}")
     if leftover.living:
-        raise Failure(
-            make_printable(
-                f"undo: {run}: is under way (pid {leftover.header.who.pid}); nothing was forgotten"
-            )
-        )
+        raise Failure(f"undo: {run}: is under way (pid {leftover.header.who.pid}); nothing was forgotten")
     for entry in reversed(entries):
-        print_result(
-            make_printable(f"{entry.id}: {entry.action.title}: {entry.value}: would stay as it is now")
-        )
+        print_line(f"{entry.id}: {entry.action.title}: {entry.value}: would stay as it is now")
     if dry_run:
         return 0
     _ask_confirmation("forget these changes? they are not undone", "forgotten", yes=yes)
@@ -134,12 +123,10 @@ def _damaged_journal(run: str, leftovers: list[undoing.Leftover]) -> Path | None
 
 def _discard_journal(path: Path, *, yes: bool, dry_run: bool) -> int:
     """The whole of a damaged journal: what of it can be read is shown, and nothing is undone by it."""
-    print_result(make_printable(f"{path}: is damaged; its readable entries:"))
+    print_line(f"{path}: is damaged; its readable entries:")
     for entry in read_legible_entries(path):
-        print_result(
-            make_printable(
-                f"{entry.id}: {entry.action.title}: {entry.value}, was {entry.old}: would stay as it is now"
-            )
+        print_line(
+            f"{entry.id}: {entry.action.title}: {entry.value}, was {entry.old}: would stay as it is now"
         )
     if dry_run:
         return 0
@@ -148,9 +135,7 @@ def _discard_journal(path: Path, *, yes: bool, dry_run: bool) -> int:
         try:
             discard_journal(path)
         except Busy:
-            raise Failure(
-                make_printable(f"undo: {path.stem}: another hostdx is using it; nothing was removed")
-            ) from None
+            raise Failure(f"undo: {path.stem}: another hostdx is using it; nothing was removed") from None
     return 0
 
 

@@ -5,9 +5,8 @@ from pathlib import Path
 
 import click
 
-from app.terminal.output import print_result
+from app.terminal.output import print_line
 from app.terminal.output_file import OutputFile, check_outputs, write_files
-from app.terminal.printable import make_printable
 from probes.units import format_size
 
 
@@ -30,9 +29,7 @@ def bundle(output: str) -> int:
         f"{hashlib.sha256(file.data).hexdigest()}  {Path(file.path).name}\n" for file in files
     )
     write_files("bundle", (*files, OutputFile(sums, 0o644, sum_lines.encode())))
-    print_result(
-        make_printable(
-            f"{output}: {format_size(len(archive.data))}, {archive.wheels} wheels; beside it .sha256 and .cdx.json"
-        )
+    print_line(
+        f"{output}: {format_size(len(archive.data))}, {archive.wheels} wheels; beside it .sha256 and .cdx.json"
     )
     return 0

@@ -9,7 +9,6 @@ import click
 from app.features.export.output import FORMS, Form
 from app.terminal.failure import COULD_NOT, USAGE, Failure
 from app.terminal.output import print_complaint, print_note, print_result
-from app.terminal.printable import make_printable
 from probes.units import count_noun
 
 
@@ -75,7 +74,7 @@ def _write_tables(recordings: tuple[str, ...], output: str, form: Form) -> int:
                 run = read_source(source, run_id)
             except Unexported as why:
                 refused += 1
-                print_complaint(make_printable(f"export: {source.path}: {why}"))
+                print_complaint(f"export: {source.path}: {why}")
                 continue
             files[run_id] = str(source.path)
             with pause_collection():
@@ -83,12 +82,10 @@ def _write_tables(recordings: tuple[str, ...], output: str, form: Form) -> int:
                     folder.add(table, row)
             if run.damage or run.is_unfinished:
                 damage = run.damage or "has no end"
-                print_complaint(
-                    make_printable(f"export: {source.path}: {damage}; exported as far as it goes")
-                )
+                print_complaint(f"export: {source.path}: {damage}; exported as far as it goes")
         if not files:
             raise Failure(f"export: none of {count_noun(len(sources), 'file')} can be exported")
         folder.finish()
     counts = ", ".join(f"{table} {count:,}" for table, count in folder.counts.items() if count)
-    print_note(make_printable(f"{output}: {count_noun(len(files), 'run')}; rows: {counts}"))
+    print_note(f"{output}: {count_noun(len(files), 'run')}; rows: {counts}")
     return COULD_NOT if refused else 0

@@ -15,7 +15,6 @@ from app.report.results.finding_parts import incident_parts
 from app.terminal.failure import USAGE, Failure
 from app.terminal.output import print_note
 from app.terminal.output_file import deliver_text
-from app.terminal.printable import make_printable
 from probes.files.named_file import open_regular
 from probes.files.safe_read import read_regular
 from probes.units import count_noun
@@ -48,7 +47,7 @@ def read_books(arguments: Sequence[str]) -> list[NodeBook]:
             try:
                 book = _DECODER.decode(read_regular(str(path), MAX_BOOK_BYTES))
             except msgspec.ValidationError as error:
-                print_note(make_printable(f"fleet: {path}: no answer of `hostdx incident`: {error}"))
+                print_note(f"fleet: {path}: no answer of `hostdx incident`: {error}")
                 continue
             earlier = books.get(book.host)
             if earlier is None or earlier.first_s + earlier.seconds < book.first_s + book.seconds:

@@ -11,8 +11,7 @@ from app.cli.options import Directory, Number
 from app.features.health.check import Answer
 from app.features.health.forms import FORMS, NAGIOS, Form
 from app.terminal.failure import Failure
-from app.terminal.output import print_result
-from app.terminal.printable import make_printable
+from app.terminal.output import print_line, print_result
 from scenarios.contract.plan import Option
 
 WITHIN = Option(name="within", kind="number", unit="s", help="", least=5, most=600)
@@ -28,7 +27,7 @@ class PluginCommand(click.Command):
         except click.UsageError as error:
             if not any("nagios" in word for word in words):
                 raise
-            print_result(make_printable(f"HOSTDX {NAGIOS[Answer.NOT_SURE][1]} - {error.format_message()}"))
+            print_line(f"HOSTDX {NAGIOS[Answer.NOT_SURE][1]} - {error.format_message()}")
             raise SystemExit(NAGIOS[Answer.NOT_SURE][0]) from None
 
 
@@ -72,7 +71,7 @@ def health(within: float, class_name: str | None, directory: str | None, form: F
             if node_class is None:
                 raise Failure("health: --explain needs a class: --class NAME, or a baseline of this host")
             for line in spell_rates(error_rates(node_class)):
-                print_result(make_printable(line))
+                print_line(line)
             return 0
         check = check_node(began, within, node_class, directory or "")
     except Failure as why:

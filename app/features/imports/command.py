@@ -9,9 +9,8 @@ import msgspec
 from app.features.imports import recording as imported
 from app.report.json_document import encode_document
 from app.terminal.failure import COULD_NOT, USAGE, Failure
-from app.terminal.output import print_complaint, print_result
+from app.terminal.output import print_complaint, print_line, print_result
 from app.terminal.output_file import check_outputs, write_bytes
-from app.terminal.printable import make_printable
 from probes.imports import kinds
 from probes.imports.hep.prmon import PrmonJson, PrmonText, compare_pair
 from probes.imports.path_names import distinguish_paths
@@ -75,11 +74,11 @@ def import_(
         _print_file(file, written.get(file.path))
     if pile is not None and len(pile.order) > 1:
         if "" in written:
-            print_result(make_printable(f"{count_noun(len(read), 'file')} together: {written['']}"))
+            print_line(f"{count_noun(len(read), 'file')} together: {written['']}")
         for finding in pile.findings:
-            print_result(make_printable(f"  {finding.severity}: {finding.title}"))
+            print_line(f"  {finding.severity}: {finding.title}")
             for line in finding.evidence[:_LINES]:
-                print_result(make_printable(f"    {line.text}"))
+                print_line(f"    {line.text}")
     return COULD_NOT if refused else 0
 
 
@@ -131,16 +130,16 @@ def _print_file(file: Imported, path: Path | None) -> None:
     target_text = f" → {path}" if path is not None else ""
     link = Path(file.path)
     led = f" (a link to {link.resolve()})" if link.is_symlink() else ""
-    print_result(make_printable(f"{file.name}{led}: {summed.title}{target_text}"))
+    print_line(f"{file.name}{led}: {summed.title}{target_text}")
     for finding in problems:
         if finding.id in (NOT_IMPORTED, RECOGNISED, QUIET):
-            print_result(make_printable(f"  {finding.title}"))
+            print_line(f"  {finding.title}")
         elif finding.id.startswith(INCIDENT):
-            print_result(make_printable(f"  {finding.severity}: {finding.title}"))
+            print_line(f"  {finding.severity}: {finding.title}")
             for line in finding.evidence[1:]:
-                print_result(make_printable(f"    {line.text}"))
+                print_line(f"    {line.text}")
         elif finding.severity != "ok":
-            print_result(make_printable(f"  {finding.severity}: {_finding_text(finding)}"))
+            print_line(f"  {finding.severity}: {_finding_text(finding)}")
 
 
 def _finding_text(finding: Finding) -> str:

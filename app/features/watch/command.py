@@ -12,7 +12,7 @@ import click
 from app.cli.look import add_color_option, check_clock
 from app.cli.options import Directory
 from app.terminal.failure import COULD_NOT, USAGE, Failure
-from app.terminal.output import print_complaint, print_parts, print_result
+from app.terminal.output import print_complaint, print_line, print_parts, print_result
 from app.terminal.printable import make_printable
 from scenarios.contract.finding import SEVERITIES
 
@@ -234,16 +234,16 @@ def _measure_night(wanted: WatchSettings, *, as_json: bool, fail_on: str | None)
 
 def _print_outcome(tonight: Tonight) -> None:
     if tonight.skipped:
-        print_complaint(make_printable(f"watch: not measured: {tonight.skipped}"))
+        print_complaint(f"watch: not measured: {tonight.skipped}")
     elif tonight.failed:
-        print_complaint(make_printable(f"watch: {tonight.failed}"))
+        print_complaint(f"watch: {tonight.failed}")
     _print_headline(tonight.history)
 
 
 def _print_headline(history: HostHistory) -> None:
     from app.features.watch.report import headline_text
 
-    print_result(make_printable(headline_text(history)))
+    print_line(headline_text(history))
 
 
 def _print_status() -> int:
@@ -255,11 +255,11 @@ def _print_status() -> int:
     if timer is None:
         print_result("not installed; `hostdx watch --install` runs a benchmark set of one minute every night")
     else:
-        print_result(make_printable(f"installed: {' '.join(timer.header.command)}"))
+        print_line(f"installed: {' '.join(timer.header.command)}")
     nights = Nights(nights_folder())
     if nights.recording_paths:
         last = nights.read_runs()[-1]
         reason = f" ({last.reason})" if last.reason else ""
-        print_result(make_printable(f"last night: {last.wall}, {last.state}{reason}"))
+        print_line(f"last night: {last.wall}, {last.state}{reason}")
         _print_headline(nights.read_history())
     return 0

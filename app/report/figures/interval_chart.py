@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple, TypeGuard
 
-from app.report import verdict_style
+from app.report import wording
 from app.terminal.lines import Line, cell_width, crop_line, merge_spans, pad_line, shorten_middle, text_line
 from probes import units
 from scenarios.contract.results.document import Bar, Intervals
@@ -167,7 +167,7 @@ def interval_lines(intervals: Intervals, width: int, *, names: int = 0, sizes: i
     out: list[Line] = [crop_line([(" " * (names + 2), "text"), *axis_line(room, scale)], width)]
     for bar in intervals.bars:
         name = pad_line(text_line(shorten_middle(bar.name, names)), names)
-        size = (f"  {bar.size}", verdict_style.word_role(bar.word))
+        size = (f"  {bar.size}", wording.word_role(bar.word))
         drawn = drawn_line(bar, room, scale, intervals.margin)
         out.append(crop_line([*name, ("  ", "text"), *drawn, size], width))
     return out
@@ -175,5 +175,5 @@ def interval_lines(intervals: Intervals, width: int, *, names: int = 0, sizes: i
 
 def drawn_line(bar: Bar, width: int, scale: LogScale, margin: float) -> Line:
     """A hollow point is no difference that was called."""
-    role, point = verdict_style.word_role(bar.word), "●" if bar.word.is_different else "○"
+    role, point = wording.word_role(bar.word), "●" if bar.word.is_different else "○"
     return bar_line(bar.ratio, bar.ci95, width, scale, margin=margin, role=role, point=point)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 
 from app.recordings.session import RunSession
-from app.report import verdict_style, wording
+from app.report import wording
 from app.report.figures import verdict_table
 from app.report.headline import list_remarks
 from probes import units
@@ -34,12 +34,12 @@ def _load_tiles(session: RunSession) -> list[Tile]:
     words = Counter(row.verdict.verdict for row in judged)
     (word, count), *others = words.items()  # decided ones stand first
     rest = ", ".join(f"{number} {other}" for other, number in others)
-    role = verdict_style.word_role(word)
+    role = wording.word_role(word)
     out = [Tile("loads" if len(judged) > 1 else "load", f"{count} of {len(judged)} {word}", rest, role)]
     if first.verdict.is_different:
         return [
             *out,
-            Tile("largest effect", first.size, first.load, verdict_style.verdict_role(first.verdict)),
+            Tile("largest effect", first.size, first.load, wording.verdict_role(first.verdict)),
         ]
     effects = wording.detectable_text(wording.resolved_verdicts(session))
     return [*out, Tile("smallest detectable effect in this run", effects)] if effects else out

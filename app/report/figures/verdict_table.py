@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from app.recordings.session import RunSession
 from app.recordings.values import regimes_words, value_of, values_beside
-from app.report import verdict_style, wording
+from app.report import wording
 from app.report.figures.interval_chart import drawable_interval, is_drawable_value
 from probes import units
 from scenarios.contract import events as ev
@@ -174,7 +174,7 @@ def short_size(verdict: ev.RunVerdict, size: str) -> str:
 
 
 def effect_cell(row: VerdictRow) -> Toned:
-    return Toned(row.size, verdict_style.verdict_role(row.verdict))
+    return Toned(row.size, wording.verdict_role(row.verdict))
 
 
 def value_text(value: units.DisplayQuantity | None) -> str:

@@ -2,12 +2,16 @@
 
 from collections.abc import Iterator
 
+from app.recordings.answers import ranked_items
 from app.recordings.session import RunSession
 from app.report import confirmation, wording
 from app.report.numbers import is_imported
+from app.report.wording import SIGNS
+from probes.units import format_duration
 from scenarios.contract.finding import Finding, Remedy
 from scenarios.contract.results import document as doc
-from scenarios.contract.results.document import Bullets, Code, Mono, Part, Strong, paragraph_of
+from scenarios.contract.results.document import Bullets, Code, Mono, Part, Strong, Toned, paragraph_of
+from scenarios.contract.results.result import Item
 
 
 def finding_title(finding: Finding) -> str:
@@ -74,3 +78,19 @@ def incident_parts(finding: Finding) -> Iterator[doc.Part]:
         yield doc.paragraph_of(f"What to do: {remedy.title}.")
     if finding.prove:
         yield doc.paragraph_of("To measure it now: ", doc.Mono(f"hostdx run {finding.prove}"))
+
+
+def sign_of(item: Item) -> str:
+    return "?" if item.severity == "unknown" else SIGNS[item.severity]
+
+
+def checkup_parts(session: RunSession) -> list[Part]:
+    """For a document."""
+    out: list[Part] = []
+    for item in ranked_items(session):
+        took = f"({format_duration(item.seconds)})" if item.seconds else ""
+        recording = Mono("/".join(item.recording.split("/")[-2:])) if item.recording else ""
+        out.append(paragraph_of(Toned(sign_of(item), item.severity), item.ranked_line, took, recording))
+        for step in item.following[:1]:
+            out += [paragraph_of(f"What next: {step.title_with_price}"), Code(step.all_commands, "sh")]
+    return out

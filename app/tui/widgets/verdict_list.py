@@ -9,7 +9,7 @@ from typing import NamedTuple
 from rich.cells import cell_len, set_cell_size
 
 from app.recordings.session import RunSession
-from app.report import verdict_style, wording
+from app.report import wording
 from app.report.figures.interval_chart import LogScale, axis_line, bar_line, is_drawable_value, scale_for_bars
 from app.report.figures.verdict_table import list_verdict_rows, pair_text, short_size
 from app.terminal.glyphs import clean_text
@@ -90,7 +90,7 @@ def list_effects(session: RunSession) -> list[EffectRow]:
         out.append(
             EffectRow(
                 key_of(verdict), clean_text(name), row.left or NONE, row.right or NONE, row.size, row.interval,
-                verdict_style.verdict_role(verdict), row.shown_estimate, verdict.ci95, True, verdict,
+                wording.verdict_role(verdict), row.shown_estimate, verdict.ci95, True, verdict,
             )
         )  # fmt: skip
     for verdict in session.verdicts.values():
@@ -107,7 +107,7 @@ def list_effects(session: RunSession) -> list[EffectRow]:
         if trend.slope_per_round is not None:
             words += f", {trend.slope_per_round * 100:+.1f} % a round"
         name = f"{title_of(session, trend.workload)}, {trend.rounds} rounds"
-        role = verdict_style.word_role(trend.verdict)
+        role = wording.word_role(trend.verdict)
         out.append(
             EffectRow(f"series|{trend.workload}", name, NONE, NONE, words, "", role, None, None, False, None)
         )

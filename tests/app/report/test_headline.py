@@ -7,7 +7,7 @@ from app.recordings import store
 from app.recordings.reader import load
 from app.recordings.session import RunSession
 from app.report.headline import DISTRUST, find_answer
-from app.report.verdict_style import verdict_role
+from app.report.wording import verdict_role
 from scenarios.contract import events as ev
 from scenarios.contract.finding import Finding
 from scenarios.contract.plan import Metric, Plan, Variant, Workload

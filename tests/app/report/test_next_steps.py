@@ -9,7 +9,7 @@ import pytest
 from app.recordings.session import RunSession
 from app.report.headline import find_answer
 from app.report.next_steps import checkup_command, list_remedies, next_steps_for
-from app.report.verdict_style import verdict_role
+from app.report.wording import verdict_role
 from app.state import recordings_dir
 from scenarios.contract import events as ev
 from scenarios.contract.action import Action

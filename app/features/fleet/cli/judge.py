@@ -16,7 +16,6 @@ from app.report.json_document import encode_document
 from app.terminal.failure import Failure
 from app.terminal.output import print_note
 from app.terminal.output_file import deliver_text
-from app.terminal.printable import make_printable
 
 if TYPE_CHECKING:
     from app.recordings.session import RunSession
@@ -99,4 +98,4 @@ def _save_class(name: str, judgement: FleetJudgement) -> None:
                 with suppress(BrokenRecording):
                     yield node, load(Path(file))
 
-    print_note(make_printable(f"class: {node_class.save_class(name, read_runs())}"))
+    print_note(f"class: {node_class.save_class(name, read_runs())}")

@@ -17,7 +17,6 @@ from app.features.fleet.folder import SCHEMA, FleetFolder, FleetRunHead
 from app.state import make_private, state_dir
 from app.terminal.failure import COULD_NOT, INTERRUPTED, USAGE, Failure
 from app.terminal.output import print_note
-from app.terminal.printable import make_printable
 from probes.types import Json
 
 if TYPE_CHECKING:
@@ -132,13 +131,11 @@ def report_outcome(fleet: FleetCampaign, margin: float) -> int:
     from app.features.fleet.launch.campaign import unanswered_lines
 
     for line in unanswered_lines(fleet):
-        print_note(make_printable(line))
-    print_note(make_printable(f"answers: {fleet.folder.path}"))
+        print_note(line)
+    print_note(f"answers: {fleet.folder.path}")
     if fleet.was_interrupted:
         print_note(
-            make_printable(
-                f"to measure the rest, give the same options with --resume {fleet.folder.path}, without -o"
-            )
+            f"to measure the rest, give the same options with --resume {fleet.folder.path}, without -o"
         )
         return INTERRUPTED
     if not fleet.answered_nodes():

@@ -2,7 +2,7 @@
 
 from app.recordings.answers import ranked_items
 from app.recordings.session import RunSession
-from app.report.results.checkup import sign_of
+from app.report.results.finding_parts import sign_of
 from app.terminal.glyphs import clean_text
 from app.terminal.invocation import command_to_paste
 from app.terminal.lines import (

@@ -5,8 +5,7 @@ from typing import NamedTuple
 
 from app.recordings.session import RunSession
 from app.report.figures.interval_chart import MARGIN, drawable_interval, is_drawable_value
-from app.report.verdict_style import verdict_role
-from app.report.wording import is_measured, load_title, metric_title, too_few, workload_title
+from app.report.wording import is_measured, load_title, metric_title, too_few, verdict_role, workload_title
 from app.terminal.glyphs import clean_text
 from probes import units
 from scenarios.contract import events as ev

@@ -19,7 +19,7 @@ OTHER_MEANINGS = {
 NAMED = re.compile(r"""["'](slower|faster|no material difference|inconclusive)["']""")
 MEMBER = re.compile(r"\bWord\.[A-Z_]+\b")
 # What decides, and the edge that shows it.
-DECIDE = ("scenarios/contract/verdict/", "app/report/verdict_style.py")
+DECIDE = ("scenarios/contract/verdict/", "app/report/wording.py")
 
 
 def _naming(pattern: re.Pattern[str]) -> set[str]:
