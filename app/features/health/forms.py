@@ -8,8 +8,8 @@ from typing import Literal, TypeAlias, get_args
 import msgspec
 
 from app.features.health.check import Answer, HealthCheck
-from app.features.health.metrics import Sample, gauge_lines
 from app.features.health.speed import LoadRates
+from app.report.forms.openmetrics import Sample, gauge_lines
 from app.report.json_document import encode_document
 from app.terminal.printable import make_printable
 from probes.units import format_duration

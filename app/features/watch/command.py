@@ -19,6 +19,7 @@ from scenarios.contract.finding import SEVERITIES
 if TYPE_CHECKING:
     from app.features.watch.battery import WatchSettings
     from app.features.watch.night import Tonight
+    from app.features.watch.timer import Installable
     from scenarios.analysis.nights.history import HostHistory
 
 AT = "02:30"
@@ -109,7 +110,11 @@ def watch(
         fleet=os.path.abspath(fleet) if fleet else "",  # noqa: PTH100
     )
     if install or units:
-        return _install(at, wanted, yes=yes, dry_run=dry_run, units=units)
+        from app.features.watch.battery import check_directories
+        from app.features.watch.timer import WatchTimer
+
+        check_directories(wanted)
+        return _install(WatchTimer(at=at, wanted=wanted), yes=yes, dry_run=dry_run, only_print=units)
     if remove:
         return _remove()
     if night:
@@ -117,32 +122,25 @@ def watch(
     return _print_status()
 
 
-def _install(at: str, wanted: WatchSettings, *, yes: bool, dry_run: bool, units: bool) -> int:
-    from app.features.watch.battery import check_directories
-    from app.features.watch.timer import NAME, REMOVE, WatchTimer, install_timer, systemd_runs
+def _install(units: Installable, *, yes: bool, dry_run: bool, only_print: bool) -> int:
+    from app.features.watch.timer import check_own_program, install_timer, systemd_runs, units_text
 
-    check_directories(wanted)
-    timer = WatchTimer(at=at, wanted=wanted)
     if os.geteuid() == 0:
-        timer.check_program()
+        check_own_program()
     if dry_run:
         from app.report.plan_text import plan_lines
 
-        for line in plan_lines(timer.install_plan()):
+        for line in plan_lines(units.install_plan()):
             print_parts(line)
         return 0
-    if units or os.geteuid() != 0 or not systemd_runs():
-        if not units:
-            why = "only root installs a timer" if systemd_runs() else "no systemd runs here"
-            print_complaint(
-                f"watch: not installed: {why}; a line for `crontab -e`, or the units for who may install them:"
-            )
-        print_result(timer.cron_line)
-        for name, text in ((f"{NAME}.service", timer.service_unit), (f"{NAME}.timer", timer.timer_unit)):
-            print_result(f"\n# /etc/systemd/system/{name}\n{text}".rstrip("\n"))
-        return 0 if units else COULD_NOT
-    install_timer(timer, yes=yes)
-    print_result(f"installed: every night at {at}; `{REMOVE}` removes it, `hostdx history` shows the nights")
+    if only_print or os.geteuid() != 0 or not systemd_runs():
+        if not only_print:
+            why = "only root installs units" if systemd_runs() else "no systemd runs here"
+            print_complaint(f"watch: not installed: {why}; for who may install it:")
+        print_result(units_text(units))
+        return 0 if only_print else COULD_NOT
+    install_timer(units, yes=yes)
+    print_result(units.installed_text)
     return 0
 
 
@@ -171,28 +169,13 @@ def _record_incidents() -> int:
 
 def _serve_incidents(*, install: bool, remove: bool, units: bool, yes: bool, dry_run: bool) -> int:
     """Without `install`, `remove` and `units` the book is recorded."""
-    from app.features.watch.incidents.service import NAME, REMOVE, IncidentService
-    from app.features.watch.timer import install_timer, systemd_runs
-    from app.report.plan_text import plan_lines
+    from app.features.watch.incidents.service import REMOVE, IncidentService
 
-    service = IncidentService()
     if remove:
         return _remove(REMOVE)
     if not install and not units:
         return _record_incidents()
-    if dry_run:
-        for line in plan_lines(service.install_plan()):
-            print_parts(line)
-        return 0
-    if units or os.geteuid() != 0 or not systemd_runs():
-        if not units:
-            why = "only root installs a service" if systemd_runs() else "no systemd runs here"
-            print_complaint(f"watch: not installed: {why}; the unit for who may install it:")
-        print_result(f"# /etc/systemd/system/{NAME}\n{service.unit_text}".rstrip("\n"))
-        return 0 if units else COULD_NOT
-    install_timer(service, yes=yes)
-    print_result(f"installed: `{REMOVE}` removes it, `hostdx incident` reads the book")
-    return 0
+    return _install(IncidentService(), yes=yes, dry_run=dry_run, only_print=units)
 
 
 def _remove(remove_command: str | None = None) -> int:

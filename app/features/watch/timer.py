@@ -39,6 +39,11 @@ class WatchTimer(msgspec.Struct, frozen=True, kw_only=True):
 
     at: str
     wanted: WatchSettings
+    remove_command: str = REMOVE
+
+    @property
+    def files(self) -> dict[str, str]:
+        return {f"{NAME}.service": self.service_unit, f"{NAME}.timer": self.timer_unit}
 
     @property
     def service_unit(self) -> str:
@@ -64,10 +69,6 @@ class WatchTimer(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def night_command(self) -> tuple[str, ...]:
         return (*own_command(), "watch", "--night", *command_arguments(self.wanted))
-
-    def check_program(self) -> None:
-        """Raises Failure as `check_own_program` does."""
-        check_own_program()
 
     def install_plan(self) -> Plan:
         """Return what installing it changes, and what a night then does."""
@@ -96,7 +97,7 @@ class WatchTimer(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def install_actions(self) -> tuple[Action, ...]:
         return unit_actions(
-            {f"{NAME}.service": self.service_unit, f"{NAME}.timer": self.timer_unit},
+            self.files,
             enabled=f"{NAME}.timer",
             risk=f"this host is measured every night: at most {format_size(2 * WRITES_BYTES)} are written",
         )
@@ -106,19 +107,37 @@ class WatchTimer(msgspec.Struct, frozen=True, kw_only=True):
         return ("--install", *command_arguments(self.wanted))
 
     @property
-    def remove_command(self) -> str:
-        return REMOVE
+    def installed_text(self) -> str:
+        return (
+            f"installed: every night at {self.at}; `{REMOVE}` removes it, `hostdx history` shows the nights"
+        )
 
 
 class Installable(Protocol):
-    """Units of systemd that stay until they are removed by `remove_command`."""
+    """Units of systemd that stay until they are removed by `remove_command`. `files`: their texts by name."""
+
+    @property
+    def remove_command(self) -> str: ...
+
+    @property
+    def files(self) -> Mapping[str, str]: ...
+
+    @property
+    def cron_line(self) -> str: ...
 
     @property
     def install_arguments(self) -> tuple[str, ...]: ...
+
     @property
-    def remove_command(self) -> str: ...
-    def check_program(self) -> None: ...
+    def installed_text(self) -> str: ...
+
     def install_plan(self) -> Plan: ...
+
+
+def units_text(units: Installable) -> str:
+    """Return a line for cron, where there is one, and the units: for who may install them."""
+    files = (f"# {UNITS / name}\n{text}".rstrip("\n") for name, text in units.files.items())
+    return "\n\n".join(filter(None, (units.cron_line, *files)))
 
 
 def check_own_program() -> None:
@@ -186,7 +205,7 @@ def install_timer(units: Installable, *, yes: bool) -> None:
     """With consent, journalled, all of it or nothing. Raises Failure."""
     if find_installation(units.remove_command) is not None:
         raise Failure(f"watch: is installed already; `{units.remove_command}` first, to install it otherwise")
-    units.check_program()
+    check_own_program()
     plan = units.install_plan()
     shown = " ".join(("hostdx", "watch", *units.install_arguments[:2], "--dry-run"))
     agreed = consent.ask_for_plan(plan, yes=yes, digest="", shown=shown)

@@ -6,7 +6,7 @@ from pathlib import Path
 import msgspec
 
 from app.features.watch.incidents.book import MAX_BOOK_BYTES, book_dir
-from app.features.watch.timer import check_own_program, quote_unit_command, unit_actions
+from app.features.watch.timer import quote_unit_command, unit_actions
 from app.terminal.invocation import own_command
 from probes.units import format_size
 from scenarios.contract.plan import Plan
@@ -19,13 +19,14 @@ REMOVE = "hostdx watch --incidents --remove"
 class IncidentService(msgspec.Struct, frozen=True):
     """The service that runs `hostdx watch --incidents`."""
 
-    @property
-    def install_arguments(self) -> tuple[str, ...]:
-        return ("--incidents", "--install")
+    remove_command: str = REMOVE
+    cron_line: str = ""
+    install_arguments: tuple[str, ...] = ("--incidents", "--install")
+    installed_text: str = f"installed: `{REMOVE}` removes it, `hostdx incident` reads the book"
 
     @property
-    def remove_command(self) -> str:
-        return REMOVE
+    def files(self) -> dict[str, str]:
+        return {NAME: self.unit_text}
 
     @property
     def record_command(self) -> tuple[str, ...]:
@@ -36,10 +37,6 @@ class IncidentService(msgspec.Struct, frozen=True):
         text = Path(__file__).with_name(NAME).read_text("utf-8")
         return text.format(command=quote_unit_command(self.record_command), nice=NICE)
 
-    def check_program(self) -> None:
-        """Raises Failure where others could replace what root runs."""
-        check_own_program()
-
     def install_plan(self) -> Plan:
         """Return what installing it changes, and what it does then."""
         return Plan(
@@ -47,7 +44,7 @@ class IncidentService(msgspec.Struct, frozen=True):
             title="the incident book: a look at this host every ten seconds",
             question="What happened at a time of the last days, and who did it?",
             actions=unit_actions(
-                {NAME: self.unit_text},
+                self.files,
                 enabled=NAME,
                 risk=f"a process runs all the time, with at most 5 % of one CPU; the book takes at most "
                 f"{format_size(MAX_BOOK_BYTES)} of {book_dir()}",
